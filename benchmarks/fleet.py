@@ -33,6 +33,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,13 +43,11 @@ from rubric import default_rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet import coordinator
 from scoring.fleet.cluster import local_cluster
-from scoring.fleet.commits import Commit, Done
-from scoring.fleet.dataset import DataSet
+from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import Result, from_bytes, score_repository
 from scoring.fleet.sources import Repository, evidence_key, repositories
-from scoring.fleet.store import Store
-from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, arrow_tables, how_column, kept_column
+from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.table import SIGNALS
 
@@ -307,12 +306,8 @@ def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
 
 def rows_once(folder: Path) -> dict[str, Any]:
     """Return how many rows of iterations there are, and how often one is there at most."""
-    dataset = DataSet(Store(str(folder / "results"))).load()
-    names = [p.name for c in dataset.commits for p in c.parts if p.table == "iterations"]
-    found: Counter[tuple[str, int]] = Counter()
-    for name in names:
-        rows = dataset.read(name, ["repository", "iteration"]).to_pydict()
-        found.update(zip(rows["repository"], rows["iteration"], strict=True))
+    rows = DataSet(str(folder / "results")).rows("iterations").to_table(["repository", "iteration"]).to_pydict()
+    found = Counter(zip(rows["repository"], rows["iteration"], strict=True))
     return {"rows": len(found), "most_often": max(found.values(), default=0)}
 
 
@@ -344,7 +339,7 @@ def large(folder: Path) -> dict[str, Any]:
     }
 
 
-def do_nothing(one: Repository, config: FleetConfig, rubric: Any, key: str, *_: Any) -> Result:  # noqa: ARG001
+def do_nothing(one: Repository, config: FleetConfig, rubric: Any, key: str) -> Result:  # noqa: ARG001
     """Stand in for scoring, and return no rows."""
     return Result(one.name, "x")
 
@@ -357,18 +352,16 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
     original, module.begin_and_score = module.begin_and_score, do_nothing
     try:
         with local_cluster(2) as client:
-            dataset = DataSet(Store(config.results))
             began = time.monotonic()
-            for _ in coordinator.Coordinator(client, dataset, config, default_rubric()).run(tasks):
+            for _ in coordinator.Coordinator(client, config, default_rubric()).run(tasks):
                 pass
             seconds = time.monotonic() - began
     finally:
         module.begin_and_score = original
-        shutil.rmtree(folder / "nothing", ignore_errors=True)
     return {"tasks": count, "ms_a_task": round(seconds / count * 1000, 2), "coordinator_mb": memory_of(os.getpid())}
 
 
-def make_million(folder: Path, rows: int) -> DataSet:
+def make_million(folder: Path, rows: int) -> None:
     """Make a data set of so many iterations, by repeating those of the demo with other votes."""
     import numpy as np
     import pyarrow as pa
@@ -380,8 +373,8 @@ def make_million(folder: Path, rows: int) -> DataSet:
         config = FleetConfig(str(folder / "million"), "2.3.0", (source,), cache="")
         rubric = find_rubric("2.3.0")
         result = score_repository(repositories(config)[0], config, rubric)
-    base = {name: from_bytes(data) for name, data in result.tables.items()} or arrow_tables([])
-    dataset, random, each = DataSet(Store(config.results)), np.random.default_rng(1), 500
+    base = {name: from_bytes(data) for name, data in result.tables.items()}
+    random, each = np.random.default_rng(1), 500
     months = [f"2025-{month:02}" for month in range(1, 13)]
     for start_at in range(0, rows, 250_000):
         names = [f"/fleet/r{start_at // each + n}" for n in range(min(250_000, rows - start_at) // each)]
@@ -409,9 +402,10 @@ def make_million(folder: Path, rows: int) -> DataSet:
                 at = made.schema.get_field_index(name)
                 made = made.set_column(at, made.schema.field(at), column)
             tables[table] = made
-        done = tuple(Done(name, "x", each) for name in names)
-        dataset.add(Commit(dataset.next_id(), rubric.version, "x", evidence_key(rubric), done), tables)
-    return dataset
+        evidence = json.dumps(evidence_key(rubric))
+        with DataSet.for_writing(config.results) as dataset:
+            first = RepositoryState(rubric.version, "", True, evidence=evidence, iterations=each)
+            dataset.add(tables, [replace(first, repository=name) for name in names])
 
 
 def rescoring(folder: Path, rows: int) -> dict[str, Any]:

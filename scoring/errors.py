@@ -50,7 +50,7 @@ Warn = Callable[[str], None]
 
 
 def silent(_: object) -> None:
-    """Drop a warning, or a broken entry, that nobody asked for."""
+    """Drop a warning, or a broken entry."""
 
 
 class InputError(DaScoreError, ValueError):

@@ -102,7 +102,7 @@ def reason(error: Exception) -> str:
 
 def kept_as(name: bytes | str) -> str:
     """Return the name that a file of the cache has for what it is about, which may be a path or anything longer."""
-    from hashlib import blake2b  # who keeps nothing does not pay for it
+    from hashlib import blake2b  # only a command that keeps something needs it
 
     return blake2b(os.fsencode(name), digest_size=16).hexdigest()
 
@@ -143,7 +143,7 @@ def write_atomically(
     """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
     What need not survive a power cut (a cache) is not ``durable``, and not waited for. ``owner`` are the numbers of the
-    user and the group whose file it is; by default those who run this.
+    user and the group that own it; by default those of this process.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
@@ -169,7 +169,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
 def _write_some(files: Sequence[tuple[Path, bytes]], mode: int) -> None:
     if not files:
         return
-    from concurrent.futures import ThreadPoolExecutor  # one file alone does not pay for it
+    from concurrent.futures import ThreadPoolExecutor  # one file alone needs no threads
 
     waiting: list[tuple[Path, Path]] = []
     path = files[0][0]
@@ -324,7 +324,7 @@ def temporary_directory(purpose: str) -> Iterator[Path]:
 
 
 def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
-    """Remove temporary directories of this user that were left behind: by name, age, and whose they are. Never raises.
+    """Remove temporary directories of this user that were left behind, by name, age and owner. Never raises.
 
     One is left alone for an hour, and for a day as long as there is a process of its number: it may run elsewhere.
     """
@@ -356,6 +356,6 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is there and belongs to somebody else
+    except (OSError, OverflowError):  # it runs, and is another user's
         return True
     return True

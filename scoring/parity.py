@@ -57,7 +57,7 @@ class IterlogSignals:
     """What the entry and its verification artifacts say.
 
     ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be. ``corrections_reported``
-    is whether anybody reported them.
+    is whether they were reported.
     """
 
     scope_claimed: SignalValue
@@ -111,9 +111,7 @@ def build_signal_sets(
             return []
         found = Evidence(records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE)
         wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
-        sets = [signal_set(found.of(record), wanted) for record in records]
-        found.git.keep()
-    return sets
+        return [signal_set(found.of(record), wanted) for record in records]
 
 
 def assemble_signal_set(

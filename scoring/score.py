@@ -1,16 +1,13 @@
-"""Scoring a log, or one iteration of it: entries → facts → signals → scores → sessions.
+"""Scoring a log: entries → facts → signals → scores → sessions, and the sidecars of them.
 
-The whole way is :class:`Scorer`; the rest are the ways in, and :func:`write_scored_log`, which writes the
-sidecars. The module is long because the ways in are many, and each says what it raises.
+:func:`score_iterations` is the only loop that scores; every command and the library consume it. The module is long
+because the ways in are many, and each says what it raises.
 """
 
-import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack
-
-from msgspec.structs import replace
+from typing import NamedTuple, TypeAlias, Unpack
 
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
@@ -23,11 +20,10 @@ from scoring.log.kept import Records
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
-from scoring.sessions import SessionScore, aggregate_sessions
-from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import Fingerprint, fingerprint, inputs_beside, store_of
+from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
+from scoring.sidecars.fingerprint import Fingerprints, fingerprint, fingerprints, inputs_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_score, write_scores
+from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -39,8 +35,11 @@ from scoring.sidecars.scores import (
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
-if TYPE_CHECKING:
-    from scoring.evidence.transcripts.scan import Scan
+_AT_ONCE = 1000
+"""How many sidecars wait in memory before they are written together."""
+
+_Unwritten: TypeAlias = tuple[Sidecar, tuple[Loss, ...]]
+"""The files of a score that are not on disk so, with the evidence that the old ones had and this score lacks."""
 
 
 class ScoredIteration(Frozen, frozen=True):
@@ -52,28 +51,23 @@ class ScoredIteration(Frozen, frozen=True):
     score: Score
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's evidence rules keep that."""
-    lost: tuple[Loss, ...] | None = None
-    """The evidence that the sidecar on disk had and this score lacks; None where nobody looked."""
-    on_disk: bool | None = None
-    """Whether its sidecar, and what stands beside that, is on disk as it would be written; None where nobody looked."""
-    sidecar: bytes | None = None
-    """Its sidecar as it would be written; None where nobody looked."""
+    inputs: str = ""
+    """The fingerprint of its inputs, taken before they were read; "" without a cache."""
 
     @property
     def persisted(self) -> PersistedScore:
         """What its sidecar holds."""
         return build_persisted_score(self.score, self.record)
 
-    @property
-    def line(self) -> "ScoredLine":
-        """What tables and sessions show of it."""
+    def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
+        """Return what tables and sessions show of it; ``lost`` is the evidence that its sidecar had and it lacks."""
         score, record = self.score, self.record
-        said = score.value, score.scored, score.band, score.coverage, score.bounds
-        return ScoredLine(score.iteration, record.task_id, record.date, *said, tuple(self.lost or ()))
+        shown = score.value, score.scored, score.band, score.coverage, score.bounds
+        return ScoredLine(score.iteration, record.task_id, record.date, *shown, lost)
 
 
 class ScoredLine(NamedTuple):
-    """What tables and sessions show of an iteration, and all that a whole log needs to hold of it.
+    """What tables and sessions show of an iteration.
 
     ``lost`` is the evidence that its old sidecar had and its score lacks.
     """
@@ -88,10 +82,21 @@ class ScoredLine(NamedTuple):
     bounds: Bounds
     lost: tuple[Loss, ...] = ()
 
-    def with_texts(self, texts: dict[str, str]) -> "ScoredLine":
-        """Return the same with texts of which there is one each, in which those that are new are noted."""
-        task_id, date, band = (texts.setdefault(text, text) for text in (self.task_id, self.date, self.band))
-        return self._replace(task_id=task_id, date=date, band=band)
+
+class LogSummary(Frozen, frozen=True):
+    """What tables show of a scored log: its iterations as lines, and its sessions sorted by id.
+
+    ``shares`` has the share of iterations, 0 to 1, in which each signal of the rubric is present. ``trunk`` is where
+    work lands, None of an empty log. ``written`` counts the sidecars of iterations and of sessions that are on disk as
+    the scores are; None where none were to be written.
+    """
+
+    rubric: Rubric
+    lines: Sequence[ScoredLine]
+    sessions: Sequence[SessionScore]
+    shares: Mapping[str, float]
+    trunk: Trunk | None
+    written: tuple[int, int] | None = None
 
 
 class ScoredLog(Frozen, frozen=True):
@@ -105,135 +110,83 @@ class ScoredLog(Frozen, frozen=True):
     sessions: tuple[SessionScore, ...]
     broken: tuple[str, ...] = ()
 
-    def of(self, selection: Selection) -> "ScoredLog":
-        """Return the same log with the iterations of a choice only, and with the sessions that have any of them."""
-        if selection.takes_all:
-            return self
-        numbers = selection.numbers([one.record for one in self.iterations])
-        iterations = tuple(one for one in self.iterations if one.record.iteration in numbers)
-        sessions = tuple(session for session in self.sessions if numbers.intersection(session.iterations))
-        return replace(self, iterations=iterations, sessions=sessions)
-
     @property
-    def lines(self) -> list[ScoredLine]:
-        """What tables and sessions show of its iterations."""
-        return [one.line for one in self.iterations]
-
-    @property
-    def trunk(self) -> Trunk | None:
-        """Where work lands, as evidence has it; None of an empty log."""
-        return self.iterations[0].facts.trunk if self.iterations else None
+    def summary(self) -> LogSummary:
+        """What tables show of it."""
+        trunk = self.iterations[0].facts.trunk if self.iterations else None
+        return LogSummary(self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence(), trunk)
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
-        count = len(self.iterations)
-        return {
-            spec.id: sum(i.signals.value(spec.id).present for i in self.iterations) / count if count else 0.0
-            for spec in self.rubric.signals
-        }
+        counts = Counter(signal for one in self.iterations for signal in _present(one, self.rubric))
+        return _shares(self.rubric, counts, len(self.iterations))
 
 
-class Told(Protocol):
-    """What is told of a log that was scored: a :class:`ScoredLog`, or one that was gone through."""
-
-    @property
-    def rubric(self) -> Rubric:
-        """The rubric it was scored under."""
-
-    @property
-    def lines(self) -> Sequence[ScoredLine]:
-        """What tables show of its iterations."""
-
-    @property
-    def sessions(self) -> Sequence[SessionScore]:
-        """Its sessions, sorted by id."""
-
-    @property
-    def trunk(self) -> Trunk | None:
-        """Where work lands; None of an empty log."""
-
-    def presence(self) -> dict[str, float]:
-        """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
+def _present(one: ScoredIteration, rubric: Rubric) -> list[str]:
+    return [spec.id for spec in rubric.signals if one.signals.value(spec.id).present]
 
 
-class Scorer:
-    """Scores the iterations of a log, from facts to signals to scores, under rubrics that read evidence alike.
+def _shares(rubric: Rubric, present: Mapping[str, int], count: int) -> dict[str, float]:
+    return {spec.id: present[spec.id] / count if count else 0.0 for spec in rubric.signals}
 
-    Attributes:
-        records: the entries.
+
+def score_iterations(
+    records: Sequence[IterationRecord],
+    iter_log_dir: Path | str,
+    sources: Sources,
+    *rubrics: Rubric,
+    only: Collection[int] | None = None,
+    observe: bool = False,
+    labels: bool = False,
+    compare: bool = True,
+) -> Iterator[tuple[ScoredIteration, ...]]:
+    """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
+
+    Args:
+        records: all entries of the log, sorted by iteration.
+        iter_log_dir: the log, for the files beside its entries.
+        sources: where evidence comes from, under rules that all the rubrics name.
+        rubrics: the rubrics to score under.
+        only: the iterations to score; None for all.
+        observe: whether DR transcripts are read also where the rubrics do not have them vote.
+        labels: whether labels of people are read also where the rubrics do not have them vote.
+        compare: whether claims are compared with what was observed.
+
+    Raises:
+        NotARepositoryError: the repository directory is in no git work tree.
+        GitError: the trunk that the sources name is not there.
     """
-
-    def __init__(
-        self,
-        records: Sequence[IterationRecord],
-        iter_log_dir: Path | str,
-        sources: Sources,
-        scan: "Scan",
-        *rubrics: Rubric,
-        only: Collection[int] | None = None,
-        observe: bool = False,
-        compare: bool = True,
-    ) -> None:
-        """Take a log; its sources are opened when they are first asked, which raises as :func:`score_log`.
-
-        Only the iterations ``only`` are asked about, if it is given. DR transcripts are read where they vote, and with
-        ``observe``. Without ``compare`` claims are not held against what was observed.
-        """
-        self.records = Records.of(records)
-        self._wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-        self._places = self.records, iter_log_dir, sources, scan, only, profile, labels_vote(*rubrics)
-        self._judged = [(rubric, (rubric.claims_vote, rubric.test_flags)) for rubric in rubrics]
-        self._only, self._compare, self._keeps_provenance = only, compare, sources.rules.keeps_provenance
-
-    @cached_property
-    def _evidence(self) -> Evidence:
-        return Evidence(*self._places)
-
-    @property
-    def trunk(self) -> Trunk:
-        """Where work lands."""
-        return self._evidence.git.trunk
-
-    def every(self) -> Iterator[tuple[ScoredIteration, ...]]:
-        """Yield the iterations one at a time, once per rubric, and keep what was learnt."""
-        if not self.records:
+    wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
+    log_dir, records = Path(iter_log_dir), Records.of(records)
+    with sources.transcripts().start() as scan:
+        if not records:
             return
-        for place, number in enumerate(self.records.numbers):
-            if self._only is None or number in self._only:
-                yield self.score(place)
-        self.keep()
-
-    def score(self, place: int) -> tuple[ScoredIteration, ...]:
-        """Score the iteration at a place, once per rubric."""
-        record = self.records[place]
-        facts = self._evidence.of(record)
-        ways = {way: as_read(facts, rubric) for rubric, way in self._judged}
-        sets = {way: signal_set(read, self._wanted, way[0], self._compare) for way, read in ways.items()}
-        provenance = provenance_of(facts) if self._keeps_provenance else None
-        return tuple(
-            ScoredIteration(record, ways[way], sets[way], rubric.score(sets[way]), provenance)
-            for rubric, way in self._judged
-        )
-
-    def is_there(self, name: str) -> bool:
-        """Return whether a file of evidence may be beside the entries."""
-        return self._evidence.is_there(name)
-
-    def gather(self) -> None:
-        """Ask the sources all that concerns more than one iteration, so that a fork of this process need not ask."""
-        self._evidence.gather()
-
-    def warnings_to(self, warn: Warn) -> None:
-        """Let ``warn`` hear what :meth:`score` has to say of a source."""
-        self._evidence.warn = warn
-
-    def keep(self) -> None:
-        """Keep what was learnt of git and will never change for the next run."""
-        self._evidence.git.keep()
+        evidence = Evidence(records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics))
+        for place, number in enumerate(records.numbers):
+            if only is not None and number not in only:
+                continue
+            record = records[place]
+            inputs = inputs_of(record, evidence, log_dir, wanted) if sources.cache_dir else ""
+            facts = evidence.of(record)
+            provenance = provenance_of(facts) if sources.rules.keeps_provenance else None
+            signals: dict[tuple[bool, str], SignalSet] = {}  # rubrics that read the facts alike share them
+            scored = []
+            for rubric in rubrics:
+                read = as_read(facts, rubric)
+                way = rubric.claims_vote, rubric.test_flags
+                if way not in signals:
+                    signals[way] = signal_set(read, wanted, rubric.claims_vote, compare)
+                score = rubric.score(signals[way])
+                scored.append(ScoredIteration(record, read, signals[way], score, provenance, inputs))
+            yield tuple(scored)
 
 
 def score_log_under(
-    rubrics: Sequence[Rubric], iter_log_dir: Path | str, sources: Mapping[str, Sources], observe: bool = False
+    rubrics: Sequence[Rubric],
+    iter_log_dir: Path | str,
+    sources: Mapping[str, Sources],
+    observe: bool = False,
+    compare: bool = True,
 ) -> list[ScoredLog]:
     """Score a log under several rubrics, each under its own evidence rules; what they read alike is read once.
 
@@ -242,55 +195,21 @@ def score_log_under(
         iter_log_dir: the log.
         sources: where evidence comes from, by the rules that the rubrics name.
         observe: as for :func:`score_log`, which this raises as.
+        compare: as for :func:`score_iterations`.
     """
     logs: dict[int, ScoredLog] = {}
     ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
     for rules, profile in dict.fromkeys(ways):
         alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
-        left_out: list[LogError] = []
-        source = sources[rules]
-        records = source.entries(rubrics, iter_log_dir, left_out.append)
-        with source.transcripts().start() as scan:
-            found = _scored(records, left_out, iter_log_dir, source, scan, *alike.values(), observe=observe)
-        logs |= zip(alike, found, strict=True)
+        broken: list[LogError] = []
+        records = sources[rules].entries(rubrics, iter_log_dir, broken.append)
+        where = records, iter_log_dir, sources[rules]
+        found = list(score_iterations(*where, *alike.values(), observe=observe, compare=compare))
+        for place, (n, rubric) in enumerate(alike.items()):
+            iterations = tuple(scored[place] for scored in found)
+            sessions = aggregate_sessions(rubric, records, [one.score for one in iterations])
+            logs[n] = ScoredLog(rubric, iterations, tuple(sessions), tuple(map(str, broken)))
     return [logs[n] for n in range(len(rubrics))]
-
-
-def score_log_with(
-    scan: "Scan",
-    iter_log_dir: Path | str,
-    sources: Sources,
-    *rubrics: Rubric,
-    observe: bool = False,
-    compare: bool = True,
-) -> list[ScoredLog]:
-    """Score a log, from transcripts whose reading has begun, under rubrics of the same evidence rules.
-
-    ``observe`` and ``compare`` are as for :class:`Scorer`.
-    """
-    left_out: list[LogError] = []
-    records = sources.entries(rubrics, iter_log_dir, left_out.append)
-    return _scored(records, left_out, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
-
-
-def _scored(
-    records: Sequence[IterationRecord],
-    left_out: Sequence[LogError],
-    iter_log_dir: Path | str,
-    sources: Sources,
-    scan: "Scan",
-    *rubrics: Rubric,
-    observe: bool,
-    compare: bool = True,
-) -> list[ScoredLog]:
-    scorer = Scorer(records, iter_log_dir, sources, scan, *rubrics, observe=observe, compare=compare)
-    found = list(scorer.every())
-    logs = []
-    for n, rubric in enumerate(rubrics):
-        iterations = tuple(scored[n] for scored in found)
-        sessions = aggregate_sessions(rubric, records, [scored.score for scored in iterations])
-        logs.append(ScoredLog(rubric, iterations, tuple(sessions), tuple(map(str, left_out))))
-    return logs
 
 
 def score_log(
@@ -313,8 +232,7 @@ def score_log(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    with sources.transcripts().start() as scan:
-        return score_log_with(scan, iter_log_dir, sources, rubric, observe=observe)[0]
+    return score_log_under([rubric], iter_log_dir, {rubric.evidence: sources}, observe)[0]
 
 
 def examine_iteration(
@@ -325,14 +243,12 @@ def examine_iteration(
     rubric: Rubric | None = None,
     observe: bool = False,
     broken: Broken = silent,
-    records: Records | None = None,
     **options: Unpack[Options],
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
     With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every
-    entry that a lenient rubric leaves out because it cannot be read. ``records`` are those of the log, where they are
-    loaded.
+    entry that a lenient rubric leaves out because it cannot be read.
 
     Raises:
         NotFoundError: the log has no such iteration; the text names the path where it was looked for.
@@ -340,14 +256,11 @@ def examine_iteration(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    if records is None:
-        records = sources.entries([rubric], iter_log_dir, broken)
+    records = sources.entries([rubric], iter_log_dir, broken)
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
-    with sources.transcripts().start() as scan:
-        scorer = Scorer(records, iter_log_dir, sources, scan, rubric, only={iteration}, observe=observe)
-        ((found,),) = scorer.every()
-    return found
+    ((one,),) = score_iterations(records, iter_log_dir, sources, rubric, only={iteration}, observe=observe)
+    return one
 
 
 def score_iteration(
@@ -363,116 +276,121 @@ def score_iteration(
     return found.score, found.record
 
 
+def score_whole_log(
+    iter_log_dir: Path,
+    sources: Sources,
+    rubric: Rubric,
+    selection: Selection,
+    show: Callable[[ScoredIteration, tuple[Loss, ...]], object] | None = None,
+    write: bool = False,
+    observe: bool = False,
+    broken: Broken = silent,
+) -> LogSummary:
+    """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
+
+    Args:
+        iter_log_dir: the log.
+        sources: where evidence comes from; their ``warn`` takes what :func:`write_scored_log` warns of too.
+        rubric: the rubric to score under.
+        selection: which iterations are shown; all are scored and written.
+        show: takes each of these, in order, with the evidence that its sidecar had and its score lacks.
+        write: whether sidecars are written.
+        observe: as for :func:`score_log`.
+        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
+
+    Raises:
+        LogError, NotARepositoryError, GitError: as :func:`score_log`.
+        WriteError: as :func:`write_scored_log`.
+    """
+    records = sources.entries([rubric], iter_log_dir, broken)
+    chosen = selection.numbers(records)
+    lines: list[ScoredLine] = []
+    refs: list[tuple[str, SessionIterRef]] = []
+    present: Counter[str] = Counter()
+    trunk: Trunk | None = None
+    waiting: list[_Unwritten] = []
+    with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
+        for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
+            files, is_there, lost = _files_of(iter_log_dir, one)
+            if write:
+                known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
+                waiting += [] if is_there else [(files, lost)]
+                if len(waiting) == _AT_ONCE:
+                    _write(iter_log_dir, waiting, sources.warn)
+                    waiting.clear()
+            refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
+            if one.record.iteration in chosen:
+                lines.append(one.line(lost))
+                present.update(_present(one, rubric))
+                trunk = one.facts.trunk
+                if show is not None:
+                    show(one, lost)
+        sessions = sessions_of(rubric, refs)
+        if write:
+            _write(iter_log_dir, waiting, sources.warn)
+            session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
+    shown = [session for session in sessions if chosen.intersection(session.iterations)]
+    written = (len(refs), len(session_files)) if write and refs else None
+    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), trunk, written)
+
+
+def _files_of(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:
+    """Return the files of an iteration's score, whether they are on disk, and the evidence that the old ones had."""
+    files = sidecar_of(one.persisted, one.provenance)
+    if is_written(iter_log_dir, files):
+        return files, True, ()
+    return files, False, tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+
+
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
     """Write the sidecar of every iteration and of every session, and return their paths.
 
     What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
-    from, when the rubric's rules keep that. ``warn`` hears of every score that lost evidence which its old sidecar had,
-    and of a session whose id is no plain file name: it gets no sidecar.
+    from, when the rubric's rules keep that. ``warn`` gets every score that lost evidence which its old sidecar had,
+    and every session with an id that is no plain file name: it gets no sidecar.
 
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
-    paths = [iteration_score_path(iter_log_dir, found.record.iteration) for found in scored.iterations]
-    write_some(iter_log_dir, scored.iterations, warn)
-    sessions = [session for session in scored.sessions if has_session_file(session.session_id, warn)]
+    paths = [iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
+    write_iterations(iter_log_dir, scored.iterations, warn)
     try:
-        return paths, write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
     except WriteError as e:
         raise WriteError(str(e), (*paths, *e.written)) from e
 
 
-def write_some(iter_log_dir: Path | str, iterations: Iterable[ScoredIteration], warn: Warn = silent) -> None:
-    """Write the sidecars of some iterations of a log as :func:`write_scored_log` does.
-
-    Raises:
-        WriteError: as there.
-    """
-    unwritten = (unwritten_of(iter_log_dir, found) for found in iterations)
-    write_unwritten(iter_log_dir, [one for one in unwritten if one], warn)
-
-
-class Unwritten(NamedTuple):
-    """A score that is not on disk as it is now, its sidecar, and the evidence that the old one had and it lacks."""
-
-    score: PersistedScore
-    provenance: Provenance | None
-    sidecar: bytes
-    lost: tuple[Loss, ...]
+def write_iterations(
+    iter_log_dir: Path | str, scored: Iterable[ScoredIteration], warn: Warn = silent, known: Fingerprints | None = None
+) -> None:
+    """Write the sidecars of some iterations as :func:`write_scored_log` does; ``known`` keeps what they are of."""
+    compared = [(one, *_files_of(iter_log_dir, one)) for one in scored]
+    _write(iter_log_dir, [(files, lost) for _, files, is_there, lost in compared if not is_there], warn)
+    if known is not None:
+        for one, files, *_ in compared:
+            known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
 
 
-def unwritten_of(iter_log_dir: Path | str, found: ScoredIteration) -> Unwritten | None:
-    """Return what is to be written of an iteration; None when all of it is on disk."""
-    seen = found if found.on_disk is not None else looked_at(iter_log_dir, found)
-    if seen.on_disk:
-        return None
-    persisted = seen.persisted
-    return Unwritten(persisted, seen.provenance, seen.sidecar or emit(persisted.as_dict()), seen.lost or ())
-
-
-def write_unwritten(iter_log_dir: Path | str, some: Sequence[Unwritten], warn: Warn = silent) -> None:
-    """Write scores of a log as :func:`write_scored_log` does, and raise as that does."""
-    for one in some:
-        if one.lost:
-            warn(loss_warning(one.score.iteration, one.lost))
+def _write(iter_log_dir: Path | str, unwritten: Sequence[_Unwritten], warn: Warn) -> None:
+    for files, lost in unwritten:
+        if lost:
+            warn(loss_warning(files.score.iteration, lost))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
-    write_scores(iter_log_dir, [(one.score, one.provenance, one.sidecar) for one in some])
-
-
-def remember(
-    cache_dir: Path | None, iter_log_dir: Path, repo_dir: Path, rubric: Rubric, *scored: ScoredIteration
-) -> None:
-    """Note in the cache what scores that were just written are of, so that an edit shows that moves no number."""
-    if cache_dir is None or not scored:
-        return
-    known = {one.record.iteration: fingerprint_of(one, repo_dir, iter_log_dir, rubric) for one in scored}
-    store_of(cache_dir, iter_log_dir, rubric).keep(known)
-
-
-def fingerprint_of(
-    one: ScoredIteration,
-    repo_dir: Path | str,
-    iter_log_dir: Path,
-    rubric: Rubric,
-    is_there: Callable[[str], bool] | None = None,
-) -> Fingerprint:
-    """Return what a score that was just computed is of; ``is_there`` says which files the log has, if known."""
-    places = repo_dir, iter_log_dir
-    inputs = inputs_beside(one.record, one.facts.scope, *places, optional_signals(rubric), is_there)
-    return fingerprint(inputs, one.facts, one.sidecar or emit(one.persisted.as_dict()))
-
-
-def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
-    """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
-    if lost := looked_at(iter_log_dir, scored).lost:
-        warn(loss_warning(scored.record.iteration, lost))
-    return write_score(iter_log_dir, scored.persisted, scored.provenance)
+    write_scores(iter_log_dir, [files for files, _ in unwritten])
 
 
 def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:
     """Write the sidecar of one session, and return its path; None, and a warning, when its id names no file."""
-    return write_session_score(iter_log_dir, session) if has_session_file(session.session_id, warn) else None
+    return write_session_score(iter_log_dir, session) if with_files([session], warn) else None
 
 
-def looked_at(iter_log_dir: Path | str, one: ScoredIteration, make: bool = False) -> ScoredIteration:
-    """Return the same with what its score lacks of the evidence of its sidecar, before that is written anew.
-
-    To ``make`` is to have its sidecar ready even where there is none to compare with.
-    """
-    persisted = one.persisted
-    there = os.path.lexists(iteration_score_path(iter_log_dir, persisted.iteration))
-    data = emit(persisted.as_dict()) if there or make else None
-    if data is None or not there:
-        return replace(one, on_disk=False, lost=(), sidecar=data)
-    same = is_written(iter_log_dir, persisted, one.provenance, data)
-    lost = () if same else tuple(loss_on_disk(iter_log_dir, persisted, one.facts, one.provenance))
-    return replace(one, on_disk=same, lost=lost, sidecar=data)
-
-
-def has_session_file(session_id: str, warn: Warn) -> bool:
-    """Tell whether a session's id can name a file; warn when it cannot."""
-    if is_plain_session_id(session_id):
-        return True
-    warn(f"session id {session_id!r} is no plain file name; this session gets no score file")
-    return False
+def with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
+    """Return the sessions with an id that can name a file; warn of the others."""
+    found = []
+    for session in sessions:
+        if is_plain_session_id(session.session_id):
+            found.append(session)
+        else:
+            warn(f"session id {session.session_id!r} is no plain file name; this session gets no score file")
+    return found

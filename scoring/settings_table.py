@@ -31,7 +31,7 @@ def read_toml(text: str) -> dict[str, Any]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _MOST_DOTS:
             raise ValueError(f"more than {_MOST_DOTS} dots (at line {number})")
-    import tomllib  # a repository without settings does not pay for it
+    import tomllib  # a repository without settings does without
 
     return tomllib.loads(text)
 

@@ -62,10 +62,13 @@ def stamp_of(found: os.stat_result) -> bytes | None:
 class Store:
     """The store of one cache directory; without one, nothing is kept. Use it as a context manager.
 
-    It is opened when it is first asked, and belongs to the process that opened it.
+    It is opened when it is first asked, and belongs to the process that opened it. Without ``keeps`` it is only read,
+    and is neither made nor changed, nor is anything beside it: not even the rows that another process has just written
+    are seen.
     """
 
-    def __init__(self, cache_dir: Path | None) -> None:
+    def __init__(self, cache_dir: Path | None, keeps: bool = True) -> None:
+        self._keeps = keeps
         self._place = None if cache_dir is None else cache_dir / NAME
         self._connection: sqlite3.Connection | None = None
         self._opened = False
@@ -123,7 +126,7 @@ class Store:
 
         It is written when enough of them wait, and when the store is closed.
         """
-        if stamp is None or self._place is None:
+        if stamp is None or self._place is None or not self._keeps:
             return
         self._waiting.append((kind, _bytes(key), stamp, value))
         self._size += len(value)
@@ -181,7 +184,7 @@ class Store:
         if not self._opened and self._place is not None:
             self._opened = True
             try:
-                self._connection = _connected(self._place)
+                self._connection = _connected(self._place) if self._keeps else _only_read(self._place)
             except OSError:
                 pass
             except _ERRORS as e:
@@ -218,6 +221,11 @@ def _connected(place: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _only_read(place: Path) -> sqlite3.Connection:
+    """Open a store that nothing is written to; raises as :func:`_connected`."""
+    return sqlite3.connect(f"{place.absolute().as_uri()}?mode=ro&immutable=1", timeout=_WAIT, uri=True)
 
 
 def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:

@@ -110,7 +110,7 @@ def json_escaped(text: str, hidden: bool = False) -> str:
 
     With ``hidden`` invisible formatting is, too.
     """
-    import json  # whoever has JSON has it loaded
+    import json  # a command that prints JSON has loaded it
 
     escaped = _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
     return _HIDDEN.sub(lambda m: json.dumps(m[0])[1:-1], escaped) if hidden else escaped

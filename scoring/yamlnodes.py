@@ -7,7 +7,7 @@ import base64
 import binascii
 import datetime
 import re
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from scoring.errors import YamlError
 from scoring.numbers import INT_MAX, INT_MIN
@@ -115,6 +115,22 @@ class Alias:
 
 
 Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
+
+
+@overload
+def target_of(node: Node) -> "Scalar | Sequence | MappingNode": ...
+@overload
+def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None": ...
+def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None":
+    """Return what a node is once aliases are followed."""
+    while isinstance(node, Alias):
+        node = node.target
+    return node
+
+
+def is_merge(key: Node | None) -> bool:
+    """Tell whether a key of a mapping merges other mappings into it."""
+    return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
 
 
 def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:

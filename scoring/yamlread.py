@@ -17,7 +17,7 @@ The module is long because a scalar has one reading, and its forms are of no use
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 from scoring.errors import YamlError
 from scoring.numbers import INT_MAX, INT_MIN
@@ -37,14 +37,12 @@ from scoring.yamlnodes import (
     Node,
     Scalar,
     Sequence,
+    is_merge,
     resolve,
     shown_scalar,
+    target_of,
 )
-from scoring.yamlplain import parsed_plain
 
-_NULLS = frozenset(text for text, (tag, _) in WORDS.items() if tag == NULL)
-_TRUE_AND_FALSE = frozenset({"true", "false"})
-_SHORT_NUMBER = re.compile(r"[1-9][0-9]{0,17}|0", re.ASCII)
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXT = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
@@ -56,9 +54,7 @@ def parse(data: bytes) -> Node | None:
     Raises:
         YamlError: broken syntax, an alias without an anchor, or nesting beyond :data:`MAX_DEPTH`.
     """
-    if (node := parsed_plain(data)) is not None:
-        return node
-    from scoring.yamlevents import parsed_by_libyaml  # what most files hold needs no parser of all of YAML
+    from scoring.yamlevents import parsed_by_libyaml  # it loads libyaml: 15 ms that a log from the store does without
 
     return parsed_by_libyaml(data)
 
@@ -84,21 +80,17 @@ class Reader:
 
     def string(self, node: Node) -> str:
         """Take any scalar as its source text; null is empty, binary is decoded."""
-        if self._is_simple(node):
-            self._decoded += 1
-            return node.value if node.quoted or node.value not in _NULLS else ""
-        tag, value = self._scalar(node, "text")
-        if value is None:
+        scalar = self._scalar(node, "text")
+        if self.is_null(scalar):
+            scalar.resolved()  # a null tag on text that is not null is an error
             return ""
-        text: str = value if tag == BINARY else self._target(node).value
+        tag, value = scalar.resolved() if scalar.tag else ("", "")
+        text: str = value if tag == BINARY else scalar.value
         return text
 
     def integer(self, node: Node) -> int:
         """Take a whole number in any spelling, a float cut to a whole number, or null as 0; 64 bits, signed."""
-        if self._is_simple(node) and not node.quoted and _SHORT_NUMBER.fullmatch(node.value):
-            self._decoded += 1
-            return int(node.value)
-        _, value = self._scalar(node, "a whole number")
+        _, value = self._scalar(node, "a whole number").resolved()
         if value is None:
             return 0
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -113,7 +105,7 @@ class Reader:
 
     def number(self, node: Node) -> float:
         """Take a number; null is 0. The result may be infinite or not a number."""
-        _, value = self._scalar(node, "a number")
+        _, value = self._scalar(node, "a number").resolved()
         if value is None:
             return 0.0
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -122,10 +114,7 @@ class Reader:
 
     def boolean(self, node: Node) -> bool:
         """Take true, false, or one of YAML 1.1's words for them; null is false."""
-        if self._is_simple(node) and not node.quoted and node.value in _TRUE_AND_FALSE:
-            self._decoded += 1
-            return node.value == "true"
-        _, value = self._scalar(node, "true or false")
+        _, value = self._scalar(node, "true or false").resolved()
         if value is None:
             return False
         if isinstance(value, bool):
@@ -199,16 +188,12 @@ class Reader:
             merge: Node | None = None
             given: set[str] = set()
             for key, value in target.pairs:
-                if self._is_simple(key) and (key.quoted or (key.value not in WORDS and key.value != "<<")):
-                    self._decoded += 1
-                    name = key.value
-                elif _is_merge(key):
+                if is_merge(key):
                     merge = value
                     continue
-                elif isinstance(self._target(key), Scalar) and self.is_null(key):
+                if isinstance(target_of(key), Scalar) and self.is_null(key):
                     continue
-                else:
-                    name = self.string(key)
+                name = self.string(key)
                 given.add(name)
                 if done is not None:
                     if name in done:
@@ -218,7 +203,7 @@ class Reader:
                     self._path.append(name)
                     try:
                         values[name] = take(self, value)
-                    finally:  # whoever takes a list may go on after an item that does not fit
+                    finally:  # a list may go on after an item that does not fit
                         self._path.pop()
             if merge is not None:
                 self._merge(merge, fields, values, given if done is None else done)
@@ -228,7 +213,7 @@ class Reader:
     def _merge(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str]) -> None:
         sources = node.items if isinstance(node, Sequence) else [node]
         for source in sources:
-            if not isinstance(self._target(source), MappingNode):
+            if not isinstance(target_of(source), MappingNode):
                 raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
             self._struct(source, fields, values, done)
 
@@ -245,34 +230,21 @@ class Reader:
 
     def is_null(self, node: Node) -> bool:
         """Tell whether a node reads as null."""
-        target = self._target(node)
+        target = target_of(node)
         if not isinstance(target, Scalar) or target.is_text:
             return False
         return target.tag == NULL or (target.tag == "" and WORDS.get(target.value, (STR,))[0] == NULL)
 
-    def _is_simple(self, node: Node) -> TypeGuard[Scalar]:
-        """Tell whether a node is a scalar without a tag, and no alias led to it: most are, and need no more than this.
-
-        Who takes it at once counts it as a decoding step.
-        """
-        return type(node) is Scalar and not node.tag and not self._open_aliases
-
-    def _scalar(self, node: Node, wanted: str) -> tuple[str, Any]:
+    def _scalar(self, node: Node, wanted: str) -> Scalar:
         target = self._enter(node)
         try:
             if not isinstance(target, Scalar):
                 raise self._misfit(target, wanted)
-            return target.resolved()
+            return target
         finally:
             self._leave(node)
 
-    @staticmethod
-    def _target(node: Node) -> Any:
-        while isinstance(node, Alias):
-            node = node.target
-        return node
-
-    def _enter(self, node: Node) -> Node:
+    def _enter(self, node: Node) -> Scalar | Sequence | MappingNode:
         """Count one decoding step, follow an alias, and refuse aliases that multiply or contain themselves."""
         self._decoded += 1
         if self._open_aliases:
@@ -287,13 +259,13 @@ class Reader:
             if id(node) in self._open_aliases:
                 raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
             self._open_aliases.add(id(node))
-        return self._target(node)  # type: ignore[no-any-return]
+        return target_of(node)
 
     def _leave(self, node: Node) -> None:
         self._open_aliases.discard(id(node))
 
     def _misfit(self, node: Node, wanted: str) -> YamlError:
-        target = self._target(node)
+        target = target_of(node)
         if isinstance(target, Scalar):
             what = f"quoted {shown_scalar(target.value)}" if target.quoted else shown_scalar(target.value)
         else:
@@ -309,10 +281,6 @@ def items_of(take: Take) -> Take:
         return reader.items(node, take)
 
     return take_list
-
-
-def _is_merge(key: Node) -> bool:
-    return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
 
 
 def _allowed_alias_ratio(decoded: int) -> float:

@@ -20,7 +20,7 @@ from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
 
-QUICK_CASES = 3
+QUICK_CASES = 2
 """How many cases of a test are quick; of more, some evenly spread."""
 
 

@@ -3,6 +3,7 @@
 import ast
 import functools
 import re
+import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
 
 LONG = 300
 """Above how many lines a module says why it is that long."""
+
+MEDIAN = 150
+"""How many lines half of the modules do not have."""
+
+INDENTED_IMPORTS = 160
+"""How many imports of our own modules are in functions or for type checking: of rare branches and heavy libraries."""
 
 SHARED_STEMS = {
     "__init__": "a package",
@@ -65,22 +72,10 @@ def read(path: Path) -> Module:
 MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))}
 
 
-def without_type_checking(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs: everything but the bodies of ``if TYPE_CHECKING``."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            for other in child.orelse:
-                yield other
-                yield from without_type_checking(other)
-        else:
-            yield child
-            yield from without_type_checking(child)
-
-
 def imported(module: Module) -> Iterator[str]:
-    """Yield what a module imports, at its top or in a function, by full name."""
+    """Yield what a module imports, at its top, in a function or for type checking, by full name."""
     package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
-    for node in without_type_checking(module.tree):
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -244,6 +239,18 @@ def test_a_long_module_says_why_it_is_long() -> None:
         if module.text.count("\n") > LONG and not re.search(r"\blong\b", module.docstring)
     ]
     assert not faults, listed(faults)
+
+
+def test_most_modules_are_short() -> None:
+    assert statistics.median(module.text.count("\n") for module in MODULES.values()) < MEDIAN
+
+
+OWN_IMPORT = re.compile(r"^[ \t]+(?:from (?:scoring|rubric)[. ]|import (?:scoring|rubric))", re.M)
+
+
+def test_few_imports_of_our_own_modules_are_not_at_the_top() -> None:
+    found = {module.place: len(OWN_IMPORT.findall(module.text)) for module in MODULES.values()}
+    assert sum(found.values()) <= INDENTED_IMPORTS, listed(f"{place}: {n}" for place, n in found.items() if n)
 
 
 # What is cited

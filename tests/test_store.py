@@ -264,3 +264,17 @@ class _Later:
     def __init__(self, found: os.stat_result) -> None:
         self.st_size, self.st_ino = found.st_size, found.st_ino
         self.st_mtime_ns, self.st_ctime_ns = found.st_mtime_ns - SETTLED, found.st_ctime_ns - SETTLED
+
+
+def test_a_store_that_is_only_read_leaves_no_trace(tmp_path: Path) -> None:
+    with Store(tmp_path / "cache", keeps=False) as store:
+        assert store.get("git", "key", b"1") is None
+        store.put("git", "key", b"1", b"value")
+    assert list(tmp_path.iterdir()) == []
+    with Store(tmp_path) as store:
+        store.put("git", "key", b"1", b"value")
+    before = {path: path.stat() for path in [tmp_path, *tmp_path.iterdir()]}
+    with Store(tmp_path, keeps=False) as store:
+        assert store.get("git", "key", b"1") == b"value"
+        store.put("git", "key", b"1", b"other")
+    assert {path: path.stat() for path in [tmp_path, *tmp_path.iterdir()]} == before

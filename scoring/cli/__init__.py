@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 
 import click
@@ -38,14 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if next((argument for argument in arguments if argument in COMMANDS), None) != HOOK:
         return _run(arguments, complain)
     strict = "--strict" in arguments
-    said: list[str] = []
+    faults: list[str] = []
     try:
-        status = _run(arguments, said.append)
-        if said:
-            (complain if strict else warn)("; ".join(said))
+        status = _run(arguments, faults.append)
+        if faults:
+            (complain if strict else warn)("; ".join(faults))
     except Exception:  # even where a traceback was asked for, the harness must not fail
-        import traceback  # a command that works does not pay for it
-
         traceback.print_exc()
         status = EXIT_ERROR
     return EXIT_ERROR if status and strict else EXIT_OK
@@ -88,7 +87,7 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         report(str(e))
         return EXIT_USAGE if isinstance(e, OptionError) else EXIT_ERROR
     except SystemExit as e:
-        if COMPLETION_VARIABLE in os.environ:  # a shell was given its completions
+        if COMPLETION_VARIABLE in os.environ:  # the shell asked for completions
             return e.code if isinstance(e.code, int) else EXIT_OK
         _discard_output()  # click ends like this when the reader of its output is gone
         return EXIT_OK

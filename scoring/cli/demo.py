@@ -14,7 +14,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.integrity import integrity_page, summarize_integrity
-from scoring.views.score_pages import iteration_page, run_page, run_payload
+from scoring.views.score_pages import iteration_page, run_item, run_page, run_payload
 from scoring.views.table import Line
 
 
@@ -27,14 +27,14 @@ def command(directory: Path | None, settings: Settings) -> None:
     scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
     iterations, sessions = write_scored_log(demo.iter_log_dir, scored, warn)
     if settings.json:
-        write_json(run_payload(scored))
+        write_json(run_payload(scored.summary, map(run_item, scored.iterations)))
         return
     written = len(iterations), len(sessions)
     lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))
     rows = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    show(run_page(scored, demo.iter_log_dir, written, on_terminal()))
+    show(run_page(scored.summary, demo.iter_log_dir, written, on_terminal()))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))

@@ -21,7 +21,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     """Say in plain words why an iteration scored what it did.
 
     Which signals voted and where each was read from, what would have raised the score, and what was claimed against
-    what was seen. Explains the sidecar's score where there is one. Writes nothing.
+    what was observed. Explains the sidecar's score where there is one. Writes nothing.
     """
     view = replace(log_view(settings, recompute, outcomes=True), only=iteration)
     log_dir = view.iter_log_dir

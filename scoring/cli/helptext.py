@@ -24,7 +24,7 @@ GROUPS = {
         "records": "Print the records of a log as JSON, both schemas in one shape.",
         "outcomes": "Say what became of the work of each iteration within the horizon, going by git alone.",
         "validate": "Say whether the scores foretell what becomes of the work, in numbers and in words.",
-        "label": "Say what you think of iteration N, or look at what people said.",
+        "label": "Say what you think of iteration N, or look at labels.",
         "rubric": "List, show, check, compare and fit rubrics.",
     },
     "Look": {
@@ -85,15 +85,15 @@ _HYPHEN = "\u2011"
 
 
 class HelpfulContext(click.Context):
-    """The context of a command whose help is folded like that."""
+    """The context of a command that folds its help like that."""
 
     formatter_class = _Help
 
 
 def with_its_help(command: click.Command, shared: Collection[str]) -> click.Command:
-    """Return a command whose help is as it should be; of a group each of its commands.
+    """Have a command, or each command of a group, list its own options before the ``shared`` ones, and return it.
 
-    It lists what only the command has before the options that are ``shared``, and no summary is cut off.
+    Summaries are whole.
     """
     command.context_class = HelpfulContext
     command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in shared)

@@ -36,7 +36,11 @@ def command() -> None:
 
 def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     harness = click.option(
-        "--harness", type=click.Choice(list(FILES)), default="claude", show_default=True, help="Whose settings."
+        "--harness",
+        type=click.Choice(list(FILES)),
+        default="claude",
+        show_default=True,
+        help="Which harness runs it.",
     )
     scope = click.option(
         "--scope",
@@ -73,10 +77,10 @@ def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
-    """Return the settings file to write; that of a project is in it, whatever its files say and wherever links lead.
+    """Return the settings file to write.
 
     Raises:
-        InputError: it is not.
+        InputError: it is to be that of the project, and a link leads out of the project.
     """
     path = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":

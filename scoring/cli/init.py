@@ -48,7 +48,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
     path, kept = _settings_file(seen), False
     if (yes or asks) and not force and os.path.lexists(path):
-        resolve = settings_of_whole(options)  # a file that cannot be used is said before anything is done
+        resolve = settings_of_whole(options)  # stops before anything is done where the file cannot be used
         under, kept = replace(resolve, json=settings.json), True
     derives = not seen.log.iterations and (yes or (asks and _wanted("There is no log. Derive one from git?")))
     harnesses = [name for name in _harnesses(seen) if yes or (asks and _wanted(f"Score every task of {name}?"))]
@@ -73,7 +73,6 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
 
 
 def _settings_file(seen: Examination) -> Path:
-
     return (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE
 
 
@@ -82,7 +81,6 @@ def _wanted(question: str) -> bool:
 
 
 def _derived(settings: Any) -> Derivation:
-
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
     for text in done.broken:
         warn(f"{text}; left as it is")
@@ -105,7 +103,6 @@ def _harnesses(seen: Examination) -> list[str]:
 
 
 def _installed(harness: str, top: Path) -> list[Path]:
-
     try:
         path = hook_settings(harness, "project", top)
         refuse_outside(path, top)

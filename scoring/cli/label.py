@@ -1,26 +1,31 @@
-"""``da-score label``: what people think of iterations: said, imported, listed, compared."""
+"""``da-score label``: people judge iterations, and their judgements are imported, listed and compared."""
 
 import os
-import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, Whole, selection_options, settings_options
+from scoring.cli.app import (
+    LOG_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    OwnCommand,
+    OwnGroup,
+    Whole,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.completion import complete_iterations
 from scoring.cli.label_questions import asked
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.labels import Judgement, label_facts
-from scoring.jobs.label_file import NewLabel
-from scoring.jobs.label_import import read_rows
-from scoring.jobs.labelling import add_labels
+from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
+from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
@@ -39,75 +44,16 @@ from scoring.views.labelled import (
 EXIT_ERROR = 1
 _MOST_FAULTS = 50
 
-SCOPE_WORDS = ("on-target", "partial", "breach")
-HALLUCINATION_WORDS = ("none", "minor", "major")
-"""What can be said, the best first. The reader of labels has the same words; the help does without it."""
-
-
-class _SameContext(click.Context):
-    """The context of labelling one iteration, which is the group's own business and has its help."""
-
-    @property
-    def command_path(self) -> str:
-        assert self.parent is not None
-        return self.parent.command_path
-
-
-class _LabelCommand(click.Command):
-    context_class = _SameContext
-
-    def get_help(self, ctx: click.Context) -> str:
-        assert ctx.parent is not None
-        return ctx.parent.get_help()
-
-
-class _LabelGroup(click.Group):
-    """A group in which a number in the place of a command is the iteration to label."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if re.fullmatch(r"[0-9]+|-.+", args[0]):
-            return "label", label_one, args
-        if args[0] not in self.commands:
-            ctx.fail(f"No such command {args[0]!r}, and it is no iteration.")
-        return super().resolve_command(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["N [OPTIONS]", "| COMMAND [ARGS]..."]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        label_one.format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [*super().shell_complete(ctx, incomplete), *complete_iterations(ctx, label_one.params[0], incomplete)]
-
-
-@click.group(
-    "label",
-    cls=_LabelGroup,
-    context_settings={"ignore_unknown_options": True},
-    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
-)
-def command() -> None:
-    """Say what you think of iteration N, or look at what people said.
-
-    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
-    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
-    beside the entry, and vote as human_label from rubric 3.0.0 on.
-    """
-
 
 _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
 
 
-@click.command("label", cls=_LabelCommand)
+@click.command("label", cls=OwnCommand)
 @click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @_AS
 @click.option("--correctness", type=Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
-@click.option("--scope", type=click.Choice(SCOPE_WORDS), help="Whether it did what was asked, and only that.")
-@click.option("--hallucination", type=click.Choice(HALLUCINATION_WORDS), help="How much of it is made up.")
+@click.option("--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that.")
+@click.option("--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up.")
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
 @settings_options(*SCORING_OPTIONS)
@@ -118,16 +64,16 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
         )
-
     if iteration not in _iterations(settings):
         raise no_such_entry(settings.iter_log_dir, iteration)
     who = _actor(actor, settings)
     if asks:
         given = asked(iteration, who, settings)
         if all(value is None for value in given.values()):
-            say("Nothing was said, nothing is written.\n")
+            say("Nothing was answered, so nothing was written.\n")
             return
-    label = _new(iteration, who, override, **given)
+    note, judgement = given.pop("note"), Judgement(**given)
+    label = NewLabel(iteration, who, judgement, note, override)
     if problem := label.problem():
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
@@ -138,38 +84,40 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         say(f"{printable(str(path))}: labelled by {printable(who)}\n")
 
 
-def _new(
-    iteration: int,
-    actor: str,
-    override: bool,
-    correctness: int | None,
-    scope: str | None,
-    hallucination: str | None,
-    note: str | None,
-) -> NewLabel:
-
-    return NewLabel(iteration, actor, Judgement(correctness, scope, hallucination), note, override)
-
-
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
-    """Return the iterations of the log, or those of a choice; one that is broken is not there, and stops nothing."""
+    """Return the iterations of the log, or those of a choice, without the entries that cannot be read."""
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
-    return {record.iteration: None for record in (selection.chosen(records) if selection else records)}
+    return dict.fromkeys(record.iteration for record in (selection.chosen(records) if selection else records))
 
 
 def _actor(given: str | None, settings: Settings) -> str:
-    """Return who labels: as given, else as git or the system has it."""
+    """Return the name to label under: the one that is given, else that of git or the system."""
     if given is not None:
         return given.strip()
-
     try:
         name = GitRepository(settings.repo_dir).user_name
     except GitError:
         name = ""
     name = name or os.environ.get("USER", "").strip()
     if not name:
-        raise click.UsageError("Nobody knows who you are: give --as NAME.")
+        raise click.UsageError("There is no name to label under: give --as NAME, or set git's user.name.")
     return name
+
+
+@click.group(
+    "label",
+    cls=OwnGroup,
+    own=label_one,
+    usage="N",
+    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
+)
+def command() -> None:
+    """Say what you think of iteration N, or look at labels.
+
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
+    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
+    beside the entry, and vote as human_label from rubric 3.0.0 on.
+    """
 
 
 @command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
@@ -182,13 +130,14 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     Columns, or keys: iteration, actor, correctness, scope, hallucination, note, override, role. Every row that cannot
     be taken is named with its line, and then nothing is written. A row without an actor is yours.
     """
+    from scoring.jobs.label_import import read_rows  # pydantic
+
     labels, faults = read_rows(file, _iterations(settings), _actor(actor, settings))
     for fault in faults[:_MOST_FAULTS]:
         complain(fault)
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        complain(f"{file}: {count}, so nothing was imported{more}")
+        complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
         return EXIT_ERROR
     written = add_labels(settings.iter_log_dir, labels)
     if settings.json:
@@ -212,12 +161,12 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, whoever else has.")
+@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, even where others have.")
 @settings_options(*SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Say which unlabelled iteration would tell most.
 
-    One whose score is far from those of its neighbours; of several, one that rests on little evidence, then an old one.
+    One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)

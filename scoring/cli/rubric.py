@@ -143,7 +143,7 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
 _EVIDENCE = {
     EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
     EVIDENCE_CORRECTED: "corrected (read as found on disk)",
-    EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was seen in it)",
+    EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
 }
 _DATA: dict[str, dict[object, str]] = {
     "claims_vote": {False: "no (only what was observed votes)"},
@@ -152,7 +152,7 @@ _DATA: dict[str, dict[object, str]] = {
     "sidecar": {BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
     "test_flags": {ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
-"""What is said of a rubric's data where it is not as the reference's."""
+"""The words for a rubric's data where it differs from the reference's."""
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
 
 

@@ -17,7 +17,7 @@ iter  what happened
 ====  ===========================================================================================================
 
 Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in ``data/`` name
-commits of ``data/history.fast-import``; whoever edits the history has to fix them (``tests/jobs/test_demo.py`` checks).
+commits of ``data/history.fast-import``; an edit of the history has to fix them (``tests/jobs/test_demo.py`` checks).
 """
 
 import shutil

@@ -116,7 +116,7 @@ class Evidence:
             if self._only is not None and not sources.rules.compares_entries:
                 near = records.near(self._only, before)
             opened = self._scan.repository or sources.repo_dir
-            git = sources.rules.git(opened, near, self._scan.cache_dir, sources.trunk)
+            git = sources.rules.git(opened, near, sources.trunk)
             if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
                 return git, near
             before *= _BEFORE
@@ -145,16 +145,6 @@ class Evidence:
             artifacts=tuple(self._place_of(v.result_artifact) for v in record.verifiers) if rules.attributes else (),
             labels=self._said(n) if self._labels else None,
         )
-
-    def gather(self) -> None:
-        """Ask for all that is asked for in batches, about every iteration: a fork of this process has it then."""
-        attributes, scopes = self.sources.rules.attributes, self.scopes
-        self.git.gather(self._records, lambda record: attributes or record.task_id in scopes)
-        for number in self._records.numbers:
-            self.transcripts(number)
-        if attributes:
-            _ = self._first_to_name
-        self.is_there("")
 
     def _place_of(self, artifact: str) -> str:
         """Return where an artifact is in the repository, looked for once."""

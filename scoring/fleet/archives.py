@@ -1,8 +1,8 @@
-"""Unpacks a repository that comes as an archive, or lies in a folder elsewhere, with its log and its transcripts.
+"""Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
 
-Nobody vouches for what is in it. Files go below one new folder or nowhere, links and devices are left out, and the
-sum of all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could
-run programs.
+What is in it is not trusted. Files go below one new folder or nowhere, links and devices are left out, and the sum of
+all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could run
+programs.
 """
 
 import contextlib
@@ -13,16 +13,16 @@ import socket
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.unpacking import check_out
+from scoring.fleet.file_systems import file_system, one_line
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository
-from scoring.fleet.store import file_system
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.sidecars.fingerprint import digest_of
 
@@ -40,10 +40,6 @@ class Layout(NamedTuple):
     repository: Path
     log: Path | None
     transcripts: Path | None
-
-
-Wanted = Callable[[str], bool]
-"""Whether a file is to be unpacked, by its name in the archive."""
 
 
 @contextlib.contextmanager
@@ -76,23 +72,19 @@ def _remove_left_over(base: Path) -> None:
                 os.kill(int(process), 0)
             except ProcessLookupError:
                 shutil.rmtree(place, ignore_errors=True)
-            except (OSError, OverflowError, ValueError):  # somebody else's, or the number of no process
+            except (OSError, OverflowError, ValueError):  # of another user, or no process
                 continue
 
 
-def unpacked(one: Repository, config: FleetConfig, here: Path, instead: Callable[[], None] | None = None) -> Repository:
+def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:
     """Return a repository that is at a URL as a directory, below a folder that is not there yet.
-
-    With ``instead`` transcripts are not fetched; it puts something in their place.
 
     Raises:
         InputError: it cannot be fetched, or is not what it should be; the text says what.
         GitError: git does not take the repository.
     """
     here.mkdir()
-    fetch(one, config, here, (lambda name: not is_transcript(name)) if instead else lambda _: True)
-    if instead:
-        instead()
+    fetch(one, config, here)
     layout = layout_of(here, one.url)
     repo = here / _CHECKED_OUT / one.short
     check_out(layout.repository, repo)
@@ -104,13 +96,7 @@ def unpacked(one: Repository, config: FleetConfig, here: Path, instead: Callable
     return replace(one, source=replace(one.source, transcripts=folders, way=way), repo_dir=repo, log=log)
 
 
-def is_transcript(name: str) -> bool:
-    """Return whether a file of an archive is one of its transcripts, by its name there."""
-    folders = name.split("/")[:-1]
-    return TRANSCRIPTS in folders[:2] and not folders[0].endswith(".git")
-
-
-def fetch(one: Repository, config: FleetConfig, here: Path, wanted: Wanted = lambda _: True) -> None:
+def fetch(one: Repository, config: FleetConfig, here: Path) -> None:
     """Fetch the files that are at the URL of a repository into an empty folder; raises as :func:`unpacked`."""
     fs, path = file_system(one.url, config.storage)
     room = _Room(here, config.expanded, one.url)
@@ -118,35 +104,34 @@ def fetch(one: Repository, config: FleetConfig, here: Path, wanted: Wanted = lam
         if fs.isdir(path):
             base = path.rstrip("/") + "/"
             for name in sorted(fs.find(path)):
-                if wanted(name.removeprefix(base)):
-                    with fs.open(name, "rb", block_size=_PIECE) as source:
-                        room.put(name.removeprefix(base), source)
+                with fs.open(name, "rb", block_size=_PIECE) as source:
+                    room.put(name.removeprefix(base), source)
         elif path.endswith(".zip"):
             with fs.open(path, "rb") as raw, zipfile.ZipFile(raw) as archive:
                 for info in archive.infolist():
-                    if not info.is_dir() and (info.external_attr >> 28) in (0, 8) and wanted(_plain(info.filename)):
+                    if not info.is_dir() and (info.external_attr >> 28) in (0, 8):
                         with archive.open(info) as source:
                             room.put(info.filename, source)
         else:
             with fs.open(path, "rb", block_size=8 * _PIECE) as raw:
-                _untar(raw, path, room, wanted)
+                _untar(raw, path, room)
     except DaScoreError:
         raise
     except FileNotFoundError as e:
         raise InputError(f"{one.url}: is gone") from e
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, RuntimeError, NotImplementedError) as e:
-        raise InputError(f"{one.url}: no archive that can be read: {' '.join(str(e).split())[:200]}") from e
+        raise InputError(f"{one.url}: no archive that can be read: {one_line(e, 200)}") from e
     except Exception as e:
-        raise InputError(f"{one.url}: cannot be read: {' '.join(str(e).split())[:200] or type(e).__name__}") from e
+        raise InputError(f"{one.url}: cannot be read: {one_line(e, 200)}") from e
 
 
-def _untar(raw: IO[bytes], path: str, room: "_Room", wanted: Wanted) -> None:
+def _untar(raw: IO[bytes], path: str, room: "_Room") -> None:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
             raw = stack.enter_context(_unzstd(raw))
         archive = stack.enter_context(tarfile.open(fileobj=raw, mode="r|*"))
         for member in archive:
-            if member.isreg() and wanted(_plain(member.name)):
+            if member.isreg():
                 source = archive.extractfile(member)
                 if source is not None:
                     room.put(member.name, source)
@@ -158,10 +143,6 @@ def _unzstd(raw: IO[bytes]) -> Any:
     except ImportError:
         from backports import zstd
     return zstd.ZstdFile(raw)
-
-
-def _plain(name: str) -> str:
-    return posixpath.normpath(name)
 
 
 class _Room:
@@ -177,7 +158,7 @@ class _Room:
         Raises:
             InputError: its name leads outside, or there is no room for it.
         """
-        cleaned = _plain(name)
+        cleaned = posixpath.normpath(name)
         if name.startswith("/") or "\\" in name or "\0" in name or cleaned.split("/")[0] == "..":
             raise InputError(f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read")
         place = self._folder / cleaned

@@ -1,299 +1,181 @@
-"""Hands repositories out to workers, and takes down what comes back (``docs/FLEET.md``, "When something fails").
+"""Hands repositories out to Dask's workers, one a task (docs/FLEET.md, "When something fails").
 
-Only a few repositories are out at a time, so neither this process nor the scheduler grows with the fleet. What comes
-back is added to the data set some at a time. A repository whose worker dies, or that fails, is handed out again behind
-the others, until it has failed often enough. A worker says when it begins with one: what only waited on a worker that
-died has not failed.
-
-A message to a worker and back costs this process more than a tenth of what a small repository costs a worker, so it
-takes several at once. A large one that is read in parts, and one that was on a worker that died, go alone.
+Only a few repositories are out at a time, so neither this process nor the scheduler grows with the fleet. One that
+fails, or has its worker end, is handed out again behind the others until it has failed often enough. A worker says when
+it begins with one, so that what only waited on a worker that ended has not failed.
 """
 
 import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, FleetError
-from scoring.fleet.attempts import BEGUN, Task, begin_and_read, begin_and_score, score_some
-from scoring.fleet.commits import Commit, Done, Failed
-from scoring.fleet.dataset import DataSet
+from scoring.errors import FleetError
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.on_worker import Result, from_bytes
-from scoring.fleet.sources import Repository, evidence_key
-from scoring.fleet.splitting import parts_of
-from scoring.sidecars.fingerprint import digest_of
+from scoring.fleet.on_worker import BEGUN, Result, begin_and_score
+from scoring.fleet.sources import Repository
 
 AHEAD = 1
-"""How often as much as a worker works on waits there beside that."""
-
-_SEVERAL = 8
-"""How many repositories go to a worker at once at most; fewer when few are left, so that all workers have some."""
-
-_TOGETHER = 400
-_BYTES_TOGETHER = 32 << 20
-_SECONDS_TOGETHER = 20.0
-"""After how many repositories, bytes of rows, or seconds what came back is added to the data set."""
+"""How many repositories wait at a worker for each that it works on."""
 
 _LOOKS_EVERY = 2.0
-"""How often, in seconds, somebody looks how many workers there are."""
+"""How often, in seconds, the coordinator asks how many workers there are."""
+
+_WAITS = 1.0
+"""For how many seconds the coordinator waits for a result before it looks around."""
 
 _LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0
-"""For how many seconds there may be no scheduler, and no worker, before that is an error. A worker that died is started
-anew, which takes a while on a busy machine."""
+"""For how many seconds there may be no scheduler, and no worker, before that is an error."""
 
-_SURELY_BEGUN = 8
-"""After how many times it must have been begun, whatever was heard of it."""
+_OFTEN = 8
+"""A repository that was handed out so often goes alone: a worker that ends then ended because of it."""
 
 _MOST_LOST = 50
-"""How often the result of one repository may be lost on the way."""
+"""How often a repository is handed out of which no result arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetEvent:
-    """Something that happened: ``done``, ``retried``, ``failed`` or ``added``, of which repository, and more."""
+    """Something that happened: ``done``, ``retried``, ``failed`` and others, of which repository, and more.
+
+    A repository that is done has its ``result``.
+    """
 
     kind: str
     repository: str = ""
     more: dict[str, Any] = field(default_factory=dict)
+    result: Result | None = None
+
+
+@dataclass(slots=True)
+class Task:
+    """One repository on its way: how often it was handed out, and how often it failed."""
+
+    repository: Repository
+    handed_out: int = 0
+    attempts: int = 0
 
 
 class Coordinator:
-    """One run over some repositories."""
+    """One run over some repositories, through the client of a cluster."""
 
-    def __init__(self, client: Any, dataset: DataSet, config: FleetConfig, rubric: Rubric) -> None:
-        """Take the client of a cluster and the data set, whose lease is held."""
-        self._client, self._dataset, self._config, self._rubric = client, dataset, config, rubric
+    def __init__(self, client: Any, config: FleetConfig, rubric: Rubric) -> None:
+        self._client, self._config, self._rubric = client, replace(config, sources=()), rubric
         self._waiting: deque[Task] = deque()
-        self._out: dict[str, tuple[list[Task], Any]] = {}
-        self._begun: dict[str, int] = {}
+        self._out: dict[str, tuple[Task, Any]] = {}
+        self._begun: dict[str, bool] = {}
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._batch: list[tuple[Done | Failed, dict[str, bytes]]] = []
-        self._batch_bytes = 0
-        self._batch_since = 0.0
-        self._number = self._threads = 0
-        self._looked = float("-inf")
+        self._threads = self._number = 0
+        self._looked, self._alone_since = float("-inf"), float("inf")
 
     @property
     def running(self) -> int:
         """How many repositories workers have begun with and not ended, as far as is known."""
-        return sum(number >= 0 for number in list(self._begun.values()))
+        return sum(list(self._begun.values()))
 
-    def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent]:
-        """Score repositories, and yield what happens.
+    def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
+        """Score repositories, and yield what happens; None where nothing did for a second.
 
         Raises:
-            FleetError: the scheduler is lost, or it has no workers, or another fleet has the data set; what was added
-                before counts.
-            WriteError: the data set cannot be written.
+            FleetError: the scheduler is lost, or it has no workers.
         """
         self._waiting.extend(Task(one) for one in repositories)
-        self._client.subscribe_topic(BEGUN, lambda event: self._heard(event[1]))
+        self._client.subscribe_topic(BEGUN, lambda event: self._begins(event[1]))
         try:
             while self._waiting or self._out:
-                self._dataset.check()
+                self._look()
                 self._hand_out()
-                yield from self._take(self._next())
-                yield from self._added(whatever=False)
-            yield from self._added(whatever=True)
-        except (FleetError, KeyboardInterrupt):
-            with contextlib.suppress(Exception):
-                for _ in self._added(whatever=True):
-                    pass
-            raise
+                try:
+                    yield self._ended(self._answers.get(timeout=_WAITS))
+                except queue.Empty:
+                    yield None
         finally:
             with contextlib.suppress(Exception):
                 self._client.unsubscribe_topic(BEGUN)
 
-    def _heard(self, key: str) -> None:
-        """Take down that a worker began with a repository: with which of those that came together."""
-        together, _, number = key.rpartition(".")
-        if together in self._begun:
-            self._begun[together] = max(self._begun[together], int(number))
+    def _begins(self, key: str) -> None:
+        if key in self._begun:
+            self._begun[key] = True
 
-    def _hand_out(self) -> None:
-        room, config = self._room(), replace(self._config, sources=())
-        while self._waiting and len(self._out) < room and self._client.status == "running":
-            some, count = self._some(room)
-            self._number += 1
-            key = f"da-score-{self._number}-{digest_of(some[0].repository.name.encode())[:8]}"
-            how = config, self._rubric, key
-            self._begun[key] = -1
-            first, what = some[0].repository, [task.repository for task in some]
-            parts = [
-                self._client.submit(begin_and_read, first, *how, n, count, key=f"{key}-part-{n}", pure=False)
-                for n in range(count if count > 1 else 0)
-            ]
-            future = self._client.submit(score_some, begin_and_score, what, *how, *parts, key=key, pure=False)
-            self._out[key] = some, future
-            future.add_done_callback(lambda _, key=key: self._answers.put(key))
-
-    def _some(self, room: int) -> tuple[list[Task], int]:
-        """Take those that go to a worker together, and say in how many parts the transcripts of one alone are read."""
-        several = min(_SEVERAL, -(-len(self._waiting) // (2 * room)))
-        some: list[Task] = []
-        while self._waiting and len(some) < several:
-            task = self._waiting[0]
-            parts = parts_of(task.repository, self._config)
-            apart = task.alone or parts > 1
-            if apart and some:
-                break
-            task.handed_out += 1
-            some.append(self._waiting.popleft())
-            if apart:
-                return some, parts
-        return some, 1
-
-    def _room(self) -> int:
-        if time.monotonic() - self._looked > _LOOKS_EVERY:
-            with contextlib.suppress(Exception):  # whether the scheduler is there shows when nothing comes back
-                workers = self._client.scheduler_info(n_workers=-1)["workers"]
-                self._threads = sum(worker["nthreads"] for worker in workers.values())
-            self._looked = time.monotonic()
-        return max(self._threads, 1) * (1 + AHEAD)
-
-    def _next(self) -> str | None:
-        """Wait for an answer and return its key; None when there is none for now.
+    def _look(self) -> None:
+        """Ask now and then how many workers there are.
 
         Raises:
-            FleetError: the scheduler is lost, or has had no workers for too long.
+            FleetError: there have been none for too long.
         """
-        began = time.monotonic()
-        while time.monotonic() - began < (_EMPTY_AFTER if self._client.status == "running" else _LOST_AFTER):
-            with contextlib.suppress(queue.Empty):
-                return self._answers.get(timeout=0.5)
-            if self._client.status == "running":
-                with contextlib.suppress(Exception):
-                    if self._client.scheduler_info(n_workers=-1)["workers"]:
-                        return None
-            if self._batch and time.monotonic() - began > 1:
-                return None
-        where = self._client.scheduler.address if self._client.scheduler else "?"
-        gone = "was lost" if self._client.status != "running" else "has no workers"
-        raise FleetError(f"scheduler {where}: {gone}; what was added to the data set stays, start again to go on")
+        now, running = time.monotonic(), self._client.status == "running"
+        if running and now - self._looked > _LOOKS_EVERY:
+            self._looked = now
+            with contextlib.suppress(Exception):  # a scheduler that is gone shows in the client's status
+                workers = self._client.scheduler_info(n_workers=-1)["workers"]
+                self._threads = sum(worker["nthreads"] for worker in workers.values())
+        if running and self._threads:
+            self._alone_since = float("inf")
+            return
+        self._alone_since = min(self._alone_since, now)
+        if now - self._alone_since > (_EMPTY_AFTER if running else _LOST_AFTER):
+            where = self._client.scheduler.address if self._client.scheduler else "?"
+            what = "has no workers" if running else "was lost"
+            raise FleetError(f"scheduler {where}: {what}; what was added to the data set stays, start again to go on")
 
-    def _take(self, key: str | None) -> Iterator[FleetEvent]:
-        if key is None or key not in self._out:
-            return
-        some, future = self._out.pop(key)
-        begun = self._begun.pop(key)
-        try:
-            if future.status == "finished":
-                results: list[Result] = future.result(timeout=30)
-            else:
-                yield from self._fell(some, future, begun)
-                return
-        except Exception as e:  # its worker died before it could be fetched, or the scheduler did
-            self._lost(some, e)
-            return
-        finally:
-            future.release()
-        for task in reversed(some[len(results) :]):
-            task.handed_out -= 1
-            self._waiting.appendleft(task)
-        for task, result in zip(some, results, strict=False):
-            yield from self._ended(task, result)
+    def _hand_out(self) -> None:
+        room = max(self._threads, 1) * (1 + AHEAD)
+        while self._waiting and len(self._out) < room and self._client.status == "running":
+            often = [
+                self._waiting[0].handed_out >= _OFTEN,
+                *(task.handed_out > _OFTEN for task, _ in self._out.values()),
+            ]
+            if any(often) and self._out:
+                break
+            task = self._waiting.popleft()
+            task.handed_out += 1
+            self._number += 1
+            key = f"da-score-{self._number}-{time.time_ns():x}"
+            self._begun[key] = False
+            future = self._client.submit(
+                begin_and_score, task.repository, self._config, self._rubric, key, key=key, pure=False
+            )
+            self._out[key] = task, future
+            future.add_done_callback(lambda _, key=key: self._answers.put(key))
 
-    def _ended(self, task: Task, result: Result) -> Iterator[FleetEvent]:
-        if result.error:
-            yield from self._failed(task, result.error)
-            return
-        done = Done(result.repository, result.fingerprint, result.iterations, result.broken, result.watched)
-        self._hold(done, result.tables)
-        more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-        yield FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)})
-
-    def _fell(self, some: list[Task], future: Any, begun: int) -> Iterator[FleetEvent]:
-        """Take repositories whose worker ended, or whose scheduler is gone. ``begun`` is with which it began last."""
-        if future.status != "error":
-            self._lost(some, FleetError("the scheduler let go of it"))
-            return
-        error = future.exception(timeout=30)
+    def _ended(self, key: str) -> FleetEvent | None:
         from distributed import KilledWorker
 
-        killed = isinstance(error, KilledWorker)
-        if len(some) > 1:  # what came before was scored, and is lost; what comes after only waited
-            self._apart(task for number, task in enumerate(some) if not (killed and number == begun))
-            if killed and begun >= 0:
-                some[begun].alone = True
-                yield from self._killed(some[begun])
-            return
-        (task,) = some
-        if isinstance(error, DaScoreError):
-            yield from self._failed(task, str(error))
-        elif not killed:
-            yield from self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-        elif begun >= 0 or error.allowed_failures or task.handed_out > _SURELY_BEGUN:
-            task.attempts += error.allowed_failures
-            yield from self._killed(task)
-        else:
-            self._apart(some)
+        task, future = self._out.pop(key)
+        begun = self._begun.pop(key)
+        try:
+            error = future.exception(timeout=30) if future.status == "error" else None
+            result: Result | None = future.result(timeout=30) if future.status == "finished" else None
+        except Exception:  # its worker or the scheduler ended before it could be fetched
+            error = result = None
+        finally:
+            future.release()
+        if result is not None:
+            return self._failed(task, result.error) if result.error else _done(result)
+        if isinstance(error, KilledWorker):
+            task.attempts += error.allowed_failures  # how often Dask tried again itself
+            if begun or error.allowed_failures or task.handed_out > _OFTEN:
+                return self._failed(task, "its worker ended: it was killed, or went over its limit of memory")
+        elif error is not None:
+            return self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        elif task.handed_out > _MOST_LOST:
+            return self._failed(task, "its result never arrives; look at the cluster's logs")
+        self._waiting.append(task)
+        return None
 
-    def _killed(self, task: Task) -> Iterator[FleetEvent]:
-        yield from self._failed(task, "its worker ended: it was killed, or went over its limit of memory")
-
-    def _lost(self, some: list[Task], error: Exception) -> None:
-        """Hand out again what was lost on the way; whether there is still a scheduler shows when nothing comes back."""
-        for task in some:
-            task.lost += 1
-            if task.lost > _MOST_LOST:
-                name = task.repository.name
-                raise FleetError(f"{name}: its result never arrives ({error}); look at the cluster's logs")
-        if self._client.status != "running":
-            time.sleep(0.2)
-        self._apart(some)
-
-    def _apart(self, some: Iterable[Task]) -> None:
-        """Hand out again, each alone, what has not failed itself."""
-        for task in reversed(list(some)):
-            task.alone = True
-            self._waiting.appendleft(task)
-
-    def _failed(self, task: Task, reason: str) -> Iterator[FleetEvent]:
+    def _failed(self, task: Task, reason: str) -> FleetEvent:
         task.attempts += 1
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts < self._config.attempts:
             self._waiting.append(task)
-            yield FleetEvent("retried", task.repository.name, more)
-            return
-        self._hold(Failed(task.repository.name, reason, task.attempts), {})
-        yield FleetEvent("failed", task.repository.name, more)
-
-    def _hold(self, what: Done | Failed, tables: dict[str, bytes]) -> None:
-        if not self._batch:
-            self._batch_since = time.monotonic()
-        self._batch.append((what, tables))
-        self._batch_bytes += sum(map(len, tables.values()))
-
-    def _added(self, whatever: bool) -> Iterator[FleetEvent]:
-        """Add what came back to the data set, when it is enough, or ``whatever`` there is."""
-        if not self._batch:
-            return
-        enough = len(self._batch) > _TOGETHER - _SEVERAL or self._batch_bytes >= _BYTES_TOGETHER
-        if whatever or enough or time.monotonic() - self._batch_since > _SECONDS_TOGETHER:
-            batch, self._batch, self._batch_bytes = self._batch, [], 0
-            add_results(self._dataset, self._rubric, batch)
-            yield FleetEvent("added", more={"repositories": len(batch)})
+            return FleetEvent("retried", task.repository.name, more)
+        return FleetEvent("failed", task.repository.name, more)
 
 
-def add_results(dataset: DataSet, rubric: Rubric, batch: Sequence[tuple[Done | Failed, dict[str, bytes]]]) -> None:
-    """Add the rows of some repositories to the data set, all of them at once.
-
-    Raises:
-        WriteError: they could not be written; then none counts.
-    """
-    import pyarrow as pa
-
-    done = tuple(what for what, _ in batch if isinstance(what, Done))
-    failed = tuple(what for what, _ in batch if isinstance(what, Failed))
-    names = dict.fromkeys(name for _, tables in batch for name in tables)
-    tables = {
-        name: pa.concat_tables([from_bytes(of[name]) for _, of in batch if name in of]).combine_chunks()
-        for name in names  # in one piece: some hundred pieces of a few rows take three times as long to write
-    }
-    digest = digest_of(repr(rubric).encode())
-    dataset.add(Commit(dataset.next_id(), rubric.version, digest, evidence_key(rubric), done, failed), tables)
+def _done(result: Result) -> FleetEvent:
+    more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
+    return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)

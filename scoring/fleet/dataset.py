@@ -1,246 +1,300 @@
-"""The data set of a fleet: Parquet files, and commits that say which of them count (docs/FLEET.md, "The data set").
+"""The data set of a fleet: Delta tables of rows, and one of what is known of each repository.
 
 ::
 
-    iterations/rubric=3.1.0/month=2026-01/00017…-1.parquet      likewise signals, integrity, outcomes, provenance, kept
-    _fleet/commits/00017…-1.json                                what was added together: repositories and files
+    iterations/     likewise signals, integrity, outcomes, provenance, kept: rows, partitioned by rubric and month
+    repositories/   by rubric and repository: the fingerprint that its rows were made of, or why it failed
 
-Files are written first and their commit last, in one piece, so a row is there once or not at all. Of several commits
-with one repository the last counts; :meth:`DataSet.tidy` rewrites the files that hold rows of earlier ones. What no
-commit names is left over from a fleet that ended early, and is taken away by the next.
+Delta commits one table at a time. Rows are committed first, then ``repositories``, and that commit names the versions
+of the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what
+a fleet that was killed has left. Every commit fails if another process has committed to its table meanwhile.
 """
 
-import time
-from collections import defaultdict
+import contextlib
+import fcntl
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from scoring.errors import InputError
-from scoring.fleet.commits import Commit, PartFile, Standings, parsed, part_name, written
-from scoring.fleet.lease import Lease
-from scoring.fleet.store import Store
-from scoring.fleet.tables import FLEET_TABLES, MONTH, REPOSITORY
+from scoring.errors import DaScoreError, FleetError, InputError, WriteError
+from scoring.fleet.file_systems import Storage, one_line, results_at
+from scoring.fleet.tables import FLEET_TABLES, MONTH, RUBRIC, partitioned_schema
+from scoring.views.formats import require
 
-_COMMITS = "_fleet/commits/"
-_FEW_ROWS = 200_000
-"""Below how many iterations a commit is a small one, and how many of these there may be before they are joined."""
-_MANY_COMMITS = 24
+REPOSITORIES = "repositories"
+
+_CONFIGURATION = {"delta.checkpointInterval": "10"}
+_FILES_TOGETHER = 24
+"""A table with more files than this in one month has its small files joined."""
+
+_KEPT_HOURS = 24
+"""For how long files stay that no longer count, for readers that began before."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryState:
+    """What is known of a repository under a rubric, as the table ``repositories`` has it.
+
+    Attributes:
+        scored: whether it has rows; they were made of ``fingerprint``.
+        digest: the digest of the rubric's content.
+        evidence: how the rubric has evidence read, as JSON.
+        iterations: how many iterations it has.
+        broken: how many entries could not be read and are left out.
+        watched: files that its entries name, which are part of the fingerprint; a JSON list.
+        reason: why it failed the last time; empty if it did not.
+        attempts: after how many attempts it was given up.
+    """
+
+    rubric: str
+    repository: str
+    scored: bool = False
+    digest: str = ""
+    evidence: str = "{}"
+    fingerprint: str = ""
+    iterations: int = 0
+    broken: int = 0
+    watched: str = "[]"
+    reason: str = ""
+    attempts: int = 0
 
 
 class DataSet:
-    """A data set at a URL. Only who holds its lease writes, and looks whether it still does before anything counts."""
+    """A data set as it was when it was opened; ``states`` are by rubric and repository."""
 
-    def __init__(self, store: Store, lease: Lease | None = None) -> None:
-        """Take the store, and the lease of who writes; reads nothing yet."""
-        self.store = store
-        self.lease = lease
-        self.commits: list[Commit] = []
+    def __init__(self, url: str, storage: Storage | None = None) -> None:
+        """Open a data set, which is empty where there is none; raises InputError if it cannot be read."""
+        require("fleet", "deltalake", "pyarrow")
+        from deltalake import DeltaTable
 
-    def load(self) -> "DataSet":
-        """Read all commits, and return this.
+        self.url, self.storage = url, storage or {}
+        self._root, self._options, self._folder = results_at(url, self.storage)
+        self._tables: dict[str, Any] = {}
+        self._counting: dict[str, int] = {}
+        self.states: dict[tuple[str, str], RepositoryState] = {}
+        with self._reading():
+            if not DeltaTable.is_deltatable(self._uri(REPOSITORIES), self._options):
+                self._refuse_older()
+                return
+            known = self._table(REPOSITORIES)
+            self._tables = {name: self._table(name) for name in FLEET_TABLES} | {REPOSITORIES: known}
+            self._counting = {name: known.transaction_version(name) or 0 for name in FLEET_TABLES}
+            names = [field.name for field in fields(RepositoryState)]
+            found = known.to_pyarrow_dataset().to_table(names).to_pylist()
+            self.states = {(row["rubric"], row["repository"]): RepositoryState(**row) for row in found}
+
+    @classmethod
+    @contextlib.contextmanager
+    def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
+        """Open a data set to write to, or make it, and undo what a fleet that was killed has left.
 
         Raises:
-            InputError: one cannot be read.
-            FleetError: one is of a newer format.
+            FleetError: another fleet on this machine writes here.
+            InputError, WriteError: it cannot be read or written.
         """
-        names = [n for n in self.store.names(_COMMITS.rstrip("/")) if n.endswith(".json")]
-        if self.store.local or len(names) < 8:
-            read = [(name, self.store.get(name)) for name in names]
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(16) as pool:
-                read = list(zip(names, pool.map(self.store.get, names), strict=True))
-        found = [parsed(self.store.path(name), data) for name, data in read if data is not None]
-        replaced = {one for commit in found for one in commit.replaces}
-        self.commits = sorted((c for c in found if c.id not in replaced), key=lambda c: c.id)
-        return self
+        with _alone(url, storage or {}):
+            dataset = cls(url, storage)
+            dataset._prepare()
+            yield dataset
 
     @property
     def rubrics(self) -> list[str]:
-        """The versions of the rubrics that there are rows of, sorted."""
-        return sorted({commit.rubric for commit in self.commits})
+        """The rubrics under which repositories were scored or failed, sorted."""
+        return sorted({rubric for rubric, _ in self.states})
 
-    def state(self, rubric: str) -> Standings:
-        """Return what stands under a rubric."""
-        state = Standings()
-        for commit in self.of(rubric):
-            state.take(commit)
-        return state
+    def of(self, rubric: str) -> dict[str, RepositoryState]:
+        """Return what is known under a rubric, by repository."""
+        return {name: state for (version, name), state in self.states.items() if version == rubric}
 
-    def of(self, rubric: str) -> list[Commit]:
-        """Return the commits of a rubric, in order."""
-        return [commit for commit in self.commits if commit.rubric == rubric]
+    def rows(self, table: str) -> Any:
+        """Return the rows of a table that count, as a ``pyarrow.dataset.Dataset``, with columns as they are today."""
+        import pyarrow as pa
+        from pyarrow import dataset as arrow
 
-    def superseded(self) -> dict[str, set[str]]:
-        """Return by commit the repositories whose rows in it no longer count."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for rubric in self.rubrics:
-            standing = self.state(rubric).standing
-            for commit in self.of(rubric):
-                if gone := {d.repository for d in commit.done if standing[d.repository][0] != commit.id}:
-                    found[commit.id] = gone
-        return dict(found)
+        schema = partitioned_schema(table)
+        if table not in self._tables:
+            return arrow.dataset(schema.empty_table())
+        with self._reading():
+            found = self._table(table)
+            if found.version() != self._counting[table]:
+                found.load_as_version(self._counting[table])
+            return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
-    def next_id(self) -> str:
-        """Return an id that comes after those of all commits."""
-        last = max((int(commit.id.partition("-")[0]) for commit in self.commits), default=0)
-        return f"{max(time.time_ns(), last + 1):020d}"
+    def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
+        """Add rows, and what is known of their repositories, all of them or none.
 
-    def check(self) -> None:
-        """Do nothing, unless another fleet is known to have the data set by now.
+        Args:
+            tables: some rows of each table, as ``pyarrow.Table`` with the columns ``rubric`` and ``month``.
+            states: what is known of the repositories from now on.
+            where: the rows that these take the place of, as SQL; None if there are none. New rows must match it.
 
         Raises:
-            FleetError: it has.
+            FleetError: another fleet has written here since this was opened; nothing was added.
+            WriteError: something could not be written; nothing was added.
         """
-        if self.lease:
-            self.lease.check()
+        self.put(tables, where)
+        self.note(states)
 
-    def add(self, commit: Commit, tables: Mapping[str, Any]) -> Commit:
-        """Write rows, in tables that have the column ``month``, and then their commit; return it with its files.
-
-        Raises:
-            FleetError: another fleet has the data set by now; nothing counts.
-            WriteError: something could not be written; then nothing counts.
-        """
-        self.check()
-        parts: list[PartFile] = []
+    def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
+        """Write rows, which count from the next :meth:`note` on; arguments and errors are those of :meth:`add`."""
         for table, rows in tables.items():
-            months = sorted(set(rows.column(MONTH).to_pylist()))
-            for month in months:
-                some = _where(rows, MONTH, [month]) if len(months) > 1 else rows
-                parts.append(self.write(table, commit.rubric, month, commit.id, [some.drop_columns([MONTH])]))
-        return self.put(commit, parts)
+            if where or rows.num_rows:
+                self._write(table, rows, where)
 
-    def write(self, table: str, rubric: str, month: str, commit: str, tables: Iterable[Any]) -> PartFile:
-        """Write one file of some tables one after another, which are not all held, and return it."""
-        from pyarrow import parquet
-
-        name = part_name(table, rubric, month, commit)
-        rows = 0
-        with self.store.writing(name) as out:
-            writer = None
-            for some in tables:
-                if writer is None:
-                    kinds = {field.name: str(field.type) for field in some.schema}
-                    plain = not any(kind.startswith("dictionary") for kind in kinds.values())
-                    few = [one for one, kind in kinds.items() if "string" in kind or "int" in kind]
-                    how = {"compression": "zstd", "use_dictionary": few, "store_schema": plain}
-                    writer = parquet.ParquetWriter(out, some.schema, **how)
-                rows += some.num_rows
-                writer.write_table(some)
-            if writer:
-                writer.close()
-        return PartFile(name, table, month, rows)
-
-    def copy(self, part: PartFile, rubric: str, commit: str) -> PartFile:
-        """Write the rows of a file once more, as those of another rubric and commit, and return the new file."""
-        name = part_name(part.table, rubric, part.month, commit)
-        self.store.copy(part.name, name)
-        return PartFile(name, part.table, part.month, part.rows)
-
-    def put(self, commit: Commit, parts: Sequence[PartFile]) -> Commit:
-        """Put a commit in place whose files are written, and return it with them.
-
-        Raises:
-            FleetError, WriteError: as :meth:`add`.
-        """
-        whole = Commit(**{n: getattr(commit, n) for n in commit.__slots__} | {"parts": tuple(parts)})
-        if self.lease:
-            self.lease.renew()
-        self.store.put(f"{_COMMITS}{commit.id}.json", written(whole))
-        self.commits = [c for c in self.commits if c.id not in commit.replaces] + [whole]
-        return whole
-
-    def tidy(self) -> int:
-        """Rewrite files that hold rows which no longer count, join many small commits, and return how many there were.
-
-        Raises:
-            WriteError: something could not be written; everything counts as before.
-        """
-        gone, count = self.superseded(), 0
-        for rubric in self.rubrics:
-            commits = self.of(rubric)
-            small = [c for c in commits if c.iterations < _FEW_ROWS]
-            chosen = [c for c in commits if c.id in gone or (len(small) > _MANY_COMMITS and c in small)]
-            # Those between must keep their order; what stands is by repository, so only the standing ones go on.
-            if chosen:
-                self._join(chosen, gone)
-                count += len(chosen)
-        return count
-
-    def _join(self, chosen: Sequence[Commit], gone: Mapping[str, set[str]]) -> None:
-        rubric, newest = chosen[0].rubric, chosen[-1]
-        standing = [d for c in chosen for d in c.done if d.repository not in gone.get(c.id, ())]
-        failed = self.state(rubric).failed
-        ids = {c.id for c in chosen}
-        ours = {d.repository for d in standing} | {f.repository for c in chosen for f in c.failed}
-        still = tuple(f for f in failed.values() if f.repository in ours)
-        new = Commit(
-            self.next_id(), rubric, newest.digest, newest.evidence, tuple(standing), still, replaces=tuple(sorted(ids))
-        )
-        places: dict[tuple[str, str], list[tuple[str, set[str]]]] = defaultdict(list)
-        for commit in chosen:
-            for part in commit.parts:
-                places[part.table, part.month].append((part.name, gone.get(commit.id, set())))
-        parts = []
-        for (table, month), files in sorted(places.items()):
-            part = self.write(table, rubric, month, new.id, self._standing_rows(files))
-            if part.rows:
-                parts.append(part)
-            else:
-                self.store.remove([part.name])
-        self.put(new, parts)
-        self.store.remove(f"{_COMMITS}{c.id}.json" for c in chosen)
-        self.store.remove(part.name for c in chosen for part in c.parts)
-
-    def _standing_rows(self, files: Sequence[tuple[str, set[str]]]) -> Iterator[Any]:
-        for name, gone in files:
-            rows = self.read(name)
-            yield _where(rows, REPOSITORY, sorted(gone), others=True) if gone else rows
-
-    def read(self, name: str, columns: Sequence[str] | None = None, dictionaries: Sequence[str] = ()) -> Any:
-        """Return one Parquet file as a ``pyarrow.Table``, or some ``columns`` of it, and those that are not missing.
-
-        ``dictionaries`` are columns of few texts, which are read as numbers and the texts that they stand for.
-
-        Raises:
-            InputError: it is gone, or no Parquet file.
-        """
+    def note(self, states: Sequence[RepositoryState]) -> None:
+        """Write what is known of repositories under one rubric; all rows count that were put. Raises as :meth:`add`."""
         import pyarrow as pa
-        from pyarrow import parquet
 
-        data = self.store.get(name)
-        if data is None:
-            raise InputError(f"{self.store.path(name)}: is gone; was the data set changed by something else?")
+        again = any((state.rubric, state.repository) in self.states for state in states)
+        where = where_of(states[0].rubric, [state.repository for state in states]) if again else None
+        rows = pa.Table.from_pylist([asdict(state) for state in states], schema=_state_schema())
+        versions = {name: self._tables[name].version() for name in FLEET_TABLES}
+        self._write(REPOSITORIES, rows, where, versions)
+        self._counting = versions
+        self.states |= {(state.rubric, state.repository): state for state in states}
+
+    def tidy(self) -> None:
+        """Join small files, and remove files that have not counted for a day.
+
+        Raises:
+            FleetError, WriteError: as :meth:`add`; everything counts as before.
+        """
+        for table in self._tables.values():
+            with self._writing():
+                files = Counter(os.path.dirname(name) for name in table.file_uris())
+                if max(files.values(), default=0) > _FILES_TOGETHER:
+                    table.optimize.compact(commit_properties=_commit(), writer_properties=_written())
+                how = {"dry_run": False, "enforce_retention_duration": False, "full": True}
+                table.vacuum(_KEPT_HOURS, commit_properties=_commit(), **how)
+        self.note([])
+
+    def _write(self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None) -> None:
+        from deltalake import write_deltalake
+
+        way: Any = {"mode": "overwrite", "predicate": where} if where else {"mode": "append"}
+        with self._writing():
+            write_deltalake(
+                self._tables[table],
+                rows,
+                schema_mode="merge",
+                commit_properties=_commit(versions),
+                writer_properties=_written(),
+                **way,
+            )
+
+    def _prepare(self) -> None:
+        """Make the tables that are missing, and undo commits that do not count."""
+        from deltalake import DeltaTable
+
+        schemas = {name: (partitioned_schema(name), [RUBRIC, MONTH]) for name in FLEET_TABLES}
+        schemas[REPOSITORIES] = _state_schema(), [RUBRIC]
+        with self._writing():
+            for name, (schema, by) in schemas.items():
+                if name not in self._tables:
+                    how: Any = {"configuration": _CONFIGURATION, "storage_options": self._options}
+                    DeltaTable.create(self._uri(name), schema, "ignore", by, **how)
+                    self._tables[name] = self._table(name)
+            ahead = [name for name in FLEET_TABLES if self._tables[name].version() != self._counting.get(name, 0)]
+            for name in ahead:
+                self._tables[name].restore(self._counting.get(name, 0), commit_properties=_commit())
+        if ahead:
+            self.note([])
+
+    def _table(self, name: str) -> Any:
+        from deltalake import DeltaTable
+
+        return DeltaTable(self._uri(name), storage_options=self._options)
+
+    def _uri(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _refuse_older(self) -> None:
+        from deltalake.fs import DeltaStorageHandler
+        from pyarrow import fs
+
+        if self._folder and not self._folder.is_dir():
+            return
+        there = fs.PyFileSystem(DeltaStorageHandler(self._root, self._options))
+        if there.get_file_info(fs.FileSelector("_fleet/commits", allow_not_found=True)):
+            raise InputError(
+                f"{self.url}: an older da-score wrote this data set; name another folder or URL as results"
+            )
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
         try:
-            file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=list(dictionaries))
-            return file.read(columns=columns)
-        except (pa.ArrowException, OSError) as e:
-            raise InputError(f"{self.store.path(name)}: no Parquet file: {' '.join(str(e).split())[:200]}") from e
+            yield
+        except DaScoreError:
+            raise
+        except Exception as e:
+            raise InputError(f"{self.url}: cannot be read: {one_line(e)}") from e
 
-    def names(self, part: str) -> list[str]:
-        """Return the names of the columns of a Parquet file; none where it is gone."""
-        import pyarrow as pa
-        from pyarrow import parquet
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        from deltalake.exceptions import CommitFailedError
 
-        data = self.store.get(part)
-        return list(parquet.ParquetFile(pa.BufferReader(data)).schema_arrow.names) if data is not None else []
-
-    def sweep(self) -> int:
-        """Take away what no commit names, which a fleet left that ended early; return how many files."""
-        named = {part.name for commit in self.commits for part in commit.parts}
-        named |= {f"{_COMMITS}{commit.id}.json" for commit in self.commits}
-        there = [name for folder in (*FLEET_TABLES, _COMMITS.rstrip("/")) for name in self.store.names(folder)]
-        left = [name for name in there if name not in named]
-        self.store.remove(left)
-        return len(left)
+        try:
+            yield
+        except CommitFailedError as e:
+            raise FleetError(
+                f"{self.url}: another fleet has written here meanwhile; what this one added stays, "
+                "start again when the other has ended"
+            ) from e
+        except Exception as e:
+            raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
 
 
-def _where(rows: Any, column: str, values: Sequence[str], others: bool = False) -> Any:
-    """Return the rows whose column has one of some values, or none of them."""
+@contextlib.contextmanager
+def _alone(url: str, storage: Storage) -> Iterator[None]:
+    """Keep other fleets of this machine out of a folder. Elsewhere the first to commit goes on."""
+    folder = results_at(url, storage)[2]
+    if folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as e:
+        raise WriteError(f"{url}: cannot write: {(e.strerror or str(e)).lower()}") from e
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as e:
+                raise FleetError(f"{url}: another fleet writes here; wait until it has ended, then start again") from e
+        yield
+    finally:
+        os.close(fd)
+
+
+def where_of(rubric: str, repositories: Iterable[str]) -> str:
+    """Return the condition, as SQL, for the rows of some repositories under a rubric."""
+    return f"{RUBRIC} = {sql_text(rubric)} AND repository IN ({', '.join(map(sql_text, repositories))})"
+
+
+def sql_text(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _commit(versions: Mapping[str, int] | None = None) -> Any:
+    """Return how commits are made: not at all if there is another since the table was opened."""
+    from deltalake import CommitProperties, Transaction
+
+    given = [Transaction(*one) for one in (versions or {}).items()]
+    return CommitProperties(max_commit_retries=0, app_transactions=given)
+
+
+def _written() -> Any:
+    from deltalake import WriterProperties
+
+    return WriterProperties(compression="ZSTD")
+
+
+def _state_schema() -> Any:
     import pyarrow as pa
-    from pyarrow import compute
 
-    held = compute.is_in(rows.column(column), value_set=pa.array(values, pa.string()))
-    return rows.filter(compute.invert(held) if others else held)
+    kinds: dict[Any, Any] = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+    return pa.schema([(field.name, kinds[field.type]) for field in fields(RepositoryState)])

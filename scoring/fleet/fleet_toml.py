@@ -15,9 +15,6 @@ from scoring.text import shown
 SIZE_LIMIT = 1 << 20
 """The largest FLEET.toml, in bytes."""
 
-SPLIT_BYTES = 512 << 20
-"""From how many bytes of transcripts on a repository is read in parts, where nothing else is said."""
-
 ATTEMPTS = 3
 
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -66,7 +63,6 @@ class FleetConfig:
         sources: where the repositories are.
         storage: options of a file system, by its protocol.
         memory: how many bytes a worker may take; 0 leaves it to Dask.
-        split: from how many bytes of transcripts on a repository is read in parts.
         expanded: how many bytes an archive may have when it is unpacked.
         attempts: after how many failures a repository is given up.
         scratch: where archives are unpacked; None is the system's folder for temporary files.
@@ -80,7 +76,6 @@ class FleetConfig:
     storage: dict[str, dict[str, Any]] = field(default_factory=dict)
     workers: int | None = None
     memory: int = 0
-    split: int = SPLIT_BYTES
     expanded: int = 16 << 30
     attempts: int = ATTEMPTS
     scratch: str | None = None
@@ -100,7 +95,7 @@ class FleetConfig:
 _SIZES = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
 _NAMES = ListOf("a list of texts", Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""))
-_KINDS: Kinds = {
+_KINDS: Kinds = {  # limits.split is of earlier versions and has no effect
     "results": TEXT,
     "rubric": TEXT,
     "horizon": TEXT,
@@ -154,7 +149,6 @@ def _config(given: dict[str, Any], path: Path, here: Path) -> FleetConfig:
         _storage(given.get("storage", {}), where),
         workers.get("count"),
         bytes_of(workers.get("memory")),
-        bytes_of(limits.get("split")) or SPLIT_BYTES,
         bytes_of(limits.get("expanded")) or 16 << 30,
         limits.get("attempts", ATTEMPTS),
         _place(found["scratch"], here, where) if "scratch" in found else None,

@@ -1,16 +1,17 @@
 """Scores one repository on a worker, with the engine of ``backfill``, and returns rows instead of writing sidecars."""
 
 import contextlib
+import json
 import os
-import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
+from scoring.fleet.archives import scratch_folder, unpacked
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of
 from scoring.fleet.tables import arrow_tables, rows_of_iteration
@@ -19,44 +20,49 @@ from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
 
-if TYPE_CHECKING:
-    from scoring.fleet.splitting import PartRead
-
 MOST_WARNINGS = 20
 _REASON_LENGTH = 400
+
+BEGUN = "da-score-fleet-begun"
+"""The topic on which workers say which task they begin with."""
 
 
 @dataclass(slots=True)
 class Result:
-    """What a worker returns of one repository: the rows of each table as bytes of Arrow, or why there are none."""
+    """What a worker returns of one repository: the rows of each table as bytes of Arrow, or why there are none.
+
+    ``watched`` are files that its entries name, as a JSON list.
+    """
 
     repository: str
     fingerprint: str = ""
     tables: dict[str, bytes] = field(default_factory=dict)
     iterations: int = 0
     broken: int = 0
-    watched: tuple[str, ...] = ()
+    watched: str = "[]"
     warnings: tuple[str, ...] = ()
     error: str = ""
     seconds: float = 0.0
 
 
-def score_repository(
-    one: Repository, config: FleetConfig, rubric: Rubric, parts: Sequence["Sequence[PartRead]"] = ()
-) -> Result:
-    """Score one repository. Never raises: why it cannot be scored is in the result, a bug too.
+def begin_and_score(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
+    """Tell the coordinator that a task begins, and score its repository."""
+    from distributed import get_worker
 
-    ``parts`` are what was read of its transcripts elsewhere, where it is a large one.
-    """
+    with contextlib.suppress(Exception):  # only the count of attempts depends on it
+        get_worker().log_event(BEGUN, key)
+    return score_repository(one, config, rubric)
+
+
+def score_repository(one: Repository, config: FleetConfig, rubric: Rubric) -> Result:
+    """Score one repository. Never raises: why it cannot be scored is in the result, a bug too."""
     began = time.monotonic()
     result = Result(one.name)
     try:
-        read = [found for part in parts for found in part]
-        with _at_hand(one, config, rubric, read) as (place, how):
+        with _at_hand(one, config) as (place, how):
             _score(place, how, rubric, result)
-        result.warnings = (*(text for found in read for text in found.read.warnings), *result.warnings)[:MOST_WARNINGS]
         if one.url:
-            result.fingerprint, result.watched = fingerprint_of(one, config, rubric), ()
+            result.fingerprint, result.watched = fingerprint_of(one, config, rubric), "[]"
     except DaScoreError as e:
         result.error = str(e)
     except Exception as e:
@@ -67,29 +73,13 @@ def score_repository(
 
 
 @contextlib.contextmanager
-def _at_hand(
-    one: Repository, config: FleetConfig, rubric: Rubric, read: "list[PartRead]"
-) -> Iterator[tuple[Repository, FleetConfig]]:
+def _at_hand(one: Repository, config: FleetConfig) -> Iterator[tuple[Repository, FleetConfig]]:
     """Give a repository as a directory: itself, or what is unpacked of it while the block runs."""
-    if not one.url and not read:
+    if not one.url:
         yield one, config
         return
-    from scoring.fleet.archives import scratch_folder, unpacked  # small directories do without
-    from scoring.fleet.splitting import put_together, stand_ins
-
     with scratch_folder(config) as scratch:
-        kept = replace(config, cache=str(scratch / "cache"))
-        if not one.url:
-            kept = config if config.cache_folder else kept
-            put_together(read, Path(), one, kept, rubric)
-            yield one, kept
-            return
-        here = scratch / "unpacked"
-        place = unpacked(one, config, here, (lambda: stand_ins(read, here)) if read else None)
-        if read and not put_together(read, here, place, kept, rubric):
-            shutil.rmtree(here)  # what the parts were read by is not what the repository says
-            place = unpacked(one, config, here)
-        yield place, kept
+        yield unpacked(one, config, scratch / "unpacked"), replace(config, cache=str(scratch / "cache"))
 
 
 def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result) -> None:
@@ -115,23 +105,28 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
         raise DaScoreError(report.error)
     outcomes = _outcomes(found, one, settings, cache, config, report.warnings)
     horizon = days_of(config.horizon)
-    tables = arrow_tables(
+    rows = (
         row
         for standing in found
         for row in rows_of_iteration(result.repository, standing, outcomes.get(standing.score.iteration), horizon)
     )
-    result.tables = {name: as_bytes(table) for name, table in tables.items()}
+    result.tables = {name: as_bytes(table) for name, table in arrow_tables(rows, rubric.version).items()}
     result.iterations, result.broken = len(found), len(report.broken)
     result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
     names = {os.path.normpath(name) for s in found for name in s.facts.record.artifacts if name and "\0" not in name}
-    result.watched = tuple(sorted(names))
-    # Taken before anything was read: what changed meanwhile shows the next time.
+    result.watched = json.dumps(sorted(names))
+    # What changed while it was read must show the next time.
     same = before == fingerprint_of(one, config, rubric)
-    result.fingerprint = fingerprint_of(one, config, rubric, result.watched) if same else ""
+    result.fingerprint = fingerprint_of(one, config, rubric, sorted(names)) if same else ""
 
 
 def _outcomes(
-    found: list[Standing], one: Repository, settings: Settings, cache: Path | None, config: FleetConfig, said: list[str]
+    found: list[Standing],
+    one: Repository,
+    settings: Settings,
+    cache: Path | None,
+    config: FleetConfig,
+    warnings: list[str],
 ) -> dict[int, Outcome]:
     """Return what became of the work of each iteration; nothing where git cannot say."""
     assert one.repo_dir is not None
@@ -140,13 +135,13 @@ def _outcomes(
     try:
         outcomes = log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)
     except GitError as e:
-        said.append(f"outcomes are not known: {e}")
+        warnings.append(f"outcomes are not known: {e}")
         return {}
     return {outcome.iteration: outcome for outcome in outcomes}
 
 
 def as_bytes(table: Any) -> bytes:
-    """Return a table of Arrow as bytes, compressed whole: of few rows, column by column takes six times as long."""
+    """Return a table of Arrow as bytes, compressed as a whole: most have few rows."""
     import pyarrow as pa
 
     out = pa.BufferOutputStream()

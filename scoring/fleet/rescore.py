@@ -1,30 +1,40 @@
-"""BulkScores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
+"""Scores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
 
-That gives what scoring anew would give where both rubrics have evidence read alike, by the keys of their data: the
-evidence rules, the profile of the diminishing-returns meter, and whether a broken entry stops a log.
+That gives what scoring anew would give where both rubrics have evidence read alike: the same evidence rules, and the
+same profile of the diminishing-returns meter.
 """
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from rubric import Rubric
+from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet.bulk import BulkScores, Known, numbers_of, score_in_bulk, words_of
-from scoring.fleet.commits import Commit, PartFile
-from scoring.fleet.dataset import DataSet
-from scoring.fleet.lease import held
+from scoring.fleet.dataset import DataSet, sql_text
 from scoring.fleet.sources import evidence_key
-from scoring.fleet.tables import FLEET_TABLES, ITERATION, REPOSITORY
+from scoring.fleet.tables import (
+    CLAIMS,
+    FLEET_TABLES,
+    ITERATION,
+    MONTH,
+    REPOSITORY,
+    RUBRIC,
+    SEEN,
+    how_column,
+    partitioned_schema,
+    score_columns,
+    signal_rows,
+    value_kept,
+)
 from scoring.sidecars.fingerprint import digest_of
 from scoring.signals.table import SIGNALS
-from scoring.views.formats import arrow_schema
+from scoring.signals.values import IterationObjectives, SignalSet, absent_signal
 
-_COPIED = ("integrity", "outcomes", "provenance", "kept")
-"""The tables that are the same under both rubrics."""
+_NO_OBJECTIVES = IterationObjectives(*[absent_signal("")] * 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,52 +57,49 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
     Raises:
         FleetError: no rows were read alike, or another fleet writes the data set.
-        WriteError, InputError: the data set cannot be written or read; then nothing counts.
+        WriteError, InputError: the data set cannot be written or read; then nothing was added.
     """
-    with held(dataset.store) as dataset.lease:
-        dataset.load()
-        dataset.sweep()
-        source = _source(dataset, rubric, source)
-        dataset.tidy()
-        commits = dataset.of(source)
-        broken = {d.repository for c in commits for d in c.done if d.broken} if rubric.loading == STRICT else set()
-        said = [f"{name}: has broken entries, at which rubric {rubric.version} stops" for name in sorted(broken)]
-        failed = dataset.state(source).failed
-        said += [f"{name}: failed under rubric {source}: {failed[name].reason}" for name in sorted(failed)]
-        stood = bool(dataset.of(rubric.version))
-        iterations = repositories = 0
-        known: Known = {}
-        for commit in commits:
-            done, count = _rescored(dataset, commit, rubric, broken, known)
-            iterations, repositories = iterations + count, repositories + done
-        if stood:
-            dataset.tidy()
-    return Rescored(rubric.version, source, repositories, iterations, tuple(said))
+    with DataSet.for_writing(dataset.url, dataset.storage) as written:
+        source = _source(written, rubric, source)
+        known = written.of(source)
+        broken = {name for name, state in known.items() if state.broken and rubric.loading == STRICT}
+        left_out = [f"{name}: has broken entries, at which rubric {rubric.version} stops" for name in sorted(broken)]
+        failed = sorted((name, state.reason) for name, state in known.items() if state.reason)
+        left_out += [f"{name}: failed under rubric {source}: {reason}" for name, reason in failed]
+        taken = [state for name, state in known.items() if state.scored and name not in broken]
+        for month in _months(written, {source, rubric.version}):
+            tables = _rescored(written, rubric, source, month, broken)
+            written.put(tables, _replaced(written, rubric.version, month, {state.repository for state in taken}))
+        digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
+        written.note(
+            [replace(s, rubric=rubric.version, digest=digest, evidence=evidence, reason="", attempts=0) for s in taken]
+        )
+        written.tidy()
+        return Rescored(rubric.version, source, len(taken), sum(s.iterations for s in taken), tuple(left_out))
 
 
 def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
-    """Return the rubric whose rows can be taken."""
-    where = dataset.store.url
+    """Return the rubric under which there are rows that can be taken."""
     ours = _alike(evidence_key(rubric))
     candidates = [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
     if not any(dataset.of(name) for name in candidates):
         what = f"of rubric {wanted}" if wanted else f"of another rubric than {rubric.version}"
-        raise FleetError(f"{where}: there are no rows {what}; run 'da-score fleet' first")
-    said = []
+        raise FleetError(f"{dataset.url}: there are no rows {what}; run 'da-score fleet' first")
+    reasons = []
     for name in candidates:
-        theirs = [_alike(commit.evidence) for commit in dataset.of(name)]
+        theirs = [_alike(json.loads(text)) for text in sorted({state.evidence for state in dataset.of(name).values()})]
         if all(one == ours for one in theirs):
-            missing = _missing(dataset, dataset.of(name), rubric)
+            missing = _missing(dataset, name, rubric)
             if not missing:
                 return name
-            said.append(f"rubric {name} was kept without {', '.join(missing)}")
+            reasons.append(f"rubric {name} was kept without {', '.join(missing)}")
         else:
             differ = sorted({key for one in theirs for key in ours if one.get(key) != ours[key]})
             words = ", ".join(f"{key} {theirs[0].get(key) or 'none'!s} there and {ours[key]!s} here" for key in differ)
-            said.append(f"rubric {name}: {words}")
+            reasons.append(f"rubric {name}: {words}")
     raise FleetError(
-        f"{where}: rubric {rubric.version} cannot be scored from what is kept, because evidence is read otherwise "
-        f"({'; '.join(said)}); run 'da-score fleet FLEET.toml --rubric {rubric.version}' instead"
+        f"{dataset.url}: rubric {rubric.version} cannot be scored from what is kept, because evidence is read "
+        f"otherwise ({'; '.join(reasons)}); run 'da-score fleet FLEET.toml --rubric {rubric.version}' instead"
     )
 
 
@@ -101,106 +108,69 @@ def _alike(key: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in key.items() if name != "loading"}
 
 
-def _missing(dataset: DataSet, commits: Sequence[Commit], rubric: Rubric) -> list[str]:
-    """Return the signals of a rubric that are not kept: those that are newer than the rows."""
+def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
+    """Return the signals of a rubric that some rows do not have, because they are newer."""
+    from pyarrow import compute as pc
+
     known = {signal.id for signal in SIGNALS}
-    missing = {spec.id for spec in rubric.signals if spec.id not in known}
-    for commit in commits[:1]:
-        for part in commit.parts:
-            if part.table == "kept":
-                names = set(dataset.names(part.name))
-                missing |= {spec.id for spec in rubric.signals if f"{spec.id}_seen" not in names}
-                break
+    wanted = [spec.id for spec in rubric.signals if spec.id in known]
+    lacks = {name: pc.field(how_column(name, SEEN)).is_null() for name in wanted}
+    rows = dataset.rows("kept").filter(pc.field(RUBRIC) == source)
+    missing = {spec.id for spec in rubric.signals} - known
+    if wanted and rows.count_rows(filter=reduce(or_, lacks.values())):
+        missing |= {name for name in wanted if rows.count_rows(filter=lacks[name])}
     return sorted(missing)
 
 
-def _rescored(dataset: DataSet, commit: Commit, rubric: Rubric, broken: set[str], known: Known) -> tuple[int, int]:
-    """Add what one commit becomes, and return of how many repositories and iterations."""
-    done = tuple(d for d in commit.done if d.repository not in broken)
-    new = Commit(
-        dataset.next_id(),
-        rubric.version,
-        digest_of(repr(rubric).encode()),
-        evidence_key(rubric),
-        done,
-    )
-    by_month: dict[str, dict[str, PartFile]] = {}
-    for part in commit.parts:
-        by_month.setdefault(part.month, {})[part.table] = part
-    gone = broken & {d.repository for d in commit.done}
-    with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
-        jobs = [pool.submit(_month, dataset, new, parts, rubric, gone, known) for parts in by_month.values()]
-        parts = [part for job in jobs for part in job.result()]
-    dataset.put(new, parts)
-    return len(done), sum(part.rows for part in parts if part.table == "iterations")
+def _months(dataset: DataSet, rubrics: Collection[str]) -> list[str]:
+    """Return the months in which there are rows under some rubrics."""
+    from pyarrow import compute as pc
+
+    found = dataset.rows("iterations").to_table([MONTH], filter=pc.field(RUBRIC).isin(list(rubrics)))
+    return sorted(set(found.column(MONTH).unique().to_pylist()))
 
 
-def _month(
-    dataset: DataSet, new: Commit, parts: dict[str, PartFile], rubric: Rubric, gone: set[str], known: Known
-) -> list[PartFile]:
-    """Write what one month of a commit becomes."""
-    written: list[PartFile] = []
-    month = next(iter(parts.values())).month
-    for table in _COPIED:
-        if table in parts and not gone:
-            written.append(dataset.copy(parts[table], rubric.version, new.id))
-        elif table in parts:
-            rows = _without(dataset.read(parts[table].name), gone)
-            if rows.num_rows:
-                written.append(dataset.write(table, rubric.version, month, new.id, [rows]))
-    if "kept" in parts and "iterations" in parts:
-        words = words_of(rubric)
-        wanted = [REPOSITORY, ITERATION, *numbers_of(rubric), *words]
-        kept = _without(dataset.read(parts["kept"].name, wanted, words), gone)
-        iterations = _without(dataset.read(parts["iterations"].name), gone)
-        if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
-            raise FleetError(f"{parts['kept'].name}: its rows are not those of iterations; score anew with --force")
-        scores = score_in_bulk(kept, rubric, known)
-        for table, rows in (
-            ("iterations", _with_scores(iterations, scores)),
-            ("signals", _signal_rows(kept, scores, rubric)),
-        ):
-            if rows.num_rows:
-                written.append(dataset.write(table, rubric.version, month, new.id, [rows]))
-    return written
+def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:
+    """Return as SQL the rows of a month that are replaced; None where there are none."""
+    there = {name for name, state in dataset.of(rubric).items() if state.scored}
+    if not there & taken:
+        return None
+    where = f"{RUBRIC} = {sql_text(rubric)} AND {MONTH} = {sql_text(month)}"
+    stay = ", ".join(map(sql_text, sorted(there - taken)))
+    return f"{where} AND {REPOSITORY} NOT IN ({stay})" if stay else where
 
 
-def _without(rows: Any, gone: set[str]) -> Any:
-    if not gone:
-        return rows
+def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]) -> dict[str, Any]:
+    """Return the rows of a month under a rubric, by table, made of those under another."""
     import pyarrow as pa
-    from pyarrow import compute
+    from pyarrow import compute as pc
 
-    held = compute.is_in(rows.column(REPOSITORY), value_set=pa.array(sorted(gone), pa.string()))
-    return rows.filter(compute.invert(held))
-
-
-def _with_scores(iterations: Any, scores: BulkScores) -> Any:
-    """Return the rows of ``iterations`` with other scores."""
-    for name, values in scores.columns().items():
+    where = (pc.field(RUBRIC) == source) & (pc.field(MONTH) == month)
+    if left_out:
+        where &= ~pc.field(REPOSITORY).isin(sorted(left_out))
+    key = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
+    tables = {
+        name: dataset.rows(name).to_table(filter=where).sort_by(key) for name in FLEET_TABLES if name != "signals"
+    }
+    kept, iterations = tables["kept"], tables["iterations"]
+    if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
+        raise FleetError(f"{dataset.url}: in {month} kept and iterations differ; score anew with --force")
+    scores, signals = [], []
+    for row in kept.to_pylist():
+        values = {way: {SignalID(s.id): value_kept(row, s.id, way) for s in rubric.signals} for way in (CLAIMS, SEEN)}
+        voting = values[CLAIMS if rubric.claims_vote else SEEN]
+        score = rubric.score(SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"]))
+        scores.append(score_columns(score))
+        signals += [
+            one | {RUBRIC: rubric.version, MONTH: month}
+            for one in signal_rows(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
+        ]
+    for name in scores[0] if scores else ():
         at = iterations.schema.get_field_index(name)
-        iterations = iterations.set_column(at, iterations.schema.field(at), values)
-    return iterations
-
-
-def _signal_rows(kept: Any, scores: BulkScores, rubric: Rubric) -> Any:
-    """Return the rows of ``signals``: for each iteration those of the rubric's signals, in its order."""
-    import numpy as np
-    import pyarrow as pa
-
-    count = len(rubric.signals)
-    schema = arrow_schema(FLEET_TABLES["signals"])
-    each = np.repeat(np.arange(kept.num_rows, dtype=np.int32), count)
-    columns = scores.signal_columns()
-    for name in (REPOSITORY, ITERATION):
-        column = kept.column(name).combine_chunks()
-        if name == REPOSITORY:
-            column = column.dictionary_encode()
-            column = pa.DictionaryArray.from_arrays(column.indices.take(pa.array(each)), column.dictionary)
-        else:
-            column = column.take(pa.array(each))
-        columns[name] = column
-    which = pa.array(np.tile(np.arange(count, dtype=np.int32), kept.num_rows))
-    columns["signal"] = pa.DictionaryArray.from_arrays(which, pa.array([spec.id for spec in rubric.signals]))
-    fields = [schema.field(name).with_type(columns[name].type) for name in schema.names]
-    return pa.table([columns[name] for name in schema.names], schema=pa.schema(fields))
+        field = iterations.schema.field(at)
+        iterations = iterations.set_column(at, field, pa.array([one[name] for one in scores], field.type))
+    tables["iterations"] = iterations
+    for name, rows in tables.items():
+        at = rows.schema.get_field_index(RUBRIC)
+        tables[name] = rows.set_column(at, RUBRIC, pa.array([rubric.version] * rows.num_rows, pa.string()))
+    return tables | {"signals": pa.Table.from_pylist(signals, schema=partitioned_schema("signals"))}

@@ -2,27 +2,39 @@
 
 import contextlib
 import importlib.util
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
 from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
-from scoring.fleet.commits import Failed
 from scoring.fleet.coordinator import Coordinator, FleetEvent
-from scoring.fleet.dataset import DataSet
+from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.lease import held
-from scoring.fleet.sources import Repository, fingerprint_of, forget, repositories
-from scoring.fleet.store import Store
+from scoring.fleet.on_worker import from_bytes
+from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, forget, repositories
+from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import days_of
 from scoring.sidecars.fingerprint import digest_of
 
 _LOOKING = 8
 """How many threads look whether repositories changed: they wait for the file system."""
+
+_TOGETHER, _SECONDS_TOGETHER = 400, 20.0
+"""After how many repositories, or seconds, results are added to the data set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A repository that was given up: why, and after how many attempts."""
+
+    repository: str
+    reason: str
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,46 +95,96 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
     rubric = find_rubric(config.rubric)
     report = FleetReport(config.results, rubric.version)
-    store = Store(config.results, config.storage)
     forget()
     found = repositories(config)
-    with held(store) as lease:
-        dataset = DataSet(store, lease).load()
-        dataset.sweep()
+    with DataSet.for_writing(config.results, config.storage) as dataset:
         todo = found if force else changed(found, config, rubric, dataset)
         report.repositories, report.skipped = len(found), len(found) - len(todo)
         say(FleetEvent("begun", more={"repositories": len(found), "to_score": len(todo)}), report)
         if todo:
-            with _cluster(config, where, len(todo)) as client:
-                report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
-                say(
-                    FleetEvent("cluster", more={"scheduler": client.scheduler.address, "dashboard": report.dashboard}),
-                    report,
-                )
-                coordinator = Coordinator(client, dataset, config, rubric)
-                for event in coordinator.run(todo):
-                    _count(event, report)
-                    report.running = coordinator.running
-                    say(event, report)
-        dataset.tidy()
+            _score(todo, dataset, config, rubric, where, say, report)
+            dataset.tidy()
     report.seconds = time.monotonic() - began
     say(FleetEvent("ended", more=report.as_dict()), report)
     return report
 
 
+def _score(
+    todo: list[Repository],
+    dataset: DataSet,
+    config: FleetConfig,
+    rubric: Rubric,
+    where: Where,
+    say: Say,
+    report: FleetReport,
+) -> None:
+    with _cluster(config, where, len(todo)) as client:
+        report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
+        addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
+        say(FleetEvent("cluster", more=addresses), report)
+        coordinator = Coordinator(client, config, rubric)
+        batch: list[FleetEvent] = []
+        added = time.monotonic()
+        try:
+            for event in coordinator.run(todo):
+                if event is not None:
+                    _count(event, report)
+                    report.running = coordinator.running
+                    say(event, report)
+                    batch += [event] if event.kind in ("done", "failed") else []
+                if len(batch) >= _TOGETHER or (batch and time.monotonic() - added > _SECONDS_TOGETHER):
+                    some, batch, added = batch, [], time.monotonic()
+                    add_results(dataset, rubric, some)
+                    say(FleetEvent("added", more={"repositories": len(some)}), report)
+        finally:
+            if batch:
+                add_results(dataset, rubric, batch)
+                say(FleetEvent("added", more={"repositories": len(batch)}), report)
+
+
+def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
+    """Add repositories that are done or were given up to the data set, all of them or none.
+
+    Raises:
+        FleetError, WriteError: as :meth:`DataSet.add`.
+    """
+    import pyarrow as pa
+
+    results = [event.result for event in events if event.result]
+    tables = {
+        name: pa.concat_tables([from_bytes(result.tables[name]) for result in results]).combine_chunks()
+        for name in (FLEET_TABLES if results else ())
+    }
+    before = dataset.of(rubric.version)
+    states = [_state(event, rubric, before.get(event.repository)) for event in events]
+    names = [result.repository for result in results]
+    again = any(before[name].scored for name in names if name in before)
+    dataset.add(tables, states, where_of(rubric.version, names) if again else None)
+
+
+def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) -> RepositoryState:
+    if event.result is None:
+        before = before or RepositoryState(rubric.version, event.repository, evidence=json.dumps(evidence_key(rubric)))
+        return replace(before, reason=event.more["reason"], attempts=event.more["attempts"])
+    r = event.result
+    digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
+    return RepositoryState(
+        rubric.version, r.repository, True, digest, evidence, r.fingerprint, r.iterations, r.broken, r.watched
+    )
+
+
 def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
-    """Return the repositories of which nothing stands that was made of what is there now."""
-    state = dataset.state(rubric.version)
-    digests = {commit.id: commit.digest for commit in dataset.of(rubric.version)}
+    """Return the repositories that failed, are new, or have changed since their rows were made."""
+    known, digest = dataset.of(rubric.version), digest_of(repr(rubric).encode())
 
     def same(one: Repository) -> bool:
-        known = state.standing.get(one.name)
-        if known is None or one.name in state.failed or digests[known[0]] != digest_of(repr(rubric).encode()):
+        state = known.get(one.name)
+        if state is None or state.reason or state.digest != digest:
             return False
-        return fingerprint_of(one, config, rubric, known[1].watched) == known[1].fingerprint
+        return fingerprint_of(one, config, rubric, json.loads(state.watched)) == state.fingerprint
 
     with ThreadPoolExecutor(_LOOKING) as pool:
-        return [one for one, stands in zip(found, pool.map(same, found), strict=True) if not stands]
+        return [one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same]
 
 
 @contextlib.contextmanager

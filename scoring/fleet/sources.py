@@ -17,23 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
+from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
-from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.fleet.file_systems import Storage, file_system, one_line
 from scoring.fleet.fleet_toml import FleetConfig, Source
-from scoring.fleet.store import file_system
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
-from scoring.sidecars import fingerprint
 from scoring.signals.table import meter_profile
 
-FORMAT = 1
-"""Goes up when what a worker returns is another; every repository is then scored anew."""
-
 _NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
-"""Files in a log on which no row rests. The sidecars of iterations are none of them: where the evidence of one is gone,
-what its sidecar says stands."""
+"""Files in a log that have no part in a row. Sidecars of iterations have: one counts where its evidence is gone."""
 
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
@@ -56,7 +51,7 @@ class Repository:
 
     @property
     def short(self) -> str:
-        """The last part of its name, without the ending of an archive: what ``{name}`` stands for."""
+        """The last part of its name, without the ending of an archive: what ``{name}`` is."""
         last = posixpath.basename((self.url or str(self.repo_dir)).rstrip("/"))
         return next((last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)), last)
 
@@ -106,7 +101,7 @@ def _directories(source: Source, how: Source) -> Iterator[Repository]:
                 yield Repository(_name(repo_dir if usual else log.iter_log_dir), how, repo_dir, log.iter_log_dir)
 
 
-def _remote(source: Source, how: Source, storage: Mapping[str, Mapping[str, Any]]) -> Iterator[Repository]:
+def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repository]:
     for url in source.urls:
         fs, path = file_system(url, storage)
         protocol = url.partition("://")[0]
@@ -115,7 +110,7 @@ def _remote(source: Source, how: Source, storage: Mapping[str, Mapping[str, Any]
         except FileNotFoundError:
             found = {}
         except Exception as e:
-            raise InputError(f"{url}: cannot be listed: {' '.join(str(e).split())[:300]}") from e
+            raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
         if not found:
             raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
         for place, (stamp, size) in found.items():
@@ -129,7 +124,7 @@ def _name(place: Path | str) -> str:
 
 
 def _listed(fs: Any, path: str) -> dict[str, tuple[str, int]]:
-    """Return archives and folders that a path or glob stands for, with their stamps and sizes."""
+    """Return the archives and folders at a path or glob, with their stamps and sizes."""
     if glob.has_magic(path):
         found = fs.glob(path, detail=True)
     else:
@@ -163,12 +158,12 @@ def evidence_key(rubric: Rubric) -> dict[str, Any]:
 
 
 def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
-    """Return what stands for all that the scores of a repository rest on, at this moment, but the rubric's weights.
+    """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
 
-    ``watched`` are files in the repository that its entries name, as :class:`~scoring.fleet.dataset.Done` has them.
+    ``watched`` are files in the repository that its entries name.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = FORMAT, rows.FORMAT, fingerprint.FORMAT, key, config.horizon
+    versions = store.FORMAT, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])
@@ -182,10 +177,10 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
 
 
 def transcript_folders(one: Repository) -> list[Path]:
-    """Return the folders whose transcripts may count for a repository that is a directory."""
+    """Return the folders of transcripts that may count for a repository that is a directory."""
     try:
         settings = resolve_settings(one.options(), environment={})
-    except DaScoreError:  # whoever scores it will say so
+    except DaScoreError:  # the worker that scores it says so
         return []
     if settings.transcripts == "none":
         return []

@@ -6,32 +6,31 @@ Most columns are those of ``export``, without details: these may quote what peop
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from rubric import Score, SignalID
 from scoring.evidence.transcripts.facts import NS
 from scoring.jobs.backfill import Standing
 from scoring.log.model import IterationRecord
+from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.provenance import provenance_as_dict, provenance_of
+from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
 from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of
 from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
 
-if TYPE_CHECKING:
-    from scoring.outcomes.outcome import Outcome
+REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
 
-REPOSITORY, ITERATION, MONTH = "repository", "iteration", "month"
-UNKNOWN_MONTH = "unknown"
 _NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
 _NOT_KEPT |= {"observed_detail", "landed_commit", "rubric_version"}
 _OUTCOMES = {"outcome", "code_lines", "code_lines_changed", "code_lines_fixed", "survival", "reverted", "reverted_by"}
 _OUTCOMES |= {"defective"}
 
-REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(
-    REPOSITORY, "text", "", "the repository: the place or the URL of its source", lambda of: of.log
-)
+_PLACE = "the repository: the place or the URL of its source"
+REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, lambda of: of.log)
 
 
 def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
@@ -83,7 +82,7 @@ _PROVENANCE_COLUMNS: tuple[DataColumn[Any], ...] = (
         ("trunk_ref", "the branch on which work lands"),
         ("trunk_commit", "its tip"),
         ("landed_method", "how the work was found landed or not"),
-        ("harnesses", "whose transcripts there are"),
+        ("harnesses", "the harnesses that wrote its transcripts"),
     ),
     *_counts(
         ("sessions", "how many sessions have lines in it"),
@@ -125,12 +124,17 @@ def how_column(signal: str, way: str) -> str:
 
 
 def how(value: SignalValue) -> str:
-    """Return source, applicability and cap of a value as one word: ``observed``, ``claimed``, ``inapplicable``, ``""``.
-
-    The best band that it allows follows a colon.
-    """
+    """Return ``observed``, ``claimed``, ``inapplicable`` or nothing, and the best band allowed behind a colon."""
     word = (value.source or "") if value.present else ("" if value.applicable else "inapplicable")
     return f"{word}:{value.cap}" if value.cap else word
+
+
+def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
+    """Return the value of a signal that a row of ``kept`` has."""
+    sub_score, (source, _, cap) = row[kept_column(signal, way)], row[how_column(signal, way)].partition(":")
+    if sub_score is None:
+        return SignalValue(False, applicable=source != "inapplicable")
+    return SignalValue(True, sub_score, source=source or None, cap=cap)
 
 
 _KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
@@ -155,7 +159,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
     "provenance": _PROVENANCE_COLUMNS,
     "kept": _KEPT_COLUMNS,
 }
-"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` come to them where they are read."""
+"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` follow."""
 
 ASKED = tuple(FLEET_TABLES)[:-1]
 """The tables that people ask; ``kept`` is for ``rescore``."""
@@ -169,12 +173,12 @@ def month_of(record: IterationRecord, end: int | None) -> str:
     if _DATE.fullmatch(record.date[:7]):
         return record.date[:7]
     if end is None:
-        return UNKNOWN_MONTH
+        return "unknown"
     return f"{datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=end // NS):%Y-%m}"
 
 
 def rows_of_iteration(
-    repository: str, found: Standing, outcome: "Outcome | None", horizon_days: float
+    repository: str, found: Standing, outcome: Outcome | None, horizon_days: float
 ) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of one iteration, each with the name of its table and, as ``month``, that of its partition."""
     facts, score = found.facts, found.score
@@ -187,20 +191,46 @@ def rows_of_iteration(
         return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
 
     yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed"))
-    for contribution in score.breakdown:
-        seen, said = (ways[way].value(contribution.signal) for way in (SEEN, CLAIMS))
-        both = {
-            "observed": seen.sub_score if seen.present else None,
-            "claimed": said.sub_score if said.present and said.source == "claimed" else None,
-        }
-        table, of_log = row("signals", (score.rubric_version, contribution), _SIGNAL_COLUMNS[:-2])
-        yield table, of_log | both
+    seen, said = ({SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown} for way in (SEEN, CLAIMS))
+    yield from (("signals", one | {MONTH: month}) for one in signal_rows(repository, score, seen, said))
     for pair in ways[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
         yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
     yield row("provenance", _provenance(found))
     yield row("kept", _kept(found, ways))
+
+
+def signal_rows(
+    repository: str,
+    score: Score | PersistedScore,
+    seen: Mapping[SignalID, SignalValue],
+    said: Mapping[SignalID, SignalValue],
+) -> Iterator[DataRow]:
+    """Yield the rows of ``signals`` of one score, with what was ``seen`` of each signal, and what is ``said`` of it."""
+    for contribution in score.breakdown:
+        of = Of(repository, score.iteration, (score.rubric_version, contribution))
+        signal = SignalID(contribution.signal)
+        observed, claimed = seen[signal], said[signal]
+        yield {c.name: c.take(of) for c in _SIGNAL_COLUMNS[:-2]} | {
+            "observed": observed.sub_score if observed.present else None,
+            "claimed": claimed.sub_score if claimed.present and claimed.source == "claimed" else None,
+        }
+
+
+def score_columns(score: Score) -> DataRow:
+    """Return the columns of ``iterations`` that a rubric decides."""
+    coverage, bounds = score.coverage, score.bounds
+    return {
+        "scored": score.scored,
+        "score": score.value if score.scored else None,
+        "band": score.band,
+        "signals_present": coverage.present,
+        "signals_total": coverage.total,
+        "weight_present": coverage.weight,
+        "bounds_low": bounds.low,
+        "bounds_high": bounds.high,
+    }
 
 
 def _provenance(found: Standing) -> DataRow:
@@ -243,25 +273,28 @@ def _kept(found: Standing, ways: dict[str, SignalSet]) -> DataRow:
     for signal in SIGNALS:
         for way, judged in ways.items():
             value = judged.value(signal.id)
-            if old := stays.get(signal.id):  # the evidence is gone, and the old score stands for it
+            if old := stays.get(signal.id):  # the evidence is gone, and the old score counts
                 value = SignalValue(old.present, old.sub_score, source=old.source, applicable=old.applicable)
             row[kept_column(signal.id, way)] = float(value.sub_score) if value.present else None
             row[how_column(signal.id, way)] = how(value)
     return row
 
 
-def arrow_tables(rows: Iterable[tuple[str, DataRow]]) -> dict[str, Any]:
-    """Return rows as a ``pyarrow.Table`` each table, with the column ``month`` at the end; a table without rows too."""
+def arrow_tables(rows: Iterable[tuple[str, DataRow]], rubric: str) -> dict[str, Any]:
+    """Return rows as a ``pyarrow.Table`` for each table, also where it has none, with the partitions as columns."""
     import pyarrow as pa
 
-    held: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
+    of_table: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
     for table, row in rows:
-        held[table].append(clean(row))
-    return {name: pa.Table.from_pylist(held[name], schema=with_month(name)) for name in FLEET_TABLES}
+        of_table[table].append(clean(row) | {RUBRIC: rubric})
+    return {name: pa.Table.from_pylist(of_table[name], schema=partitioned_schema(name)) for name in FLEET_TABLES}
 
 
-def with_month(table: str) -> Any:
-    """Return the schema of a table with the column ``month`` at the end, as it is on its way to its partition."""
+def partitioned_schema(table: str) -> Any:
+    """Return the schema of a table, its partitions at the end; any column may be missing, because it may be new."""
     import pyarrow as pa
 
-    return arrow_schema(FLEET_TABLES[table]).append(pa.field(MONTH, pa.string(), nullable=False))
+    columns = (
+        arrow_schema(FLEET_TABLES[table]).append(pa.field(RUBRIC, pa.string())).append(pa.field(MONTH, pa.string()))
+    )
+    return pa.schema([field.with_nullable(True) for field in columns])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 REST = 200
-"""How many times as long as a look took nobody looks again without a reason: that is half a percent of a processor."""
+"""The pause after a look, as a multiple of the time it took: looking then takes half a percent of a processor."""
 
 _TOGETHER, _STEP = 200, 50
 """For how many milliseconds at most changes are collected, and after how many without one they are passed on."""

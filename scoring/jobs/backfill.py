@@ -12,30 +12,29 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec.structs import replace as replace_struct
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import read_file, remove_stale
+from scoring.files import holds, read_file, remove_stale
 from scoring.log.kept import Records
-from scoring.score import write_session
+from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of, store_of
+from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
 from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
     changed_between,
-    is_kept,
-    provenance_of,
+    evidence_path,
     read_provenance,
-    write_provenance,
-    write_score,
+    sidecar_of,
+    write_scores,
 )
-from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
-from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class BackfillPlan:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One iteration of a log that was brought up to date, and the score that stands for it.
+    """One iteration of a log that was brought up to date, and the score that counts for it.
 
     ``score`` is ``computed``, what the evidence gives now, or what its sidecar holds, where that stays.
     """
@@ -98,8 +97,8 @@ class LogJob:
 class LogReport:
     """What was done with one log.
 
-    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals whose
-    evidence a new score would have lost; ``git_changed`` the iterations whose score stands although git answers
+    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals of which a
+    new score would have lost evidence; ``git_changed`` the iterations with a score that stays although git answers
     otherwise now. ``broken`` says of each entry that could not be read where and why: those that stopped the log, or
     those that a lenient rubric left out.
     """
@@ -139,13 +138,13 @@ class LogReport:
 def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
     """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
 
-    ``take`` gets every iteration with the score that stands for it then, also in a dry run.
+    ``take`` gets every iteration with the score that counts for it then, also in a dry run.
     """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        _go_through(job, plan, _sources(job, plan, report), report, take)
+        _bring_up_to_date(job, plan, _sources(job, plan, report), report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
@@ -166,104 +165,58 @@ def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     return Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
 
 
-def _go_through(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
-    store = store_of(plan.cache_dir, job.iter_log_dir, plan.rubric)
-    if plan.dry_run:
-        store.load()
-        _bring_up_to_date(job, plan, sources, store, report, take)
-        return
-    with store.held():
-        try:
-            _bring_up_to_date(job, plan, sources, store, report, take)
-        finally:
-            store.save()
-
-
-def _bring_up_to_date(
-    job: LogJob,
-    plan: BackfillPlan,
-    sources: Sources,
-    store: FingerprintStore,
-    report: LogReport,
-    take: Take,
-) -> None:
-    """Score what must be scored."""
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
     log, rubric = job.iter_log_dir, plan.rubric
-    wanted = optional_signals(rubric)
-    with sources.transcripts().start() as scan:
-        left_out: list[LogError] = []
-        records = sources.entries([rubric], log, left_out.append)
-        report.broken = [str(error) for error in left_out]
-        if not records:
-            return
-        profile, labels = meter_profile(rubric, observe=plan.observe), plan.observe or labels_vote(rubric)
-        evidence = Evidence(records, log, sources, scan, None, profile, labels)
-        if not plan.dry_run:
-            remove_stale(log)
-        standing: dict[int, _Stands] = {}
-        for record in records:
-            given = inputs_of(record, evidence, log, wanted)
-            facts = as_read(evidence.of(record), rubric)
-            if stands := _judged(facts, given, plan, store, report, take, sources.rules.keeps_provenance):
-                standing[record.iteration] = _Stands(stands.rubric_version, SessionIterRef.of(stands))
-    if plan.keeps:
-        evidence.git.keep()
+    broken: list[LogError] = []
+    records = sources.entries([rubric], log, broken.append)
+    report.broken = [str(error) for error in broken]
+    if records and not plan.dry_run:
+        remove_stale(log)
+    left: dict[int, PersistedScore] = {}  # without their rows, which sessions do not need
+    with fingerprints(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as known:
+        for (one,) in score_iterations(
+            records, log, sources, rubric, observe=plan.observe, labels=plan.observe, compare=False
+        ):
+            if score := _judged(one, plan, known, report, take):
+                left[score.iteration] = replace_struct(score, breakdown=())
     if not plan.dry_run:
-        _write_sessions(log, rubric, records, standing, report)
-
-
-class _Stands(NamedTuple):
-    """What a session needs of the score that stands for a member."""
-
-    rubric_version: str
-    ref: SessionIterRef
+        _write_sessions(log, rubric, records, left, report)
 
 
 def _judged(
-    facts: IterationFacts,
-    given: str,
-    plan: BackfillPlan,
-    store: FingerprintStore,
-    report: LogReport,
-    take: Take,
-    keeps_provenance: bool,
+    one: ScoredIteration, plan: BackfillPlan, known: Fingerprints, report: LogReport, take: Take
 ) -> PersistedScore | None:
-    """Score one iteration, write that where it must be, and return the score that stands; None where none does.
-
-    ``given`` is the fingerprint of its inputs, taken before its facts were.
-    """
-    log, rubric, wanted = report.iter_log_dir, plan.rubric, optional_signals(plan.rubric)
-    n, signals = facts.record.iteration, signal_set(facts, wanted, rubric.claims_vote, compare=False)
-    new = build_persisted_score(rubric.score(signals), facts.record)
-    data = emit(new.as_dict())
-    now, then = fingerprint(given, facts, data), store.get(n)
-    provenance = provenance_of(facts) if keeps_provenance else None
+    """Write the score of an iteration where it must be, and return the score that counts then; None where none does."""
+    log, facts, n, provenance = report.iter_log_dir, one.facts, one.record.iteration, one.provenance
+    files = sidecar_of(one.persisted, provenance)
+    new, data = files.score, files.data
+    now, then = fingerprint(one.inputs, facts, data), known.get(n)
     was = None
     if provenance:
-        was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
+        was = provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
     old, old_data = _on_disk(log, new, data)
     reason = _reason(facts, plan, now, then, old, old_data, data, report)
     reason = _with_provenance(reason, was, provenance)
     if reason and old and old_data and not plan.allow_evidence_loss:
-        seen_again = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
-        if not seen_again and (lost := lost_evidence(old, new, facts, was, provenance)):
+        same_facts = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
+        if not same_facts and (lost := lost_evidence(old, new, facts, was, provenance)):
             report.kept[n] = in_words(lost)
             reason = None
     if reason:
         report.scored[n] = reason
         if not plan.dry_run:
-            write_score(log, new, provenance)
-            store.put(n, now)
-    elif old_data == data and not plan.dry_run:
-        store.put(n, now)
-        if provenance and was is None:
-            write_provenance(log, provenance, new.rubric_version)
-    if stands := new if reason else old:
-        take(Standing(facts, new, stands))
-        for row in stands.breakdown:
+            write_scores(log, [files])
+            known.put(n, now)
+    elif old_data == data:
+        known.put(n, now)
+        if provenance and was is None and not plan.dry_run:
+            write_scores(log, [files])
+    if score := new if reason else old:
+        take(Standing(facts, new, score))
+        for row in score.breakdown:
             if not row.present:
-                report.absent[row.signal, signals.value(row.signal).reason or row.detail] += 1
-    return stands
+                report.absent[row.signal, one.signals.value(row.signal).reason or row.detail] += 1
+    return score
 
 
 _UNKNOWN = "result differs, and what it was computed from was not kept"
@@ -287,7 +240,7 @@ def _reason(
     data: bytes,
     report: LogReport,
 ) -> str | None:
-    """Return why an iteration must be scored, or None; what stands is counted in the report."""
+    """Return why an iteration must be scored, or None; what stays is counted in the report."""
     voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
     if voted or (plan.since and not _is_since(facts, plan.since)):
         report.passed_over += 1
@@ -342,19 +295,15 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 
 
 def _write_sessions(
-    log: Path,
-    rubric: Rubric,
-    records: Records,
-    standing: dict[int, _Stands],
-    report: LogReport,
+    log: Path, rubric: Rubric, records: Records, left: dict[int, PersistedScore], report: LogReport
 ) -> None:
-    """Write the sidecar of every session whose members all stand under the rubric."""
-    members: dict[str, list[_Stands | None]] = {}
+    """Write the sidecar of every session of which all members have a score under the rubric."""
+    members: dict[str, list[PersistedScore | None]] = {}
     for iteration, session_id in zip(records.numbers, records.sessions, strict=True):
         if session_id:
-            members.setdefault(session_id, []).append(standing.get(iteration))
-    for session_id, standings in members.items():
-        scores = [score for score in standings if score is not None]
-        if len(scores) == len(standings) and all(score.rubric_version == rubric.version for score in scores):
-            score = session_score(rubric, session_id, [score.ref for score in scores])
-            write_session(log, score, report.warnings.append)
+            members.setdefault(session_id, []).append(left.get(iteration))
+    for session_id, scores in members.items():
+        found = [score for score in scores if score is not None and score.rubric_version == rubric.version]
+        if len(found) == len(scores):
+            session = session_score(rubric, session_id, list(map(SessionIterRef.of, found)))
+            write_session(log, session, report.warnings.append)

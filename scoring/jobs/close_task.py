@@ -9,12 +9,12 @@ from typing import Any, Unpack
 from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale
 from scoring.log.kept import Records
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord
-from scoring.score import Scorer, remember, write_scored_iteration, write_session
+from scoring.score import score_iterations, write_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
+from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,
@@ -100,18 +100,15 @@ def close_task(
     kept = {number: _kept(iter_log_dir, number, rubric) for number, _ in members if number not in chosen}
     chosen |= {number for number, score in kept.items() if score is None}
 
-    with sources.transcripts().start() as scan:
-        scored = [one for (one,) in Scorer(records, iter_log_dir, sources, scan, rubric, only=chosen).every()]
-    remove_stale(Path(iter_log_dir))
-    for one in scored:
-        write_scored_iteration(iter_log_dir, one, warn)
+    scored = [one for (one,) in score_iterations(records, iter_log_dir, sources, rubric, only=chosen)]
+    with fingerprints(sources.cache_dir, Path(iter_log_dir), rubric) as known:
+        write_iterations(iter_log_dir, scored, warn, known)
     scores = {one.record.iteration: one.persisted for one in scored}
-    known = scores | {number: score for number, score in kept.items() if score is not None}
+    scores |= {number: score for number, score in kept.items() if score is not None}
     paths = {}
     for session_id in sorted(sessions):
-        refs = [SessionIterRef.of(known[number]) for number, session in members if session == session_id]
+        refs = [SessionIterRef.of(scores[number]) for number, session in members if session == session_id]
         paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
-    remember(sources.cache_dir, Path(iter_log_dir), Path(repo_dir), rubric, *scored)
     own, session = scores[record.iteration], paths.get(record.agent.session_id)
     path = iteration_score_path(iter_log_dir, own.iteration)
     return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))

@@ -19,7 +19,7 @@ FoundBy = Literal["checkpoint", "commit", "trailer"]
 """What says that an agent made a commit: its checkpoints, a session that made it, or its co-author lines."""
 
 
-class Makers(NamedTuple):
+class MadeBy(NamedTuple):
     """What says that an agent made a commit, and the ids of the sessions that made it, that of the newest first."""
 
     found_by: FoundBy
@@ -36,20 +36,20 @@ class _Named:
 
 def makers_of(
     commits: Mapping[str, WrittenCommit], scan: AttributedScan, history: AttributedHistory, sources: Sources
-) -> dict[str, Makers]:
+) -> dict[str, MadeBy]:
     """Return who made the commits that agents made, by their SHA."""
     found = _named(commits, scan, history, sources)
     return {sha: makers for sha, commit in commits.items() if (makers := _makers(commit, found[sha]))}
 
 
-def _makers(commit: WrittenCommit, named: _Named) -> Makers | None:
+def _makers(commit: WrittenCommit, named: _Named) -> MadeBy | None:
     times = {name: time for name, time in (named.by_checkpoint or named.by_commit).items() if name}
     sessions = tuple(sorted(times, key=lambda name: (-times[name], name)))
     if commit.checkpoints:
-        return Makers("checkpoint", sessions)
+        return MadeBy("checkpoint", sessions)
     if named.by_commit:
-        return Makers("commit", sessions)
-    return Makers("trailer", sessions) if commit.agents else None
+        return MadeBy("commit", sessions)
+    return MadeBy("trailer", sessions) if commit.agents else None
 
 
 def _named(

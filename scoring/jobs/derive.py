@@ -20,7 +20,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.files import list_names, read_file, remove_stale, write_together
-from scoring.jobs.commit_makers import FoundBy, Makers, makers_of
+from scoring.jobs.commit_makers import FoundBy, MadeBy, makers_of
 from scoring.jobs.entry_text import entry_text
 from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_archive, load_entry
@@ -100,15 +100,13 @@ def derive(
         WriteError: an entry cannot be written; those before it may be there.
     """
     assert sources.rules is ATTRIBUTED
-    cache_dir = sources.reading.get("cache_dir")
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
-        with alone_in(GitRepository(sources.repo_dir).common_dir):
+        with alone_in(GitRepository(sources.repo_dir).common_dir, seconds=600):
             log = _read_log(log_dir)
-            history = AttributedHistory(sources.repo_dir, log.records, cache_dir, sources.trunk)
+            history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
             commits, branches = _looked_at(history, sources.warn)
             makers = makers_of(commits, scan, history, sources)
-            history.keep()
             wanted = [
                 commits[sha]
                 for sha, made in reversed(makers.items())  # the newest commits of the trunk come first, and tips last
@@ -194,7 +192,7 @@ def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, Writte
 
 def _numbered(
     missing: Sequence[WrittenCommit],
-    makers: Mapping[str, Makers],
+    makers: Mapping[str, MadeBy],
     tips: Mapping[str, str],
     history: AttributedHistory,
     highest: int,

@@ -10,7 +10,7 @@ from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
     """Yield a report for each log as it is done, with at most ``processes`` logs at once.
 
-    Whoever stops early, also by an interruption, ends the processes: no file is left half written.
+    A caller that stops early, also by an interruption, ends the processes: no file is left half written.
     """
     if processes <= 1:
         yield from (_report(job, plan) for job in jobs)

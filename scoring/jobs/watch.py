@@ -1,6 +1,6 @@
 """Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
 
-A file that cannot be read as an entry may be half written: what it held before counts until it can be read, and only
+A file that cannot be read as an entry may be half written: its entries before that count until it can be read, and only
 when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
 the iterations that were reported are scored again, and those that score differently now are reported.
 """
@@ -13,16 +13,16 @@ from typing import Any, Literal, TypeAlias, Unpack
 
 from rubric import Rubric
 from scoring.errors import InputError, LogError
-from scoring.evidence.facts import Evidence
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import list_names
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
-from scoring.sidecars.provenance import Provenance, provenance_of
-from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.table import as_read, files_beside, labels_vote, meter_profile, optional_signals, signal_set
+from scoring.score import score_iterations
+from scoring.sidecars.provenance import Provenance
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.table import files_beside, optional_signals
 
 PATIENCE = 3
 """After how many looks at an unchanged file that is no entry it is called broken."""
@@ -44,6 +44,11 @@ class Seen:
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's rules keep that."""
 
+    @property
+    def value(self) -> float | None:
+        """The value of the score, where there is one."""
+        return self.score.value if self.score and self.score.scored else None
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         score = self.score
@@ -53,7 +58,7 @@ class Seen:
             "task_id": self.task_id,
             "rubric_version": score.rubric_version if score else None,
             "scored": score.scored if score else None,
-            "value": score.value if score and score.scored else None,
+            "value": self.value,
             "band": score.band if score else None,
             "before": self.before,
             "reason": self.reason or None,
@@ -62,7 +67,7 @@ class Seen:
 
 @dataclass(slots=True)
 class _File:
-    """What is known of one file: its state, the entries that it held when it could last be read, and looks in vain."""
+    """What is known of one file: its state, its entries when it could last be read, and looks in vain."""
 
     stamp: _Stamp
     records: list[IterationRecord] = field(default_factory=list)
@@ -92,7 +97,7 @@ class LogWatch:
         self._refs: Path | None = None
         self._trunk_ref = f"refs/heads/{TRUNK}"
         self._names: frozenset[str] = frozenset()
-        self._untold: list[Seen] = []
+        self._unreported: list[Seen] = []
         self._trunk: tuple[_Stamp | None, ...] | None = None
 
     def begin(self, last: int) -> list[Seen]:
@@ -118,7 +123,7 @@ class LogWatch:
     @property
     def restless(self) -> bool:
         """Whether a later look may find something where nothing changes: an entry that is broken, or not scored yet."""
-        return bool(self._due or self._untold) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
+        return bool(self._due or self._unreported) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
 
     @staticmethod
     def matters(path: str) -> bool:
@@ -130,7 +135,7 @@ class LogWatch:
 
         With ``settle`` entries are only noted, and none is scored.
         """
-        self._untold += self._read_changed()
+        self._unreported += self._read_changed()
         records = self._current()
         beside = {n: self._stamps_beside(n) for n in records}
         for n, record in records.items():
@@ -140,12 +145,12 @@ class LogWatch:
                 self._due.setdefault(n, "changed")
         for n in sorted(self._records.keys() - records.keys()):
             self._due.pop(n, None)
-            self._untold.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
+            self._unreported.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
         self._records, self._beside = records, beside
         if not settle:
-            self._untold += self._scored()
-            self._untold += self._moved()
-        found, self._untold = self._untold, []
+            self._unreported += self._scored()
+            self._unreported += self._moved()
+        found, self._unreported = self._unreported, []
         return found
 
     def _read_changed(self) -> Iterator[Seen]:
@@ -192,7 +197,6 @@ class LogWatch:
         """Score what is due. It stays due when that fails, so that a later look makes up for it."""
         found = self._score(dict(sorted(self._due.items())))
         self._due = {}
-        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
         return found
 
     def _moved(self) -> list[Seen]:
@@ -200,11 +204,9 @@ class LogWatch:
         trunk = self._stamps_of_trunk()
         if trunk == self._trunk:
             return []
-        again = self._score(dict.fromkeys(sorted(self._values), "changed"))
+        found = self._score(dict.fromkeys(sorted(self._values), "changed"))
         self._trunk = trunk
-        found = [seen for seen in again if _value(seen) != seen.before]
-        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
-        return found
+        return [seen for seen in found if seen.value != seen.before]
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         """Return the state of the files that say which commit the trunk is at."""
@@ -215,24 +217,14 @@ class LogWatch:
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
             return []
-        with self._sources.transcripts().start() as scan:
-            records = list(self._records.values())
-            votes = meter_profile(self._rubric), labels_vote(self._rubric)
-            evidence = Evidence(records, self._log, self._sources, scan, set(due), *votes)
-            gathered = [as_read(evidence.of(self._records[n]), self._rubric) for n in due]
-            self._trunk_ref = evidence.git.trunk.ref or self._trunk_ref
-            evidence.git.keep()
-        found: list[Seen] = []
-        for (n, change), facts in zip(due.items(), gathered, strict=True):
-            signals = signal_set(facts, self._wanted, self._rubric.claims_vote)
-            score = build_persisted_score(self._rubric.score(signals), facts.record)
-            provenance = provenance_of(facts) if self._sources.rules.keeps_provenance else None
-            found.append(Seen(change, n, facts.record.task_id, score, self._values.get(n), provenance=provenance))
+        records, found = list(self._records.values()), []
+        for (one,) in score_iterations(records, self._log, self._sources, self._rubric, only=due):
+            n = one.record.iteration
+            self._trunk_ref = one.facts.trunk.ref or self._trunk_ref
+            score, before = one.persisted, self._values.get(n)
+            found.append(Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance))
+        self._values |= {seen.iteration: seen.value for seen in found if seen.iteration is not None}
         return found
-
-
-def _value(seen: Seen) -> float | None:
-    return seen.score.value if seen.score and seen.score.scored else None
 
 
 def _stamp(path: Path | str) -> _Stamp | None:

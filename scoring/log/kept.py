@@ -125,7 +125,7 @@ def read_entries(
     """
     folder = os.path.realpath(log_dir)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
-    with Store(cache_dir) as store:
+    with Store(cache_dir, keep) as store:
         kept = store.get_all("entry", prefix)
         for name in names:
             key = prefix + name.encode()
@@ -140,7 +140,7 @@ def read_entries(
                 broken(e)
                 continue
             yield entry
-            if keep and stamp and (value := _encoded(entry)):
+            if stamp and (value := _encoded(entry)):
                 store.put("entry", key, stamp, value)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
@@ -19,10 +19,8 @@ from scoring.log.kept import Entry, Records, read_entries
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
-from scoring.yamlread import TRUE_FLAGS
-
-if TYPE_CHECKING:
-    import yaml
+from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
+from scoring.yamlread import TRUE_FLAGS, parse
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -30,7 +28,6 @@ Broken: TypeAlias = Callable[[LogError], None]
 """Takes an entry or an archive that cannot be read and is left out; the text says which file, where in it, and why."""
 
 _ENTRY = re.compile(r"iter-[0-9]+\.yaml")
-_MERGE = "tag:yaml.org,2002:merge"
 
 
 def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
@@ -181,9 +178,9 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
         names = list_names(iter_log_dir)
         for name in filter(is_entry_name, names):
             path = iter_log_dir / name
-            with contextlib.suppress(LogError):  # which ones are broken, whoever loaded the log said
+            with contextlib.suppress(LogError):  # the broken ones were reported when the log was loaded
                 if load_entry(path).iteration == iteration:
-                    found = EntryPlaces(path, dict(_lines(_composed(read_file(path)))))
+                    found = EntryPlaces(path, dict(_lines(parse(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
     except (DaScoreError, FileNotFoundError):
@@ -197,41 +194,28 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     if iteration not in numbers:
         return None
     way = f"iterations.{numbers.index(iteration)}."
-    lines = {field: line for field, line in _lines(_composed(data)) if field.startswith(way)}
+    lines = {field: line for field, line in _lines(parse(data)) if field.startswith(way)}
     return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
 
 
-def _composed(data: bytes) -> "yaml.Node | None":
-    import yaml  # only who asks where a field is needs its lines
-
-    try:
-        node: yaml.Node | None = yaml.compose(data, Loader=yaml.CSafeLoader)
-    except RecursionError as e:
-        raise InputError("nested too deeply") from e
-    except yaml.YAMLError as e:
-        raise InputError("not YAML") from e
-    return node
-
-
-def _lines(node: "yaml.Node | None", way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
     """
-    import yaml
-
+    node = target_of(node)
     if depth > 8:
         return
-    if isinstance(node, yaml.MappingNode):
-        merged = [value for key, value in node.value if key.tag == _MERGE]
-        for part in merged:
-            for mapping in reversed(part.value) if isinstance(part, yaml.SequenceNode) else (part,):
+    if isinstance(node, MappingNode):
+        pairs = [(target_of(key), value) for key, value in node.pairs]
+        for part in (target_of(value) for key, value in pairs if is_merge(key)):
+            for mapping in reversed(part.items) if isinstance(part, Sequence) else (part,):
                 yield from _lines(mapping, way, depth + 1)
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-                yield f"{way}{key.value}", key.start_mark.line + 1
+        for key, value in pairs:
+            if isinstance(key, Scalar) and not is_merge(key):
+                yield f"{way}{key.value}", key.line
                 yield from _lines(value, f"{way}{key.value}.", depth + 1)
-    elif isinstance(node, yaml.SequenceNode):
-        for n, item in enumerate(node.value):
-            yield f"{way}{n}", item.start_mark.line + 1
+    elif isinstance(node, Sequence):
+        for n, item in enumerate(map(target_of, node.items)):
+            yield f"{way}{n}", getattr(item, "line", 0)
             yield from _lines(item, f"{way}{n}.", depth + 1)

@@ -4,7 +4,7 @@ See ``docs/LOG.md``, "One record for both schemas".
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import field
 
@@ -17,39 +17,39 @@ SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
 class AgentInfo(Frozen, frozen=True, omit_defaults=True):
     """Who did the iteration. Schema 2 only; empty strings when not given."""
 
-    session_id: str = ""
-    harness: str = ""
-    model: str = ""
+    session_id: Annotated[str, "The id of the session, as the harness has it; by it transcripts are found."] = ""
+    harness: Annotated[str, "The harness: `claude-code`, `codex`, `gemini-cli`."] = ""
+    model: Annotated[str, "The model."] = ""
 
 
 class TokenUsage(Frozen, frozen=True, omit_defaults=True):
     """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_creation_tokens: int = 0
-    cache_hit_rate: float = 0.0
+    input_tokens: Annotated[int, "Tokens of input that were neither read from the cache nor written to it."] = 0
+    output_tokens: Annotated[int, "Tokens of output."] = 0
+    cache_read_tokens: Annotated[int, "Tokens of input that came from the cache."] = 0
+    cache_creation_tokens: Annotated[int, "Tokens of input that were written to the cache."] = 0
+    cache_hit_rate: Annotated[float, "The share of the input that came from the cache, 0 to 1."] = 0.0
 
 
 class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
     """What an agent said of its own discipline. None means not reported."""
 
-    read_loop_state: bool = False
-    one_item_only: bool | None = None
-    committed_after_tests: bool = False
-    aligned_with_canonical_tasks: bool | None = None
-    persisted_via_workflow_commands: str = ""
-    ran_cli_command: bool = False
-    exercised_new_scenario: bool = False
-    tests_positive_and_negative: bool = False
-    tests_used_sandbox: bool = False
-    cli_produced_actionable_feedback: str = ""
-    linked_traces_to_outcomes: bool = False
-    stayed_under_10_files: bool = False
-    no_destructive_commands: bool | None = None
-    scoped_tests_to_write_scope: bool | None = None
-    tdd_refresh_performed: bool = False
+    read_loop_state: Annotated[bool, "The state of the loop was read before the work began."] = False
+    one_item_only: Annotated[bool | None, "The iteration did one item and no more."] = None
+    committed_after_tests: Annotated[bool, "The commit came after the tests had run."] = False
+    aligned_with_canonical_tasks: Annotated[bool | None, "The work is one of the tasks that the plan lists."] = None
+    persisted_via_workflow_commands: Annotated[str, "How the state was kept, in words."] = ""
+    ran_cli_command: Annotated[bool, "A command was run to see the change work."] = False
+    exercised_new_scenario: Annotated[bool, "Something was tried that had not been tried before."] = False
+    tests_positive_and_negative: Annotated[bool, "Tests say both what works and what is refused."] = False
+    tests_used_sandbox: Annotated[bool, "Tests ran in a sandbox."] = False
+    cli_produced_actionable_feedback: Annotated[str, "What the command that was run said, in words."] = ""
+    linked_traces_to_outcomes: Annotated[bool, "Traces are linked to the outcomes they led to."] = False
+    stayed_under_10_files: Annotated[bool, "Fewer than 10 files changed."] = False
+    no_destructive_commands: Annotated[bool | None, "No command destroyed anything."] = None
+    scoped_tests_to_write_scope: Annotated[bool | None, "The tests are of the files that the task may change."] = None
+    tdd_refresh_performed: Annotated[bool, "The tests were gone over before the code was written."] = False
 
 
 class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
@@ -59,13 +59,15 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
     under rubrics that read all test flags.
     """
 
-    summary: str = ""
-    scope_note: str = ""
-    retries: int = 0
-    focused_tests_added: int = 0
-    focused_tests_pass: bool | None = None
-    tests_total_pass: bool | None = None
-    self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+    summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""
+    scope_note: Annotated[str, "`on-target`, or in words what went beyond the task."] = ""
+    retries: Annotated[int, "How often the work was begun anew; leave it out rather than guess."] = 0
+    focused_tests_added: Annotated[int, "How many tests were added for this change."] = 0
+    focused_tests_pass: Annotated[bool | None, "Whether these pass."] = None
+    tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
+    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = field(
+        default_factory=SelfAssessment
+    )
     retries_reported: bool = True
     tests_total_claim: bool | None = None
 
@@ -82,30 +84,32 @@ class TestAdded(Frozen, frozen=True, omit_defaults=True):
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
 
-    name: str = ""
-    kind: str = ""
+    name: Annotated[str, "Its name."] = ""
+    kind: Annotated[str, "`positive`, `negative`, `edge` or `regression`."] = ""
 
 
 class LinkedTrace(Frozen, frozen=True, omit_defaults=True):
     """One pair of a trace and the outcome it led to."""
 
-    trace_ref: str = ""
-    outcome_ref: str = ""
+    trace_ref: Annotated[str, "Where the trace is."] = ""
+    outcome_ref: Annotated[str, "Where the outcome is."] = ""
 
 
 class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     """What one verifier reported. Schema 2 only. ``retries_reported`` as in :class:`ImplBlock`."""
 
-    type: str = ""
-    status: str = ""
-    gate_passed: bool = False
-    tests_added: int = 0
-    tests_added_by_kind: tuple[TestAdded, ...] = ()
-    linked_traces: tuple[LinkedTrace, ...] = ()
-    tests_total_pass: bool | None = None
-    retries: int = 0
-    result_artifact: str = ""
-    self_assessment: SelfAssessment = field(default_factory=SelfAssessment)
+    type: Annotated[str, "What it is: `unit`, `lint`, `e2e`, a name."] = ""
+    status: Annotated[str, "How it ended: `pass`, `fail`, `partial`, `unknown`."] = ""
+    gate_passed: Annotated[bool, "Whether the gate that it guards was open."] = False
+    tests_added: Annotated[int, "How many tests it added."] = 0
+    tests_added_by_kind: Annotated[tuple[TestAdded, ...], "These tests."] = ()
+    linked_traces: Annotated[tuple[LinkedTrace, ...], "Traces and the outcomes they led to."] = ()
+    tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
+    retries: Annotated[int, "How often it had to run again."] = 0
+    result_artifact: Annotated[str, "The file, relative to the repository, that holds its result."] = ""
+    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = field(
+        default_factory=SelfAssessment
+    )
     retries_reported: bool = True
 
     _aside = frozenset({"retries_reported"})
@@ -114,33 +118,33 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
 class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
     """What the reviewer decided. Schema 2 only."""
 
-    phase_1_decision: str = ""
-    phase_2_decision: str = ""
-    overall_decision: str = ""
-    failed_gates: tuple[str, ...] = ()
-    decision_artifact: str = ""
+    phase_1_decision: Annotated[str, "What the first phase decided."] = ""
+    phase_2_decision: Annotated[str, "What the second phase decided."] = ""
+    overall_decision: Annotated[str, "What was decided in the end."] = ""
+    failed_gates: Annotated[tuple[str, ...], "The gates that were not passed."] = ()
+    decision_artifact: Annotated[str, "The file, relative to the repository, that holds the decision."] = ""
 
 
 class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     """One iteration, normalised from either schema. What a schema does not carry has its empty value."""
 
     schema_version: int = 0
-    iteration: int = 0
-    date: str = ""
-    wave: str = ""
-    task_id: str = ""
-    commit: str = ""
-    files_changed: int = 0
-    lines_added: int = 0
-    lines_removed: int = 0
-    first_commit: bool = False
-    checkpoint_at: str = ""
-    agent: AgentInfo = field(default_factory=AgentInfo)
-    session_tokens: TokenUsage | None = None
-    impl: ImplBlock = field(default_factory=ImplBlock)
-    verifiers: tuple[VerifierRecord, ...] = ()
-    review: ReviewBlock = field(default_factory=ReviewBlock)
-    branch: str = ""
+    iteration: Annotated[int, "The number of the iteration; the file is `iter-N.yaml`."] = 0
+    date: Annotated[str, "The day of the work, as `2026-06-03`."] = ""
+    wave: Annotated[str, "The group of tasks that the work is part of, where there are such."] = ""
+    task_id: Annotated[str, "The task: its id in the plan, or the issue."] = ""
+    commit: Annotated[str, "The SHA of the commit that holds the work, in full."] = ""
+    files_changed: Annotated[int, "How many files the commit changed."] = 0
+    lines_added: Annotated[int, "How many lines it added."] = 0
+    lines_removed: Annotated[int, "How many lines it removed."] = 0
+    first_commit: Annotated[bool, "Whether it is the first commit of the repository."] = False
+    checkpoint_at: Annotated[str, "When the state was last kept, as a time."] = ""
+    agent: Annotated[AgentInfo, "Who did the work."] = field(default_factory=AgentInfo)
+    session_tokens: Annotated[TokenUsage | None, "The tokens that it took, where the harness says so."] = None
+    impl: Annotated[ImplBlock, "What the agent that did the work reports."] = field(default_factory=ImplBlock)
+    verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
+    review: Annotated[ReviewBlock, "What the review decided."] = field(default_factory=ReviewBlock)
+    branch: Annotated[str, "The branch on which the work was done."] = ""
 
     @property
     def artifacts(self) -> list[str]:

@@ -1,77 +1,21 @@
-"""From one YAML document to one record: the two schemas, field by field.
+"""From one YAML document to one record: both schemas, by the table of their fields (:mod:`scoring.log.fields`).
 
 See ``docs/LOG.md``, "One record for both schemas" and "How YAML scalars are read".
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from scoring.errors import YamlError
-from scoring.log.model import (
-    SCHEMA_FLAT,
-    SCHEMA_NESTED,
-    AgentInfo,
-    ImplBlock,
-    IterationRecord,
-    LinkedTrace,
-    ReviewBlock,
-    SelfAssessment,
-    TestAdded,
-    TokenUsage,
-    VerifierRecord,
-)
+from scoring.log.fields import ENTRIES, FLAT_IMPL, NESTED_IMPL, Block, Field, Fields
+from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED, ImplBlock, IterationRecord
 from scoring.yamlnodes import Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
-
-_BUILT_IN: dict[Any, Take] = {
-    str: Reader.string,
-    int: Reader.integer,
-    float: Reader.number,
-    bool: Reader.boolean,
-    bool | None: Reader.flag,
-}
-
-
-def _fields(model: type[Any], *left_out: str, **others: Take) -> dict[str, Take]:
-    """Return how the fields of a model are taken: scalars by their type, the rest as given."""
-    taken = {name: _BUILT_IN[kind] for name, kind in model.__annotations__.items() if kind in _BUILT_IN}
-    return {name: take for name, take in taken.items() if name not in left_out} | others
-
-
-def _block(build: Callable[..., Any], fields: Mapping[str, Take]) -> Take:
-    def take(reader: Reader, node: Node) -> Any:
-        return build(**reader.struct(node, fields))
-
-    return take
-
-
-def _retrying(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return how a block with retries is built: with a note of whether there were any."""
-
-    def with_note(**values: Any) -> Any:
-        retries = values.pop("retries", None)
-        return build(**values, retries=retries or 0, retries_reported=retries is not None)
-
-    return with_note
 
 
 def _retries(reader: Reader, node: Node) -> int | None:
     number = reader.integer(node)
     return None if reader.is_null(node) else number
-
-
-def _tuple_of(take: Take) -> Take:
-    take_list = items_of(take)
-    return lambda reader, node: tuple(take_list(reader, node))
-
-
-_impl = _retrying(ImplBlock)
-
-
-def _nested_impl(**values: Any) -> ImplBlock:
-    """Build the block of schema 2, whose ``tests_total_pass`` is no field of the reference and is kept apart."""
-    block: ImplBlock = _impl(tests_total_claim=values.pop("tests_total_pass", None), **values)
-    return block
 
 
 def _flag_if_any(reader: Reader, node: Node) -> bool | None:
@@ -82,51 +26,43 @@ def _flag_if_any(reader: Reader, node: Node) -> bool | None:
         return None
 
 
-_self_assessment = _block(SelfAssessment, _fields(SelfAssessment))
+def _made(model: type[Any], values: dict[str, Any]) -> Any:
+    """Return a block; one that may have retries notes whether there are any."""
+    if "retries_reported" in model.__struct_fields__:
+        values["retries_reported"] = values.get("retries") is not None
+        values["retries"] = values.get("retries") or 0
+    return model(**values)
 
-_FLAT_IMPL = {
-    "summary": Reader.string,
-    "scope_note": Reader.string,
-    "retries": _retries,
-    "tests_added": Reader.integer,
-    "tests_total_pass": Reader.flag,
-    "self_assessment": _self_assessment,
-}
-_FLAT_NAMES = {"tests_added": "focused_tests_added"}
 
-_FLAT = _fields(IterationRecord, "checkpoint_at", "branch", **_FLAT_IMPL)
+def _take_block(block: Block) -> Take:
+    takes = _takes(block.fields)
+    if block is NESTED_IMPL:
+        takes["tests_total_pass"] = _flag_if_any
 
-_token_usage = _block(TokenUsage, _fields(TokenUsage))
+    def take(reader: Reader, node: Node) -> Any:
+        values = reader.struct(node, takes)
+        if block is NESTED_IMPL and "tests_total_pass" in values:
+            values["tests_total_claim"] = values.pop("tests_total_pass")
+        return _made(block.model, values)
 
-_verifier = _block(
-    _retrying(VerifierRecord),
-    _fields(
-        VerifierRecord,
-        "retries_reported",
-        retries=_retries,
-        tests_added_by_kind=_tuple_of(_block(TestAdded, _fields(TestAdded))),
-        linked_traces=_tuple_of(_block(LinkedTrace, _fields(LinkedTrace))),
-        self_assessment=_self_assessment,
-    ),
-)
+    return take
 
-_NESTED = _fields(
-    IterationRecord,
-    agent=_block(AgentInfo, _fields(AgentInfo)),
-    session_tokens=lambda reader, node: None if reader.is_null(node) else _token_usage(reader, node),
-    impl=_block(
-        _nested_impl,
-        _fields(
-            ImplBlock,
-            *("retries_reported", "tests_total_claim"),
-            tests_total_pass=_flag_if_any,
-            retries=_retries,
-            self_assessment=_self_assessment,
-        ),
-    ),
-    verifiers=_tuple_of(_verifier),
-    review=_block(ReviewBlock, _fields(ReviewBlock, failed_gates=_tuple_of(Reader.string))),
-)
+
+def _take(field: Field) -> Take:
+    take = _take_block(field.holds) if isinstance(field.holds, Block) else field.holds.take
+    if field.is_list:
+        take_list = items_of(take)
+        return lambda reader, node: tuple(take_list(reader, node))
+    if field.may_be_none:
+        return lambda reader, node: None if reader.is_null(node) else take(reader, node)
+    return take
+
+
+def _takes(fields: Fields) -> dict[str, Take]:
+    return {name: _retries if name == "retries" else _take(field) for name, field in fields.items()}
+
+
+_FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (SCHEMA_FLAT, SCHEMA_NESTED))
 
 
 def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
@@ -146,7 +82,7 @@ def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE
     if node is not None and version == SCHEMA_FLAT:
         return flat_record(reader, node)
     if node is not None and version == SCHEMA_NESTED:
-        return IterationRecord(**{"impl": _impl()} | reader.struct(node, _NESTED))
+        return IterationRecord(**{"impl": _made(ImplBlock, {})} | reader.struct(node, _NESTED))
     raise YamlError(
         "schema_version is missing; write 1 (flat) or 2 (nested)"
         if version is None
@@ -157,8 +93,8 @@ def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE
 def flat_record(reader: Reader, node: Node) -> IterationRecord:
     """Take a node as a schema-1 entry, whatever schema it names."""
     values = reader.struct(node, _FLAT)
-    impl = {_FLAT_NAMES.get(name, name): values.pop(name) for name in _FLAT_IMPL if name in values}
-    return IterationRecord(**values | {"schema_version": SCHEMA_FLAT}, impl=_impl(**impl))
+    impl = {there: values.pop(name) for name, there in FLAT_IMPL.items() if name in values}
+    return IterationRecord(**values | {"schema_version": SCHEMA_FLAT}, impl=_made(ImplBlock, impl))
 
 
 def parse_archive(
@@ -166,7 +102,7 @@ def parse_archive(
 ) -> list[IterationRecord]:
     """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
 
-    With ``broken`` an entry whose fields do not fit is passed to it, and left out.
+    With ``broken`` an entry with fields that do not fit is passed to it, and left out.
 
     Raises:
         YamlError: broken YAML or a value that does not fit its field.

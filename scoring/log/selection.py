@@ -74,6 +74,6 @@ def day_of(text: str) -> datetime.date | None:
 
 
 def is_since(date: str, first: datetime.date) -> bool:
-    """Return whether an entry's date is of a day or later; one that says no date is taken, since nobody knows."""
+    """Return whether an entry's date is of a day or later; one without a date is taken."""
     found = day_of(date[:10])
     return found is None or found >= first

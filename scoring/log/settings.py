@@ -7,9 +7,7 @@ relative to the current directory.
 """
 
 import glob
-import math
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,20 @@ from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
 from scoring.frozen import Frozen
-from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_text, is_whole, read_toml
-
-DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
-"""Where an iteration log is in its repository."""
+from scoring.log.setting_rows import (
+    BRANCH,
+    COUNT,
+    FOLDERS,
+    PATH,
+    RUBRIC,
+    SETTINGS,
+    TIME,
+    WAY,
+    Setting,
+)
+from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
+from scoring.log.setting_rows import days_of as days_of
+from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
 
 PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
 """Where the plans of tasks are in it, and what each is called in a folder of its own."""
@@ -40,8 +48,8 @@ class Settings(Frozen, frozen=True):
     ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
     and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
     found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
-    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` are the files whose
-    lines count as code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
+    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` say which
+    files are code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
     a fix has one, and ``horizon`` how long work is watched (:func:`days_of`). ``derive`` is whether ``close-task``
     writes the entries that the session which ended lacks.
     """
@@ -64,69 +72,13 @@ class Settings(Frozen, frozen=True):
     processes: int | None = None
 
 
-TRANSCRIPTS = ("auto", "none")
-"""What may be said of transcripts instead of naming folders."""
-
-_PATH = Kind("a path", is_text)
-_PATHS = ListOf("a list of paths", _PATH)
-_WAY = Kind("auto or none", lambda value: value in TRANSCRIPTS)
-_NAME = Kind("the name of a branch", lambda value: is_text(value) and value.strip() != "")
-_GLOBS = ListOf(
-    "a list of globs of folders", Kind("a glob of folders", lambda value: is_text(value) and value.strip() != "")
-)
-_COMMANDS = ListOf("a list of commands", Kind("a command", lambda value: is_text(value) and value.strip() != ""))
-_FILES = ListOf(
-    "a list of globs of files", Kind("a glob of files", lambda value: is_text(value) and value.strip() != "")
-)
-_WORDS = ListOf("a list of words", Kind("a word", lambda value: is_text(value) and value.strip() != ""))
-_SPAN = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([hdw]?)", re.ASCII)
-_SPAN_UNITS = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
-
-
-def days_of(text: object) -> float:
-    """Return how many days a time such as ``14d``, ``2w`` or ``36h`` has, a bare number is in days; 0 of anything else.
-
-    Whole days are an integer.
-    """
-    m = _SPAN.fullmatch(text.strip()) if isinstance(text, str) else None
-    days = float(m[1]) * _SPAN_UNITS[m[2]] if m else 0.0
-    return int(days) if days == int(days) else days
-
-
-_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
-_COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
-_KINDS: dict[str, Kind | ListOf] = {
-    "iter-log-dir": _PATH,
-    "repo-dir": _PATH,
-    "transcript-dir": _PATHS,
-    "transcripts": _WAY,
-    "trunk": _NAME,
-    "worktrees": _GLOBS,
-    "test-commands": _COMMANDS,
-    "code-globs": _FILES,
-    "fix-words": _WORDS,
-    "horizon": _TIME,
-    "rubric": TEXT,
-    "derive": FLAG,
-    "json": FLAG,
-    "cache-dir": _PATH,
-    "no-cache": FLAG,
-    "processes": _COUNT,
-}
-_SEPARATORS = {"test-commands": ";", "fix-words": ","}
-"""What is between the items of a list in a variable, where it is not what is between paths."""
+_SHARED = {name: setting.kind for name, setting in SETTINGS.items() if not setting.personal}
 
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """How a variable says true and false."""
 
-_PERSONAL = {"cache-dir"}
-"""What a repository must not choose: a cache is trusted, and a checkout is not."""
-
 _TABLES = {"dr"}
 """Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
-
-_SHARED: Kinds = {key: kind for key, kind in _KINDS.items() if key not in _PERSONAL}
-_ATTRIBUTES = {key: key.replace("-", "_") for key in _KINDS} | {"transcript-dir": "transcript_dirs"}
 
 
 def resolve_settings(
@@ -146,10 +98,10 @@ def resolve_settings(
         SettingsError: a file or variable sets something that is unknown or of the wrong kind, or the repository itself
             leads to a log that is outside of it.
     """
-    given = {key: value for key, value in options.items() if value is not None and value != () and key in _KINDS}
+    given = {key: value for key, value in options.items() if value is not None and value != () and key in SETTINGS}
     for key, value in given.items():
-        kind = _KINDS[key]
-        if kind in (_WAY, _NAME, _TIME) and not kind.fits(value):
+        kind = SETTINGS[key].kind
+        if kind in (WAY, BRANCH, TIME) and isinstance(kind, Kind) and not kind.fits(value):
             raise OptionError(f"--{key}: {value!r} is not {kind.name}")
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
@@ -159,9 +111,9 @@ def resolve_settings(
     for where, layer in layers:
         _lay_over(settings, layer, where)
     if "iter-log-dir" not in variables | given and not is_inside(log := settings["iter-log-dir"], repository):
-        whose = f"{log}: the log is outside of the repository, and only the repository itself says so"
-        raise SettingsError(f"{whose}; if that is meant, name it with --iter-log-dir or an environment variable")
-    return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+        outside = f"{log}: the log is outside of the repository, and only the repository itself says so"
+        raise SettingsError(f"{outside}; if that is meant, name it with --iter-log-dir or an environment variable")
+    return Settings(**{SETTINGS[key].attribute: _typed(SETTINGS[key], value) for key, value in settings.items()})
 
 
 def cache_dir_of(settings: Settings) -> Path | None:
@@ -170,7 +122,7 @@ def cache_dir_of(settings: Settings) -> Path | None:
         return None
     if settings.cache_dir:
         return settings.cache_dir
-    from platformdirs import user_cache_path  # a cache directory that is named does not pay for it
+    from platformdirs import user_cache_path  # a cache directory that is named needs no look for one
 
     return user_cache_path("da-score", appauthor=False)
 
@@ -179,7 +131,7 @@ def repository_around(folder: Path) -> Path:
     """Return the folder of a repository to which a folder in it belongs, as a path from there.
 
     That is the nearest one upwards that has a log or settings, or else the top of the work tree. Outside of a work tree
-    nothing is looked for: what lies above may be somebody else's.
+    nothing is looked for: a folder above may be another user's.
     """
     start = here = os.path.abspath(folder)
     found = ""
@@ -205,46 +157,38 @@ def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> No
     settings.update(layer)
 
 
-def _typed(key: str, value: Any) -> Any:
-    kind = _KINDS[key]
-    if kind in (FLAG, _COUNT):
-        return value
-    if kind == _PATHS:
-        return tuple(map(Path, value))
-    if kind == _GLOBS:
-        return tuple(_glob(Path(), one, f"--{key}") for one in value)
-    if kind in (_COMMANDS, _FILES, _WORDS):
-        return tuple(value)
-    return Path(value) if kind == _PATH else str(value)
+def _typed(setting: Setting, value: Any) -> Any:
+    if setting.item is PATH:
+        return setting.each(value, Path)
+    if setting.item is FOLDERS:
+        return setting.each(value, lambda one: _glob(Path(), one, f"--{setting.name}"))
+    return value if setting.kind in (FLAG, COUNT) else setting.each(value, str)
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for key, kind in _KINDS.items():
+    for key, setting in SETTINGS.items():
         name = ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
         text = environment.get(name, "")
         if not text:
             continue
+        kind = setting.kind
         value: Any = text
         if isinstance(kind, ListOf):
-            value = tuple(item for item in text.split(_SEPARATORS.get(key, os.pathsep)) if item.strip())
-        elif kind == FLAG:
-            value = _FLAGS.get(text.lower())
-        elif kind == _COUNT and text.isascii() and text.isdigit() and len(text) < 10:
+            found[key] = tuple(item for item in text.split(setting.separator) if item.strip())
+            continue
+        if kind == FLAG:
+            value = _FLAGS.get(text.lower(), text)
+        elif kind == COUNT and text.isascii() and text.isdigit() and len(text) < 10:
             value = int(text)
-        found[key] = _fitting(value, kind, name, text, "; use 1 or 0" if kind == FLAG else "")
+        if not kind.fits(value):
+            raise SettingsError(f"{name}: {text!r} is not {kind.name}{'; use 1 or 0' if kind == FLAG else ''}")
+        found[key] = value
     return found
 
 
-def _fitting(value: Any, kind: Kind | ListOf, where: str, text: str, remedy: str = "") -> Any:
-    """Return the value of a variable, which was given as a text, if it is of its kind, else raise."""
-    if isinstance(kind, Kind) and not kind.fits(value):
-        raise SettingsError(f"{where}: {text!r} is not {kind.name}{remedy}")
-    return value
-
-
 def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
-    """Return one table of a repository's settings files, with where it stands; the one that wins comes last.
+    """Return one table of a repository's settings files, with where it is; the one that wins comes last.
 
     Raises:
         SettingsError: a settings file cannot be read.
@@ -306,14 +250,14 @@ def _glob(base: Path, text: str, where: str) -> str:
 
 
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
-    for key in _PERSONAL & table.keys() if isinstance(table, dict) else ():
-        raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
+    for key, setting in SETTINGS.items() if isinstance(table, dict) else ():
+        if setting.personal and key in table:
+            raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
     found = checked_table(table, _SHARED, where, elsewhere=_TABLES)
     for key, value in found.items():
-        if _KINDS[key] == _PATHS:
-            found[key] = tuple(_place(repository, path, where) for path in value)
-        elif _KINDS[key] == _GLOBS:
-            found[key] = tuple(_glob(repository, text, where) for text in value)
-        elif _KINDS[key] == _PATH or (key == "rubric" and is_rubric_file(value)):
-            found[key] = _place(repository, value, where)
+        setting = SETTINGS[key]
+        if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
+            found[key] = setting.each(value, lambda path: _place(repository, path, where))
+        elif setting.item is FOLDERS:
+            found[key] = setting.each(value, lambda text: _glob(repository, text, where))
     return found

@@ -6,7 +6,6 @@ for an outcome by degrees Spearman's correlation of ranks. Intervals are of a bo
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -190,14 +189,15 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
 
 
 def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
-    count = Counter(case.band for case in cases)
-    values: dict[str, list[float]] = {band: [] for band in count}
-    means: dict[str, list[float]] = {band: [] for band in count}
+    """Return the bands, the one with the highest mean score first."""
+    groups: dict[str, list[Case]] = {}
     for case in cases:
-        values[case.band].append(case.truth)
-        means[case.band].append(case.value or 0.0)
-    order = sorted(count, key=lambda band: (-math.fsum(means[band]) / count[band], band))
-    return tuple(BandRow(band, count[band], math.fsum(values[band]) / count[band]) for band in order)
+        groups.setdefault(case.band, []).append(case)
+    order = sorted(
+        groups, key=lambda band: (-math.fsum(c.value or 0.0 for c in groups[band]) / len(groups[band]), band)
+    )
+    rows = ((band, groups[band]) for band in order)
+    return tuple(BandRow(band, len(found), math.fsum(c.truth for c in found) / len(found)) for band, found in rows)
 
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None], binary: bool = True) -> str:

@@ -1,7 +1,7 @@
 """Whether what a sidecar says can be a score: everything in it is a number that can be shown, drawn and added up.
 
-A sidecar is a file that anybody may have written. Whether it is right is another question, which the evidence answers
-(:mod:`scoring.sidecars.states`): one whose value is not what its rows add up to can be shown, and fails a check.
+Any program or person may have written a sidecar. Whether it is right is another question, which the evidence answers
+(:mod:`scoring.sidecars.states`): one with a value that its rows do not add up to can be shown, and fails a check.
 """
 
 import math

@@ -60,7 +60,7 @@ def emit(document: Mapping[str, Value]) -> bytes:
 
 
 def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
-    """Write a mapping whose keys stand at ``indent``; ``first`` is what stands before the first key."""
+    """Write a mapping with its keys at ``indent``; ``first`` comes before the first key."""
     spaces, inside = " " * indent, _next_stop(indent)
     before = first or spaces
     for key, value in mapping.items():
@@ -136,7 +136,7 @@ def _float(value: float) -> str:
     # repr gives the shortest digits that read back the same; only their layout is made here.
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
-    point = len(whole) + int(exponent or 0)  # where the decimal point stands, counted from the first digit
+    point = len(whole) + int(exponent or 0)  # where the decimal point is, counted from the first digit
     figures = (whole + fraction).rstrip("0")
     point -= len(figures) - len(figures := figures.lstrip("0"))
     # Go's shortest %g: an exponent below 1e-4, and from seven digits before the point on.

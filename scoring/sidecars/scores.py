@@ -221,7 +221,7 @@ _EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.numb
 
 
 def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
-    """Take a mapping whose missing fields read as empty."""
+    """Take a mapping; missing fields read as empty."""
     return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | reader.struct(node, shape)
 
 
@@ -278,7 +278,7 @@ def check_numbers(score: PersistedScore, name: str) -> None:
     """Make sure that a score which was read can be one, and can be added up; see :mod:`scoring.sidecars.check`.
 
     Raises:
-        InputError: it cannot; ``name`` says whose it is.
+        InputError: it cannot; ``name`` says where it was read.
     """
     if problem := problem_of(score, score.value, score.scored):
         raise InputError(f"{name}: {problem}")

@@ -1,8 +1,8 @@
 """What a sidecar is worth: whether its score is what the evidence gives that is here now.
 
-A sidecar is a file that anybody can write, so nothing takes its word: the score is computed anew, and the two are
-compared. What differs is *stale*, unless the provenance of the old score names evidence that is gone: then nobody can
-say, and it is *unverified*. See ``docs/TRUST.md``, "States of a score".
+Any program or person can write a sidecar, so nothing takes its word: the score is computed anew, and the two are
+compared. What differs is *stale*, unless the provenance of the old score names evidence that is gone: then that cannot
+be known, and it is *unverified*. See ``docs/TRUST.md``, "States of a score".
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ CURRENT = State("current")
 
 
 class _PartlyKept(Frozen, frozen=True):
-    """The readings of an iteration, with those rows of its sidecar whose evidence is gone."""
+    """The readings of an iteration, with those rows of its sidecar for which the evidence is gone."""
 
     signals: SignalSet
     kept: dict[str, SignalContribution]
@@ -148,7 +148,7 @@ def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, fac
 
 
 def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
-    """Return the signals that nobody can check any more: where lines are gone, all that are read from lines."""
+    """Return the signals that cannot be checked any more: where lines are gone, all that are read from lines."""
     gone = {loss.signal for loss in lost}
     read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}
     if facts.observed is not None and gone & read_from_lines:

@@ -7,10 +7,9 @@ with their names; then every row is a block with a line for each column.
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -53,13 +52,22 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
     return Text(show_hidden(found.brief_shown if brief else found.shown), f"{style} {found.style}".strip())
 
 
-def _row(texts: Sequence[Text], widths: Sequence[int | None], right: Sequence[bool] = (), gap: int = _GAP) -> Grid:
-    """Return texts beside each other; one without a width is folded to what is left."""
-    grid = Grid.grid(padding=(0, gap, 0, 0))
-    for width, to_the_right in zip_longest(widths, right, fillvalue=False):
-        justify: JustifyMethod = "right" if to_the_right else "left"
-        grid.add_column(width=width, no_wrap=width is not None, overflow="fold", justify=justify)
-    grid.add_row(*texts)
+def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
+    """Return texts beside each other, of which none is folded."""
+    aligned = []
+    for n, text in enumerate(texts):
+        padded = text.copy()
+        padded.align("right" if n < len(right) and right[n] else "left", widths[n])
+        aligned.append(padded)
+    return Text(" " * _GAP).join(aligned)
+
+
+def _beside(first: Text, width: int, last: Text) -> Grid:
+    """Return a text of some width, and one beside it that is folded."""
+    grid = Grid.grid()
+    grid.add_column(width=width, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(first, last)
     return grid
 
 
@@ -79,7 +87,7 @@ def _hung(text: Text, width: int) -> RenderableType:
     if text.cell_len <= width or not start:
         return text
     if start * 2 <= width and _has_room(text, width - start):
-        return _row([text[:start], text[start:]], [start, None], gap=0)
+        return _beside(text[:start], start, text[start:])
     return text[len(text.plain) - len(text.plain.lstrip()) :]
 
 
@@ -106,7 +114,10 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     else:
         lines = [heads, *texts] if heads else texts
     if _sum(widths := _widths(lines)) <= width:
-        yield from (_row(line, widths, right) for line in lines)
+        for line in lines:
+            last, *more = line[-1].split("\n")
+            yield _row([*line[:-1], last], widths, right)
+            yield from (Text(" " * (_sum(widths) - widths[-1])) + note for note in more)
         return
     if not heads:
         for row, line in zip(rows, texts, strict=True):
@@ -148,9 +159,9 @@ def _beside_or_below(texts: Sequence[Text], widths: Sequence[int], width: int) -
     *first, last = texts
     room = width - _sum([*widths[: len(first)], 0])
     if room >= _LEAST and (_has_room(last, room) or not _has_room(last, width - _BELOW)):
-        yield _row(texts, [*widths[: len(first)], None])
+        yield _beside(_row(first, widths), width - room, last)
     else:
-        yield from ([_row(first, widths[: len(first)])] if first else [])
+        yield from ([_row(first, widths)] if first else [])
         yield _below(last, width)
 
 

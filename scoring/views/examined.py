@@ -1,7 +1,7 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
 The score that is shown is that of the sidecar, because it may rest on evidence that is gone by now, and beside it
-stands what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
+is what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
 is every one when asked to.
 """
 
@@ -20,9 +20,9 @@ from scoring.frozen import Frozen
 from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
-from scoring.score import ScoredIteration, Scorer
+from scoring.score import score_iterations
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import FingerprintStore, store_of
+from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
@@ -30,7 +30,7 @@ from scoring.signals.values import SignalSet
 from scoring.views.spending import Spending, Used, spending_of
 
 if TYPE_CHECKING:
-    from scoring.outcomes.outcome import Outcome, OutcomeRules  # a view without outcomes does not pay for them
+    from scoring.outcomes.outcome import Outcome, OutcomeRules  # loaded where outcomes are asked for
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
@@ -59,7 +59,7 @@ class Examined(Frozen, frozen=True):
 
     @property
     def spending(self) -> Spending | None:
-        """What the iteration used; None where nobody knows."""
+        """What the iteration used; None where that is not known."""
         return spending_of(self.facts)
 
     @property
@@ -88,7 +88,7 @@ class LogView(Frozen, frozen=True):
     ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.
     ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
     found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
-    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it nobody looks at them.
+    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it none are.
     """
 
     iter_log_dir: Path
@@ -119,21 +119,26 @@ class LogView(Frozen, frozen=True):
             wanted &= {self.only}
         if not wanted:
             return
-        store = self._fingerprints(sources.reading.get("cache_dir"))
         became = self._outcomes(records, wanted, sources)
-        with sources.transcripts().start() as scan:
-            log_dir, observe = self.iter_log_dir, self.observe
-            scorer = Scorer(records, log_dir, sources, scan, rubric, only=wanted, observe=observe)
-            for (one,) in scorer.every():
-                found = self.examined(one, sources.warn, store)
-                yield replace(found, outcome=became.get(one.record.iteration))
+        log = self.iter_log_dir
+        with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
+            for (one,) in score_iterations(records, log, sources, rubric, only=wanted, observe=self.observe):
+                n, state = one.record.iteration, CURRENT
+                kept = None if self.recompute else self._sidecar(n, sources.warn)
+                if kept is not None:
+                    was = read_provenance(log, n) if one.provenance else None
+                    edited = known.is_edited(n, one.inputs, emit(kept.as_dict()))
+                    state = state_of(kept, rubric, one.facts, one.signals, was, one.provenance, edited)
+                origin: ScoreOrigin = "sidecar" if kept else "computed"
+                computed = one.persisted
+                yield Examined(one.facts, one.signals, computed, kept or computed, origin, became.get(n), state)
 
     def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}
         from scoring.outcomes.outcome import log_outcomes
 
-        cache, trunk = sources.reading.get("cache_dir"), sources.trunk
+        cache, trunk = sources.cache_dir, sources.trunk
         try:
             found = log_outcomes(records, sources.repo_dir, self.outcomes, cache, trunk, wanted)
         except NotARepositoryError:
@@ -142,29 +147,6 @@ class LogView(Frozen, frozen=True):
             sources.warn(f"outcomes are not known: {e}")
             return {}
         return {outcome.iteration: outcome for outcome in found}
-
-    def _fingerprints(self, cache_dir: Path | None) -> FingerprintStore | None:
-        if self.recompute:
-            return None
-        store = store_of(cache_dir, self.iter_log_dir, self.rubric)
-        store.load()
-        return store
-
-    def examined(self, one: ScoredIteration, warn: Warn = silent, store: FingerprintStore | None = None) -> Examined:
-        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at.
-
-        ``store`` knows from which entry a sidecar was made; without it that is looked up in the cache of the options.
-        """
-        on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
-        if on_disk is None:
-            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
-        was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
-        store = store or self._fingerprints(self.options.get("cache_dir"))
-        edited = store is not None and store.is_edited(
-            one.facts, emit(on_disk.as_dict()), (self.repo_dir, self.iter_log_dir), self.rubric
-        )
-        state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
-        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
         try:

@@ -139,7 +139,8 @@ def next_page(waiting: Sequence[Candidate], total: int) -> Iterator[Block]:
     yield Line(f"Iteration {first.iteration}{task}: its label would tell most.", "bold")
     value, near = (number(v or 0, v is not None) for v in (first.value, first.neighbours))
     yield Line(f"Score {value} without labels, neighbours {near}; rests on {first.coverage * 100:.1f} % of the weight.")
-    yield Line(f"{len(waiting)} of {total} iterations wait. Label it with: da-score label {first.iteration}")
+    wait = f"{counted(total, 'iteration')} {'waits' if len(waiting) == 1 else 'wait'}"
+    yield Line(f"{len(waiting)} of {wait}. Label it with: da-score label {first.iteration}")
 
 
 # Agreement

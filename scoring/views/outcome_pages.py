@@ -11,7 +11,7 @@ from rubric import Rubric
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import Case, Foretold, Validity, case_of
-from scoring.text import printable
+from scoring.text import counted, printable
 from scoring.views.examined import Examined
 from scoring.views.score_cells import band_text
 from scoring.views.table import Block, Cell, Column, Line, Table
@@ -149,12 +149,12 @@ def validity_sentences(found: Validity) -> Iterator[str]:
     yield f"Does the score of rubric {found.rubric} {what} {about}?"
     score = found.score
     if score.auc is None:
-        numbers = f"{score.n} iterations, and nothing to compare"
+        numbers = f"{counted(score.n, 'iteration')}, and nothing to compare"
     elif found.measure == "spearman":
-        numbers = f"{score.n} iterations, Spearman's correlation {_figure(score)}"
+        numbers = f"{counted(score.n, 'iteration')}, Spearman's correlation {_figure(score)}"
     else:
         chance = "sound work scores higher than defective work with a chance of"
-        numbers = f"{score.n} iterations, {found.positives} of them not sound; {chance} {_figure(score)}"
+        numbers = f"{counted(score.n, 'iteration')}, {found.positives} of them not sound; {chance} {_figure(score)}"
     yield f"Verdict: {found.verdict}."
     yield f"{numbers}."
 
@@ -191,15 +191,15 @@ def _figure(one: Foretold) -> str:
 def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
     """Yield what fitted weights are, and what they are worth, line by line."""
     old = {str(spec.id): spec.weight for spec in rubric.signals}
-    yield f"Weights for {fit.outcome}, from {fit.learnt} iterations:"
+    yield f"Weights for {fit.outcome}, from {counted(fit.learnt, 'iteration')}:"
     for name, weight in old.items():
         new = (fit.weights or {}).get(name, 0.0)
         yield f"  {name:<22}{weight:.4f} -> {new:.4f}"
     if fit.before is None or fit.after is None or fit.interval is None:
-        yield f"There is too little to measure them on: {fit.n} iterations of newer sessions."
+        yield f"There is too little to measure them on: {counted(fit.n, 'iteration')} of newer sessions."
     else:
         low, high = fit.interval
-        yield f"On {fit.n} iterations of sessions that are newer than what each fit saw:"
+        yield f"On {counted(fit.n, 'iteration')} of sessions that are newer than what each fit saw:"
         yield f"  AUC of the old weights {fit.before:.3f}, of fitted ones {fit.after:.3f}"
         yield f"  gain {fit.gain:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
     if not fit.holds:
@@ -215,8 +215,8 @@ def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> 
     worth = f"AUC {_plain(fit.before)} before, {_plain(fit.after)} after"
     head = [
         f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
-        f"Base: rubric {base.version}. Learnt from {fit.learnt} iterations; C = {fit.penalty:g}.",
-        f"Out of sample, {fit.n} iterations of newer sessions: {worth}.",
+        f"Base: rubric {base.version}. Learnt from {counted(fit.learnt, 'iteration')}; C = {fit.penalty:g}.",
+        f"Out of sample, {counted(fit.n, 'iteration')} of newer sessions: {worth}.",
         f"Gain {gain}, 95 % interval by session; {'above chance' if fit.holds else 'it may be chance'}.",
     ]
     data = {name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")}

@@ -5,7 +5,7 @@ colours, and with the coverage beside every score. The JSON has the keys of the 
 hold beside them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from typing import Any
 from rubric import SignalContribution, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
 from scoring.evidence.beside import HookOutcome
-from scoring.score import ScoredIteration, ScoredLine, ScoredLog, Told
+from scoring.score import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.loss import in_words
+from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
+from scoring.text import counted
 from scoring.views.chain import chain_payload
 from scoring.views.score_cells import (
     BAND,
@@ -60,7 +62,9 @@ _HOOKS = (
 )
 
 
-def run_page(scored: Told, source: Path, written: tuple[int, int] | None, intervals: bool = False) -> Iterator[Block]:
+def run_page(
+    scored: LogSummary, source: Path, written: tuple[int, int] | None, intervals: bool = False
+) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
@@ -79,16 +83,16 @@ def run_page(scored: Told, source: Path, written: tuple[int, int] | None, interv
         yield Line()
         yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
     yield Line()
-    yield from _presence(scored.presence())
+    yield from _presence(scored.shares)
     if written is None:
         yield Line("Wrote nothing (--no-write)")
     else:
         count, sessions = written
         yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
-        yield Line(f"Wrote {count} iteration and {sessions} session sidecars to {source}", only="terminal")
+        yield Line(f"Wrote {count} iteration and {counted(sessions, 'session sidecar')} to {source}", only="terminal")
 
 
-def pointer(scored: Told, named: bool) -> Iterator[Block]:
+def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
     """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
 
     ``named`` is whether folders of transcripts were named.
@@ -104,7 +108,7 @@ def pointer(scored: Told, named: bool) -> Iterator[Block]:
         yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
 
 
-def next_steps(scored: Told) -> Iterator[Block]:
+def next_steps(scored: LogSummary) -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
     with_value = [line for line in scored.lines if line.scored]
     if with_value:
@@ -252,30 +256,24 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
     }
 
 
-def run_payload(scored: ScoredLog) -> dict[str, Any]:
-    """Return a whole scored log, with the share of iterations in which each signal is present."""
-    members = {line.iteration: line for line in scored.lines}
-    sessions = (session_payload(session, members) for session in scored.sessions)
-    parts = run_parts(scored, map(run_item, scored.iterations), sessions)
-    return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
+def run_payload(scored: LogSummary, items: Iterable[object]) -> dict[str, Any]:
+    """Return a whole scored log, with the share of iterations in which each signal is present.
 
-
-def run_parts(scored: Told, items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
-
-    ``items`` are what :func:`run_item` returns of each iteration, ``sessions`` what
-    :func:`~scoring.views.session_pages.session_payload` does of each session, as they are or encoded.
+    ``items`` are what :func:`run_item` returns of each iteration, as they are or encoded.
     """
-    yield "rubric_version", scored.rubric.version
-    yield "iterations", items
-    yield "sessions", sessions
-    yield "presence", scored.presence()
+    members = {line.iteration: line for line in scored.lines}
+    return {
+        "rubric_version": scored.rubric.version,
+        "iterations": list(items),
+        "sessions": [session_payload(session, members) for session in scored.sessions],
+        "presence": scored.shares,
+    }
 
 
-def run_item(one: ScoredIteration) -> dict[str, Any]:
-    """Return one iteration of a scored log, with what its score lost of the evidence that its sidecar had."""
-    lost = {"lost": in_words(one.lost)} if one.lost else {}
-    return {**score_payload(one.persisted, one.signals.deliberation), **lost}
+def run_item(one: ScoredIteration, lost: Sequence[Loss] = ()) -> dict[str, Any]:
+    """Return one iteration of a scored log, with what its score ``lost`` of the evidence that its sidecar had."""
+    gone = {"lost": in_words(lost)} if lost else {}
+    return {**score_payload(one.persisted, one.signals.deliberation), **gone}
 
 
 def signals_payload(one: ScoredIteration) -> dict[str, Any]:

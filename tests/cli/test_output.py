@@ -15,7 +15,7 @@ from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, pr
 from helpers.projects import CODEX_SESSION, LOG, READING, tree
 
 from scoring.cli import main
-from scoring.cli.output import write_json, write_json_in_parts
+from scoring.cli.output import encoded, write_json
 from scoring.text import as_utf8, spans
 
 pytestmark = pytest.mark.sampled(3)
@@ -279,15 +279,6 @@ class TestTerminal:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
-    def test_that_is_narrow_loses_no_word(self) -> None:
-        status, shown = process_on_a_terminal("iteration", "5", columns=30)
-        lines = lines_of(shown)
-        assert status == 0
-        assert max(map(len, lines)) <= 30
-        assert "Source:.agents/active/iteration-log/iter-5.score.yaml" in re.sub(r"\s+", "", "".join(lines))
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
         status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
         assert (status, b"error" in b"".join(shown)) == (0, False)
@@ -377,13 +368,8 @@ class TestEmptyLog:
         assert da_score("signals", *where).json == []
         assert da_score("integrity", "--json", *where).json == {"pairs": []}
 
-    def test_is_empty_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
-        (tmp_path / "log").mkdir()
-        status, shown = on_a_terminal("run", "--iter-log-dir", tmp_path / "log", "--repo-dir", tmp_path)
-        assert (status, lines_of(shown)) == (0, [f"score: no iterations found in {tmp_path / 'log'}"])
 
-
-class TestJsonInParts:
+class TestWrittenJson:
     @pytest.mark.parametrize(
         "value",
         [
@@ -393,17 +379,15 @@ class TestJsonInParts:
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
     )
-    @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-    def test_is_what_python_writes(
-        self, value: dict[str, Any], streamed: bool, capsysbinary: pytest.CaptureFixture[bytes]
-    ) -> None:
+    def test_is_what_python_writes(self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
-        if streamed:
-            parts = ((key, iter(part) if isinstance(part, list) else part) for key, part in value.items())
-            write_json_in_parts(parts)
-        else:
-            write_json(value)
-        assert capsysbinary.readouterr().out == expected
+        write_json(value)
+        write_json({key: encoded(part) for key, part in value.items()})
+        assert capsysbinary.readouterr().out == expected * 2
+
+    def test_has_encoded_parts_beside_what_is_no_text(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        write_json([encoded({"a": 1}), "\udcff"], indent=None)
+        assert capsysbinary.readouterr().out.decode() == '[{"a": 1}, "\ufffd"]\n'
 
     def test_reads_back_to_the_last_digit(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
@@ -412,7 +396,7 @@ class TestJsonInParts:
 
     def test_that_fails_writes_nothing(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         with pytest.raises(TypeError):
-            write_json_in_parts([("a", 1), ("b", iter([1.0, object()]))])
+            write_json({"a": 1, "b": [1.0, object()]})
         assert capsysbinary.readouterr().out == b""
 
     def test_has_null_for_what_is_no_number(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -12,8 +12,8 @@ from helpers.commands import DaScore
 
 from scoring.demo import Demo
 from scoring.log import model
+from scoring.log.fields import ENTRIES, described_fields
 from scoring.log.parse import parse_iteration_record
-from scoring.log.schema import MODELS, described_fields
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))
@@ -54,13 +54,13 @@ def test_every_field_of_a_record_is_named(block: type[Any]) -> None:
     assert names <= quoted(section(LOG, "One record for both schemas"))
 
 
-@pytest.mark.parametrize("version", MODELS)
+@pytest.mark.parametrize("version", ENTRIES)
 def test_the_table_of_fields_is_that_of_the_models(version: int) -> None:
     table = re.search(rf"<!-- fields {version} -->\n\| field .*\n\|---.*\n([^<]*)<!-- /fields -->", LOG)
     assert table
     assert table[1].splitlines() == [
         f"| `{field.way}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
-        for field in described_fields(MODELS[version])
+        for field in described_fields(ENTRIES[version])
     ]
 
 
@@ -68,7 +68,7 @@ def test_what_an_agent_is_told_to_run_exists(da_score: DaScore) -> None:
     (paragraph,) = re.findall(r"^```markdown\n(.*?)^```$", LOG, re.M | re.S)
     for command in re.findall(r"`da-score ([a-z ]+)", paragraph):
         assert da_score(*command.split(), "--help").status == 0
-    known = {field.way for field in described_fields(MODELS[2])}
+    known = {field.way for field in described_fields(ENTRIES[2])}
     assert {"agent.session_id", "impl.scope_note"} <= known & quoted(paragraph)
 
 

@@ -1,6 +1,7 @@
 """The parity page names everything that the reference exports, and what it names of ours and of our tests exists."""
 
 import ast
+import functools
 import math
 import re
 from pathlib import Path
@@ -159,6 +160,7 @@ def test_the_rule_for_names(go: str, python: str) -> None:
     assert snake(go) == python
 
 
+@functools.cache
 def named_in(file: Path) -> set[str]:
     """Return the names of the functions in a file of tests, those in classes as ``Class::name``."""
     found = set()

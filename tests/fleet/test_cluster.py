@@ -8,23 +8,40 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
 from helpers.extras import needs
-from helpers.fleets import FLEET, Fleet, begin_or_die, free_port, listens, make_fleet, opened, rows_of, score_here
+from helpers.fleets import (
+    FLEET,
+    Fleet,
+    begin_or_die,
+    free_port,
+    listens,
+    make_fleet,
+    opened,
+    resident,
+    rows_of,
+    same_rows,
+    score_here,
+)
 
 import scoring.fleet.cluster
 import scoring.fleet.coordinator
+import scoring.fleet.run
+from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.run import FleetReport, Where, run_fleet
+from scoring.fleet.sources import repositories
 
 pytestmark = [pytest.mark.slow, needs("distributed")]
 
 
 def each_once(path: Path, repositories: int) -> None:
-    found = Counter((row["repository"], row["iteration"]) for row in rows_of(opened(read_config(path)), "iterations"))
+    found = Counter((row["repository"], row["iteration"]) for row in rows_of(path, "iterations"))
     assert set(found.values()) <= {1}
     assert len(found) == 9 * repositories
 
@@ -34,13 +51,13 @@ def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path:
     with Fleet(path, "--workers", "2") as fleet:
         assert fleet.end() == (0, "")
     assert fleet.events[-1]["scored"] == 6
-    mine = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "kept")}
+    mine = {table: rows_of(path, table) for table in ("iterations", "signals", "kept")}
     with Fleet(path, "--workers", "2") as again:
         assert again.end()[0] == 0
     assert again.events[0]["to_score"] == 0
     shutil.rmtree(tmp_path / "results")
     score_here(path)
-    assert mine == {table: rows_of(opened(read_config(path)), table) for table in mine}
+    assert mine == {table: rows_of(path, table) for table in mine}
 
 
 def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
@@ -53,17 +70,6 @@ def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
         status, said = fleet.end()
     assert (status, said) == (0, "")
     each_once(path, 10)
-
-
-def test_large_repositories_are_read_in_parts(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 2)
-    score_here(path)
-    expected = {table: rows_of(opened(read_config(path)), table) for table in ("iterations", "signals", "provenance")}
-    shutil.rmtree(tmp_path / "results")
-    path.write_text(FLEET + '[limits]\nsplit = "4KB"\n')
-    with Fleet(path, "--workers", "2") as fleet:
-        assert fleet.end() == (0, "")
-    assert expected == {table: rows_of(opened(read_config(path)), table) for table in expected}
 
 
 @pytest.fixture
@@ -87,7 +93,38 @@ def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, po
     assert "its worker ended" in failed.reason
     assert report.scored == 5
     each_once(poisoned, 5)
-    assert list(opened(read_config(poisoned)).state("2.3.0").failed) == [failed.repository]
+    assert [state.repository for state in opened(poisoned).states.values() if state.reason] == [failed.repository]
+
+
+def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path: Path) -> None:
+    path = make_fleet(tmp_path, 40)
+    with Fleet(path, "--workers", "2") as fleet:
+        for count in range(3, 34, 6):
+            fleet.until("done", count)
+            worker = max(fleet.workers(), key=resident, default=None)
+            if worker and resident(worker) > 120:  # Dask starts no other in place of one that is only starting
+                os.kill(worker, signal.SIGKILL)
+        assert fleet.end() == (0, "")
+    each_once(path, 40)
+
+
+def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (one,) = score_here(make_fleet(tmp_path, 1))
+    source = repositories(read_config(tmp_path / "FLEET.toml"))[0]
+    fleet = [replace(source, name=f"r{number}") for number in range(2000)]
+    monkeypatch.setattr(scoring.fleet.run, "repositories", lambda _: fleet)
+    monkeypatch.setattr(scoring.fleet.run, "changed", lambda *_: fleet)
+    monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", partial(same_rows, one))
+    memory: list[int] = []
+
+    def look(event: FleetEvent, report: FleetReport) -> None:
+        if event.kind == "added" and report.scored >= 800:
+            memory.append(resident())
+
+    report = run_fleet(read_config(tmp_path / "FLEET.toml"), Where(workers=2, dashboard="none"), look)
+    assert report.scored == 2000
+    assert len(memory) >= 3
+    assert memory[-1] - memory[0] < 30
 
 
 def test_a_second_start_at_once_is_refused(tmp_path: Path) -> None:

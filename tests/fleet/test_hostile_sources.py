@@ -16,7 +16,6 @@ from scoring.demo import build_demo
 from scoring.errors import SettingsError
 from scoring.evidence.git.unpacking import check_out
 from scoring.fleet.archives import scratch_folder
-from scoring.fleet.commits import Commit, Done, parsed, written
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
 from scoring.fleet.sources import repositories
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -252,8 +251,10 @@ def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path:
     (found,) = repositories(config)
     assert f"{tmp_path}/bad\\xff" in found.name
     assert found.log == log
-    commit = Commit("1", "3.1.0", "", {}, (Done(found.name, "", 1, watched=("b\udcff.json",)),))
-    assert parsed("here", written(commit)) == commit
+    (log / "iter-1.yaml").write_bytes(b'iteration: 1\nartifacts: ["b\\udcff.json"]\n')
+    (result,) = score_here(tmp_path / "FLEET.toml", "3.1.0")
+    assert result.error == ""
+    assert score_here(tmp_path / "FLEET.toml", "3.1.0") == []
 
 
 @pytest.mark.parametrize("names", ["sha1", "sha256"])

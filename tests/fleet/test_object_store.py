@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,17 +12,17 @@ from urllib.request import urlopen
 import pytest
 from helpers.commands import DaScore
 from helpers.extras import needs
-from helpers.fleets import archive_of, free_port, listens, opened, rows_of, score_here, tar_of, write_fleet
+from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, tar_of, write_fleet
 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
-from scoring.fleet import lease
+from scoring.fleet.dataset import DataSet, RepositoryState
+from scoring.fleet.file_systems import file_system
 from scoring.fleet.fleet_toml import read_config
-from scoring.fleet.store import Store
 
 pytestmark = [
     pytest.mark.slow,
-    needs("s3fs", "moto", "flask"),
+    needs("s3fs", "moto", "flask", "deltalake"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
@@ -54,11 +55,11 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'
     text = f'results = "s3://{bucket}/scores"\nrubric = "2.3.0"\n[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
     path = write_fleet(tmp_path, text)
-    store = Store(f"s3://{bucket}", read_config(path).storage)
-    store.fs.mkdir(bucket)
+    fs, _ = file_system(f"s3://{bucket}", read_config(path).storage)
+    fs.mkdir(bucket)
     demo = build_demo(tmp_path / "seed").root
-    store.fs.put(str(archive_of(demo, tmp_path / "folder")), f"{bucket}/in/", recursive=True)
-    store.fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")), f"{bucket}/in/demo.tar.gz")
+    fs.put(str(archive_of(demo, tmp_path / "folder")), f"{bucket}/in/", recursive=True)
+    fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")), f"{bucket}/in/demo.tar.gz")
     return path
 
 
@@ -66,57 +67,47 @@ def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaSco
     results = score_here(fleet)
     assert [(r.error, r.iterations) for r in results] == [("", 9), ("", 9)]
     assert score_here(fleet) == []
-    dataset = opened(read_config(fleet))
-    rows = rows_of(dataset, "iterations")
+    rows = rows_of(fleet, "iterations")
     assert len(rows) == 18
     assert [r["score"] for r in rows[:9]] == [r["score"] for r in rows[9:]]
-    assert dataset.sweep() == 0
     found = da_score("query", "--fleet", str(fleet), "select count(*) n, avg(score) s from iterations", "--json")
     assert found.json[0]["n"] == 18
+    assert da_score("fleet", "rescore", str(fleet), "--rubric", "2.3.0", "--from", "2.2.0").status == 1
 
 
-def test_a_lease_there_is_held_by_one(fleet: Path) -> None:
+def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
+    """Nothing but the store keeps them apart: of two commits of one version it takes the first."""
     config = read_config(fleet)
-    store = Store(config.results, config.storage)
-    with lease.held(store), pytest.raises(FleetError, match="another fleet"), lease.held(store):
-        pass
-    with lease.held(store):
-        pass
+    url = config.results
+    with DataSet.for_writing(url, config.storage) as first:
+        first.note([RepositoryState("2.3.0", "old", True)])
+    together = threading.Barrier(3)
 
-
-def test_of_several_that_take_it_over_there_at_once_one_goes_on(fleet: Path) -> None:
-    config = read_config(fleet)
-    store = Store(config.results, config.storage)
-    store.put("_fleet/lease-x.json", b'{"id": "x", "host": "elsewhere", "process": 1, "seen": 0}')
-    together, all_tried = threading.Barrier(3), threading.Barrier(3)
-
-    def take(_: int) -> str:
-        together.wait()
-        try:
-            with lease.held(Store(config.results, config.storage)) as held:
-                all_tried.wait()
-                held.renew()
-                return "held"
-        except FleetError:
-            all_tried.wait()
-            return "refused"
+    def add(name: str) -> str:
+        with DataSet.for_writing(url, config.storage) as dataset:
+            together.wait()
+            try:
+                dataset.note([RepositoryState("2.3.0", name, True)])
+            except FleetError as e:
+                assert "another fleet" in str(e)
+                return "refused"
+            return "added"
 
     with ThreadPoolExecutor(3) as pool:
-        assert sorted(pool.map(take, range(3))) == ["held", "refused", "refused"]
-    assert store.names("_fleet") == []
+        assert Counter(pool.map(add, "abc")) == {"added": 1, "refused": 2}
+    assert len(DataSet(url, config.storage).states) == 2
 
 
 def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:
     score_here(fleet)
     config = read_config(fleet)
-    store = Store(config.results.removesuffix("/scores"), config.storage)
+    fs, root = file_system(config.results.removesuffix("/scores"), config.storage)
     (tmp_path / "folder/transcripts/claude/more.jsonl").write_text("{}\n")
-    store.fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")), f"{store.root}/in/demo.tar.gz")
+    fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")), f"{root}/in/demo.tar.gz")
+    fs.invalidate_cache()
     (result,) = score_here(fleet)
     assert result.repository.endswith("demo.tar.gz")
-    dataset = opened(config)
-    assert dataset.tidy() == 1
-    assert len(rows_of(dataset, "iterations")) == 18
+    assert len(rows_of(fleet, "iterations")) == 18
 
 
 def test_a_bucket_that_is_not_there_is_one_line(fleet: Path, da_score: DaScore) -> None:

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import FLEET, archive_of, make_fleet, opened, rows_of, score_here, tar_of, write_fleet
+from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here, tar_of, write_fleet
 
 from rubric import find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.fleet_toml import read_config
-from scoring.fleet.on_worker import score_repository
 from scoring.fleet.sources import repositories
-from scoring.fleet.splitting import parts_of, read_part
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.outcomes.outcome import OutcomeRules
@@ -43,13 +41,12 @@ def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.slow
 def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
     score_here(fleet, rubric)
-    dataset = opened(read_config(fleet))
     expected = tables_of_log(fleet.parent / "repos/r0", rubric)
     for table in ("iterations", "signals", "integrity"):
-        got = rows_of(dataset, table)
+        got = rows_of(fleet, table)
         assert len(got) == len(expected[table]) > 0
         shared = {c.name for c in TABLES[table]} & {c.name for c in FLEET_TABLES[table]}
-        for mine, theirs in zip(got, expected[table], strict=True):
+        for mine, theirs in zip(got, ordered(expected[table]), strict=True):
             assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
@@ -58,7 +55,7 @@ def test_scores_are_those_that_backfill_writes(fleet: Path, da_score: DaScore) -
     root = fleet.parent / "repos/r0"
     how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]
     assert da_score("backfill", str(root / "repo"), *how).status == 0
-    for row in rows_of(opened(read_config(fleet)), "iterations"):
+    for row in rows_of(fleet, "iterations"):
         sidecar = read_iteration_score(root / "repo" / DEFAULT_LOG_DIR, row["iteration"])
         assert (row["score"], row["band"]) == (sidecar.value if sidecar.scored else None, sidecar.band)
 
@@ -79,7 +76,7 @@ def test_a_sidecar_stands_whose_evidence_is_gone(fleet: Path, da_score: DaScore)
     for path in (root / "transcripts").rglob("*.jsonl"):
         path.unlink()
     score_here(fleet)
-    for row in rows_of(opened(read_config(fleet)), "iterations"):
+    for row in rows_of(fleet, "iterations"):
         assert row["score"] == read_iteration_score(root / "repo" / DEFAULT_LOG_DIR, row["iteration"]).value
 
 
@@ -89,13 +86,12 @@ WORD = re.compile(r"[A-Za-z]{4,}")
 def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
     root = fleet.parent / "repos/r0"
-    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words that nobody else uses
+    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words of its own
         text = path.read_text()
         path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
     score_here(fleet)
     said = {w.lower() for p in (root / "transcripts").rglob("*.jsonl") for w in WORD.findall(p.read_text())}
     assert {"zanzibar", "quokka"} <= said
-    dataset = opened(read_config(fleet))
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox"]))}
@@ -116,7 +112,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     values = [
         str(value)
         for table in FLEET_TABLES
-        for row in rows_of(dataset, table)
+        for row in rows_of(fleet, table)
         for value in row.values()
         if isinstance(value, str)
     ]
@@ -130,9 +126,8 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
 @pytest.mark.slow
 def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -> None:
     score_here(fleet)
-    dataset = opened(read_config(fleet))
     for table in ("iterations", "outcomes", "provenance", "kept"):
-        assert [row["iteration"] for row in rows_of(dataset, table)] == list(range(1, 10))
+        assert [row["iteration"] for row in rows_of(fleet, table)] == list(range(1, 10))
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
@@ -148,7 +143,7 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
     path = write_fleet(tmp_path, f'results = "results"\nrubric = "2.3.0"\n[[source]]\nurl = "{url}"\n')
     (result,) = score_here(path)
     assert not result.error
-    rows = rows_of(opened(read_config(path)), "iterations")
+    rows = rows_of(path, "iterations")
     from subprocess import run
 
     run(["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True)
@@ -159,39 +154,6 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
     names = ("iteration", "score", "band", "weight_present", "input_tokens", "ran_tests")
     assert [[row[n] for n in names] for row in rows] == [[row[n] for n in names] for row in expected]
     assert {row["repository"] for row in rows} == {url}
-
-
-@pytest.mark.parametrize("rubric", ["2.2.0", "2.3.0", "3.1.0"])
-@pytest.mark.parametrize("packed", [False, True], ids=["directory", "archive"])
-@pytest.mark.slow
-def test_transcripts_that_are_read_in_parts_give_the_same(tmp_path: Path, rubric: str, packed: bool) -> None:
-    seed = build_demo(tmp_path / "seed")
-    folder = tmp_path / "seed/transcripts"
-    for number, place in enumerate(sorted(folder.rglob("*.jsonl"))):
-        for copy in range(3):  # what is copied counts once, whichever part has it; the last line may still be growing
-            (folder / f"copy-{number}-{copy}.jsonl").write_bytes(place.read_bytes()[: -copy - 1])
-    if packed:
-        tar_of(archive_of(seed.root, tmp_path / "folder"), tmp_path / "demo.tar.gz")
-        text = f'results = "results"\n[[source]]\nurl = "file://{tmp_path}/demo.tar.gz"\n'
-    else:
-        text = 'results = "results"\ncache = "none"\n[[source]]\npath = "seed/repo"\ntranscripts = "../transcripts"\n'
-    config = read_config(write_fleet(tmp_path, text))
-    chosen = find_rubric(rubric)
-    (one,) = repositories(config)
-    assert parts_of(one, config) == 1
-    whole = score_repository(one, config, chosen)
-    parts = [read_part(one, config, chosen, n, 3) for n in range(3)]
-    assert sum(map(len, parts)) == (6 if rubric == "2.2.0" else 8)
-    assert sum(bool(part) for part in parts) > 1
-    split = score_repository(one, config, chosen, parts)
-    assert not whole.error
-    assert (split.error, split.tables) == ("", whole.tables)
-
-
-def test_a_large_repository_is_one_of_several_parts(tmp_path: Path) -> None:
-    text = FLEET + '[limits]\nsplit = "1KB"\n'
-    config = read_config(make_fleet(tmp_path, 1, text))
-    assert parts_of(repositories(config)[0], config) > 5
 
 
 def test_a_repository_goes_to_its_worker_without_the_list_that_names_it(tmp_path: Path) -> None:

@@ -1,87 +1,35 @@
 """Scores made of what is kept: to the bit those of the scorer, and refused where evidence is read otherwise."""
 
-import random
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import make_fleet, opened, rows_of, score_here
+from helpers.fleets import FLEET, make_fleet, opened, rows_of, score_here
 
-from rubric import Rubric, ScoreBand, find_rubric, rubric_versions
-from rubric.scorer import bounds_of, coverage_of
+from rubric import find_rubric
 from scoring.errors import FleetError
-from scoring.fleet.bulk import score_in_bulk
-from scoring.fleet.fleet_toml import read_config
 from scoring.fleet.rescore import rescore
-from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how, how_column, kept_column
+from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how, how_column, kept_column, value_kept
 from scoring.log.settings import DEFAULT_LOG_DIR
-from scoring.signals.table import SIGNALS
-from scoring.signals.values import IterationObjectives, SignalSet, SignalValue, absent_signal
-from scoring.views.formats import arrow_schema
+from scoring.signals.values import SignalValue
 
-pa = pytest.importorskip("pyarrow", reason="the extra 'fleet' is not installed")
+pytest.importorskip("deltalake", reason="the extra 'fleet' is not installed")
 
 
-def some_value(rng: random.Random) -> SignalValue:
-    if rng.random() < 0.4:
-        return SignalValue(False, applicable=rng.random() < 0.8)
-    sub_score = rng.choice([0.0, 1.0, rng.random(), round(rng.random(), 2), 1 / 3])
-    source = rng.choice(["observed", "claimed"])
-    return SignalValue(True, sub_score, source=source, cap=rng.choice(["", "", "fair", "nonsense"]))  # type: ignore[arg-type]
+VALUES = [
+    SignalValue(False),
+    SignalValue(False, applicable=False),
+    SignalValue(True, 1 / 3, source="observed"),
+    SignalValue(True, 0.0, source="claimed", cap="fair"),
+    SignalValue(True, 1.0),
+]
 
 
-def some_sets(count: int, way: str) -> tuple[Any, list[SignalSet]]:
-    rng = random.Random(7)
-    rows, sets = [], []
-    nothing = IterationObjectives(*[absent_signal("")] * 3)
-    for number in range(count):
-        calls = rng.choice([None, 0, 3])
-        row: dict[str, Any] = {"repository": "r", "iteration": number, "tool_calls_seen": calls}
-        values = {}
-        for signal in SIGNALS:
-            for one in (CLAIMS, SEEN):
-                value = some_value(rng)
-                row[kept_column(signal.id, one)] = value.sub_score if value.present else None
-                row[how_column(signal.id, one)] = how(value)
-                if one == way:
-                    values[signal.id] = value
-        rows.append(row)
-        sets.append(SignalSet(number, values, nothing, tool_calls=calls))
-    return pa.Table.from_pylist(rows, schema=arrow_schema(FLEET_TABLES["kept"])), sets
-
-
-def rubrics() -> list[Rubric]:
-    found = [find_rubric(version) for version in rubric_versions()]
-    bands = (ScoreBand("high", 0.6), ScoreBand("fair", 0.55), ScoreBand("low", 0))
-    return [*found, replace(found[-1], version="odd", bands=bands, minimum_coverage=0.7, claims_vote=True)]
-
-
-@pytest.mark.parametrize("rubric", rubrics(), ids=lambda rubric: rubric.version)
-@pytest.mark.slow
-def test_the_bits_are_those_of_the_scorer(rubric: Rubric) -> None:
-    kept, sets = some_sets(3000, CLAIMS if rubric.claims_vote else SEEN)
-    scores = score_in_bulk(kept, rubric)
-    columns = {name: column.to_pylist() for name, column in scores.columns().items()}
-    signals = {name: column.to_pylist() for name, column in scores.signal_columns().items()}
-    width = len(rubric.signals)
-    for n, readings in enumerate(sets):
-        expected = rubric.score(readings)
-        coverage, bounds = coverage_of(expected.breakdown), bounds_of(expected.breakdown)
-        assert columns["scored"][n] == expected.scored
-        assert columns["score"][n] == (expected.value if expected.scored else None)
-        assert columns["band"][n] == expected.band
-        present = coverage.present, coverage.total, coverage.weight
-        assert tuple(columns[c][n] for c in ("signals_present", "signals_total", "weight_present")) == present
-        assert (columns["bounds_low"][n], columns["bounds_high"][n]) == (bounds.low, bounds.high)
-        for at, row in enumerate(expected.breakdown, n * width):
-            assert signals["present"][at] == row.present
-            assert signals["sub_score"][at] == (row.sub_score if row.present else None)
-            assert signals["effective_weight"][at] == row.effective_weight
-            assert signals["contribution"][at] == row.contribution
-            assert signals["source"][at] == row.source
-            assert signals["applicable"][at] == row.applicable
+@pytest.mark.parametrize("value", VALUES, ids=str)
+@pytest.mark.parametrize("way", [CLAIMS, SEEN])
+def test_what_is_kept_of_a_value_is_all_that_a_rubric_needs(value: SignalValue, way: str) -> None:
+    kept = {kept_column("tests", way): value.sub_score if value.present else None, how_column("tests", way): how(value)}
+    assert value_kept(kept, "tests", way) == value
 
 
 def variant(tmp_path: Path, version: str, **changes: str) -> str:
@@ -113,28 +61,38 @@ def test_kept_signals_give_what_scoring_anew_gives(
     fleet = make_fleet(tmp_path, 2)
     new = new or variant(tmp_path, old, **(changes or {}))
     score_here(fleet, old)
-    dataset = opened(read_config(fleet))
-    done = rescore(dataset, find_rubric(new))
+    done = rescore(opened(fleet), find_rubric(new))
     assert (done.source, done.iterations, done.repositories) == (old, 18, 2)
     version = find_rubric(new).version
-    mine = {table: rows_of(dataset, table, version) for table in FLEET_TABLES}
-    assert score_here(fleet, new) == []  # it stands as if it had been scored
+    mine = {table: rows_of(fleet, table, version) for table in FLEET_TABLES}
+    assert score_here(fleet, new) == []  # as if it had been scored
     other = make_fleet(tmp_path / "other", 2)
     other.write_text(other.read_text().replace('"repos/*/repo"', f'"{tmp_path}/repos/*/repo"'))
     assert len(score_here(other, new)) == 2
-    theirs = opened(read_config(other))
     for table in FLEET_TABLES:
-        assert mine[table] == rows_of(theirs, table, version), table
+        assert mine[table] == rows_of(other, table, version), table
 
 
 @pytest.mark.slow
 def test_rescored_twice_the_rows_are_there_once(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 2)
     score_here(fleet, "2.0.2")
-    dataset = opened(read_config(fleet))
     for _ in range(2):
-        rescore(dataset, find_rubric("2.2.0"))
-    assert len(rows_of(opened(read_config(fleet)), "iterations", "2.2.0")) == 18
+        rescore(opened(fleet), find_rubric("2.2.0"))
+    assert len(rows_of(fleet, "iterations", "2.2.0")) == 18
+    assert len(rows_of(fleet, "iterations", "2.0.2")) == 18
+
+
+@pytest.mark.slow
+def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: Path) -> None:
+    fleet = make_fleet(tmp_path, 2, FLEET.replace("repos/*/repo", "repos/r0/repo"))
+    score_here(fleet, "2.0.2")
+    fleet.write_text(FLEET)
+    score_here(fleet, "2.2.0")
+    before = rows_of(fleet, "iterations", "2.2.0")
+    assert rescore(opened(fleet), find_rubric("2.2.0"), "2.0.2").repositories == 1
+    assert rows_of(fleet, "iterations", "2.2.0") == before
+    assert len(before) == 18
 
 
 def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaScore) -> None:
@@ -152,7 +110,7 @@ def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them
     (tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text("iteration: [1\n")
     score_here(fleet, "3.0.0")
     strict = variant(tmp_path, "3.0.0", **{"loading: lenient": "loading: strict"})
-    done = rescore(opened(read_config(fleet)), find_rubric(strict))
+    done = rescore(opened(fleet), find_rubric(strict))
     assert (done.iterations, done.repositories) == (9, 1)
     assert "r0" in done.left_out[0]
 
@@ -160,4 +118,4 @@ def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them
 def test_nothing_kept_is_said(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 1)
     with pytest.raises(FleetError, match="no rows"):
-        rescore(opened(read_config(fleet)), find_rubric("2.3.0"))
+        rescore(opened(fleet), find_rubric("2.3.0"))

@@ -15,22 +15,19 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from helpers.repos import Repo
 from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
-from scoring.fleet.attempts import begin, begin_and_score
-from scoring.fleet.commits import Done
-from scoring.fleet.coordinator import add_results
+from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig, read_config
-from scoring.fleet.on_worker import Result, score_repository
-from scoring.fleet.run import changed
+from scoring.fleet.on_worker import BEGUN, Result, begin_and_score, score_repository
+from scoring.fleet.run import add_results, changed
 from scoring.fleet.sources import Repository, forget, repositories
-from scoring.fleet.splitting import PartRead
-from scoring.fleet.store import Store
 from scoring.log.settings import DEFAULT_LOG_DIR
 
 FLEET = """\
@@ -69,31 +66,39 @@ def write_fleet(root: Path, text: str) -> Path:
     return path
 
 
-def opened(config: FleetConfig) -> DataSet:
-    return DataSet(Store(config.results, config.storage)).load()
+def opened(path: Path) -> DataSet:
+    config = read_config(path)
+    return DataSet(config.results, config.storage)
 
 
 def score_here(path: Path, rubric: str | None = None) -> list[Result]:
     """Score a fleet in this process, one repository after another, and add what came of it."""
     config = read_config(path)
     chosen = find_rubric(rubric or config.rubric)
-    dataset = opened(config)
     forget()
-    todo = changed(repositories(config), config, chosen, dataset)
-    results = [score_repository(one, config, chosen) for one in todo]
-    done = [
-        (Done(r.repository, r.fingerprint, r.iterations, r.broken, r.watched), r.tables) for r in results if not r.error
-    ]
-    if done:
-        add_results(dataset, chosen, done)
+    with DataSet.for_writing(config.results, config.storage) as dataset:
+        todo = changed(repositories(config), config, chosen, dataset)
+        results = [score_repository(one, config, chosen) for one in todo]
+        if events := [FleetEvent("done", r.repository, result=r) for r in results if not r.error]:
+            add_results(dataset, chosen, events)
     return results
 
 
-def rows_of(dataset: DataSet, table: str, rubric: str | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a table as they are in its files, sorted."""
-    parts = [p for c in dataset.commits if rubric in (None, c.rubric) for p in c.parts if p.table == table]
-    rows = [row for part in parts for row in dataset.read(part.name).to_pylist()]
-    return sorted(rows, key=lambda row: [str(row[name]) for name in ("repository", "iteration")])
+def failed(path: Path, repository: str, reason: str = "it fails") -> None:
+    """Have a repository be one that was given up."""
+    config = read_config(path)
+    event = FleetEvent("failed", repository, {"reason": reason, "attempts": 3})
+    with DataSet.for_writing(config.results, config.storage) as dataset:
+        add_results(dataset, find_rubric(config.rubric), [event])
+
+
+def rows_of(path: Path, table: str, rubric: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a table that count, sorted."""
+    return ordered(r for r in opened(path).rows(table).to_table().to_pylist() if rubric in (None, r["rubric"]))
+
+
+def ordered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda r: [str(r.get(n)) for n in ("repository", "iteration", "signal", "role")])
 
 
 def free_port() -> int:
@@ -149,20 +154,36 @@ def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.Tar
     return to
 
 
-def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str, *parts: list[PartRead]) -> Result:
+def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
     """Stand in for what workers run: as it, unless the name of the repository says in which way it is poisoned."""
+    from distributed import get_worker
+
     if "kills" in one.name:
-        begin(key)
+        get_worker().log_event(BEGUN, key)
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGKILL)
     if "eats" in one.name:
-        begin(key)
-        held = [bytearray(64 << 20) for _ in range(64)]
+        get_worker().log_event(BEGUN, key)
+        eaten = [bytearray(64 << 20) for _ in range(64)]
         time.sleep(60)
-        assert held
+        assert eaten
     if "slow" in one.name:
         time.sleep(1)
-    return begin_and_score(one, config, rubric, key, *parts)
+    return begin_and_score(one, config, rubric, key)
+
+
+def same_rows(found: Result, one: Repository, *_: object) -> Result:
+    """Stand in for what workers run: return the rows of another repository at once."""
+    return replace(found, repository=one.name)
+
+
+def resident(process: int | str = "self") -> int:
+    """Return how many MB a process has in memory; 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")), 0)
 
 
 class Fleet:

@@ -12,8 +12,9 @@ from helpers.commands import DaScore
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file
 from scoring.log import model
+from scoring.log.fields import ENTRIES, described_fields
 from scoring.log.parse import parse_iteration_record
-from scoring.log.schema import MODELS, described_fields, entry_schema, faults_of
+from scoring.log.schema import entry_schema, faults_of
 from scoring.yamlread import parse
 
 ROOT = Path(__file__).parents[2]
@@ -69,12 +70,12 @@ class TestSchema:
         ],
     )
     def test_has_the_fields_of_the_record(self, block: type[Any], way: str) -> None:
-        known = {field.way.removesuffix("[]") for field in described_fields(MODELS[2])}
+        known = {field.way.removesuffix("[]") for field in described_fields(ENTRIES[2])}
         here = {one.removeprefix(way) for one in known if one.startswith(way)}
         assert {one for one in here if "." not in one} == {field.name for field in fields(block)} - {"retries_reported"}
 
     def test_schema_1_has_what_the_parser_reads_in_it(self) -> None:
-        top = [field for field in described_fields(MODELS[1]) if "." not in field.way and field.kind != "block"]
+        top = [field for field in described_fields(ENTRIES[1]) if "." not in field.way and field.kind != "block"]
         empty = parse_iteration_record("schema_version: 1\niteration: 1\n").as_dict()
         for field in top:
             if field.way not in ("schema_version", "iteration"):

@@ -16,23 +16,19 @@ from helpers.repos import START, STEP
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    ELSEWHERE,
     NO_TIME,
     FileNames,
     Harness,
     Home,
     JsonReader,
-    TranscriptCounter,
     command_flags,
     keys_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
 from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
-
-TURN, CALL, VERDICT = range(3)
 
 
 class _Squawk(msgspec.Struct):
@@ -51,70 +47,44 @@ class _Talk(msgspec.Struct):
 class ParrotReader(JsonReader):
     decoder = msgspec.json.Decoder(_Talk)
 
-    def __init__(self, seen: Observations | None = None) -> None:
+    def __init__(self, tools: Tools | None) -> None:
         super().__init__()
-        self._rows, self._seen = Rows(), seen
+        self._seen, self._rows = Observations(tools), Rows()
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:
-            times = array("q")
-            found: dict[int, list[tuple[int, ...]]] = {TURN: [], CALL: [], VERDICT: []}
+            numbers = array("q")
+            found: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
             for number, squawk in enumerate(talk.squawks):
-                time = timestamp_ns(squawk.at)
+                time, name = timestamp_ns(squawk.at), f"{talk.talk} {number}"
                 if time is None:
                     self.skip(NO_TIME)
                     continue
-                key = key_of(f"{talk.talk} {number}")
-                if self._seen:  # the place of a squawk is its time
-                    self._observe(self._seen, talk, number, time, squawk)
-                    time = number
-                times.append(time)
+                self._seen.line(0, number, time, key_of(name))
+                numbers.append(number)
                 if squawk.tokens:
-                    found[TURN].append((0, time, *squawk.tokens))
+                    found[RESPONSE].append((0, number, key_of(name), 0, 0, 1, *squawk.tokens, 0))
                 if squawk.ran is not None:
-                    found[CALL].append((0, time, key, command_flags(squawk.ran)))
-                    found[VERDICT].append((0, time, key, squawk.failed))
+                    key = self._seen.command(name, squawk.ran, talk.folder)
+                    self._seen.result(name, squawk.failed, str)
+                    found[CALL].append((0, number, key, command_flags(squawk.ran)))
+                    found[VERDICT].append((0, number, key, squawk.failed))
             tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
-            self._rows.extend(Rows([LineSpan(talk.folder, talk.talk)], [times], tables))
+            self._rows = Rows([LineSpan(talk.folder, talk.talk)], [numbers], tables, self.skipped)
         return []
-
-    def _observe(self, seen: Observations, talk: _Talk, number: int, time: int, squawk: _Squawk) -> None:
-        name = f"{talk.talk} {number}"
-        seen.line(0, number, time, key_of(name))
-        if squawk.ran is not None:
-            seen.command(name, squawk.ran, talk.folder)
-            seen.result(name, squawk.failed, str)
 
     def rows(self) -> Rows:
         self._rows.skipped = self.skipped
-        return self._seen.fill(self._rows, True) if self._seen else self._rows
-
-
-class ParrotCounter(TranscriptCounter):
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        if not whole and not any(self._in_repository(span.cwd) for span in rows.spans):
-            return ELSEWHERE
-        for span, times in zip(rows.spans, rows.covers, strict=True):
-            self._tally.cover(file, span.session, sorted(times))
-        for kind, width in ((TURN, 6), (CALL, 4), (VERDICT, 4)):
-            columns = rows.table(kind, width)[1:]
-            if kind == TURN:
-                self._tally.turns(*columns)
-            else:
-                (self._tally.calls if kind == CALL else self._tally.verdicts)(columns)
-        return ""
+        return self._seen.fill(self._rows, True)
 
 
 class Parrot(Harness):
     name = "parrot"
-    reader, counter = ParrotReader, ParrotCounter
+    reader = ParrotReader
     files = (FileNames("talk-*.json", document=True),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         return [Home(Path(environment["HOME"]) / ".parrot", "~/.parrot")]
-
-    def observer(self, tools: Tools) -> JsonReader:
-        return ParrotReader(Observations(tools))
 
     def claims(self, line: bytes) -> bool:
         return "squawks" in keys_of(line)
@@ -196,11 +166,15 @@ class TestHarnessOfOneFileAndOneLine:
         assert found["lines_skipped"] == {"no time stamp": 1}
 
     @pytest.mark.slow
-    def test_is_kept_in_the_index(self, place: Place, da_score: DaScore, tmp_path: Path) -> None:
+    def test_is_kept_between_runs(
+        self, place: Place, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scoring.store.SETTLED", 0)
         cache = ("--cache-dir", str(tmp_path / "cache"))
         cold = da_score("signals", *RUBRIC, *cache).json
-        assert len(list((tmp_path / "cache").rglob("harness-transcripts-*/*.idx"))) == 1
-        assert da_score("signals", *RUBRIC, *cache).json == cold
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("scoring.evidence.transcripts.reading.read_whole", None)
+            assert da_score("signals", *RUBRIC, *cache).json == cold
         talk(place, "talk-1.json", squawks=[])
         assert da_score("signals", *RUBRIC, *cache).json != cold
 

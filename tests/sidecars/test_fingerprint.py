@@ -1,25 +1,19 @@
 """What a score was computed from: which change shows in which fingerprint, and what the store survives."""
 
-import errno
-import fcntl
-import json
 import os
-import select
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends, make_fifo, watched_doors
+from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
 
+from rubric import released_rubric
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.log.load import load_iteration_log
-from scoring.sidecars.fingerprint import Fingerprint, FingerprintStore, digest_of, fingerprint, inputs_of
+from scoring.sidecars.fingerprint import Fingerprint, digest_of, fingerprint, fingerprints, inputs_of
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -185,16 +179,6 @@ class TestFingerprint:
         assert project.taken() == before
 
 
-HOLDER = """
-import sys
-from pathlib import Path
-from scoring.sidecars.fingerprint import FingerprintStore
-with FingerprintStore(Path(sys.argv[1]), Path(sys.argv[2]), "2.1.0").held():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
 class TestStore:
     @pytest.fixture
     def cache(self, tmp_path: Path) -> Path:
@@ -206,53 +190,31 @@ class TestStore:
 
     @staticmethod
     def keep(cache: Path | None, log: Path, rubric: str = "2.1.0", **found: Fingerprint) -> None:
-        store = FingerprintStore(cache, log, rubric)
-        with store.held():
+        with fingerprints(cache, log, released_rubric(rubric)) as known:
             for name, one in found.items():
-                store.put(int(name.removeprefix("n")), one)
-            store.save()
+                known.put(int(name.removeprefix("n")), one)
 
     @staticmethod
     def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Fingerprint | None:
-        store = FingerprintStore(cache, log, rubric)
-        with store.held():
-            return store.get(iteration)
-
-    @staticmethod
-    def file(cache: Path) -> Path:
-        (path,) = cache.glob("backfill-4/*.json")
-        return path
+        with fingerprints(cache, log, released_rubric(rubric)) as known:
+            return known.get(iteration)
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, n1=ONE, n20=replace(ONE, git="x"))
-        assert self.kept(cache, log, 1) == ONE
-        assert self.kept(cache, log, 20) == replace(ONE, git="x")
-        assert self.kept(cache, log, 2) is None
-
-    def test_keeps_what_a_later_process_does_not_mention(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE)
         self.keep(cache, log, n2=ONE)
-        assert (self.kept(cache, log, 1), self.kept(cache, log, 2)) == (ONE, ONE)
+        assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [ONE, ONE, None, replace(ONE, git="x")]
 
-    def test_of_one_iteration_reads_and_writes_those_near_it_alone(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE, n5000=ONE, n900=ONE)
-        before = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
-        with watched_doors() as doors:
-            assert self.kept(cache, log, 5000) == ONE
-        assert len([path for path in doors.opened if path.endswith(".json")]) == 1
-        self.keep(cache, log, n5001=ONE)
-        after = {path.name: path.stat().st_ino for path in cache.glob("*/*.json")}
-        assert [name.rpartition("-")[2] for name in after if after[name] != before.get(name)] == ["19.json"]
-
-    def test_that_says_the_same_is_not_written_again(self, cache: Path, log: Path) -> None:
+    def test_gives_back_the_last_one(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, n1=ONE)
-        before = self.file(cache).stat().st_ino
-        self.keep(cache, log, n1=ONE)
-        assert self.file(cache).stat().st_ino == before
+        self.keep(cache, log, n1=replace(ONE, facts="x"))
+        assert self.kept(cache, log, 1) == replace(ONE, facts="x")
 
-    def test_is_of_one_log(self, cache: Path, log: Path, tmp_path: Path) -> None:
+    def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
         self.keep(cache, log, n1=ONE)
         assert self.kept(cache, tmp_path / "other", 1) is None
+        assert self.kept(cache, log, 1, "2.0.2") is None
+        self.keep(cache, log, "2.0.2", n1=replace(ONE, git="x"))
+        assert self.kept(cache, log, 1) == ONE
 
     def test_knows_a_log_by_any_name(self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "log").mkdir()
@@ -261,156 +223,24 @@ class TestStore:
         self.keep(cache, Path("log"), n1=ONE)
         assert self.kept(cache, tmp_path / "alias", 1) == ONE
 
-    def test_is_of_one_rubric(self, cache: Path, log: Path) -> None:
+    def test_knows_a_log_with_a_name_that_is_no_text(self, cache: Path, tmp_path: Path) -> None:
+        log = tmp_path / os.fsdecode(b"log-\xff")
         self.keep(cache, log, n1=ONE)
-        assert self.kept(cache, log, 1, "2.0.2") is None
-        self.keep(cache, log, "2.0.2", n2=ONE)
-        assert self.kept(cache, log, 1) is None
+        assert self.kept(cache, log, 1) == ONE
 
     def test_without_a_cache_keeps_nothing(self, log: Path, tmp_path: Path) -> None:
         self.keep(None, log, n1=ONE)
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 
-    def test_is_for_its_owner_alone(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE)
-        assert {path.stat().st_mode & 0o777 for path in (cache / "backfill-4").iterdir()} == {0o600}
-        assert (cache / "backfill-4").stat().st_mode & 0o777 == 0o700
-
-    def test_knows_a_log_whose_name_is_no_text(self, cache: Path, tmp_path: Path) -> None:
-        log = tmp_path / os.fsdecode(b"log-\xff")
-        self.keep(cache, log, n1=ONE)
-        assert self.kept(cache, log, 1) == ONE
-
-    @pytest.mark.parametrize(
-        "content",
-        [
-            b"",
-            b"\0\0\0",
-            b"{",
-            b"null",
-            b"[]",
-            b"7",
-            b"{}",
-            b"\xff\xfe",
-            b"[" * 100_000,
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {}}',
-            b'{"format": 4, "log": "/another", "rubric": "2.1.0", "iterations": {}}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0"}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": null}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": []}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": 5}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": "1"}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": null}}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": []}}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": "inputs window facts git"}}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"inputs": "x"}}}',
-            b'{"format": 4, "log": "LOG", "rubric": "2.1.0", "iterations": {"1": {"other": "x"}}}',
-        ],
-        ids=lambda content: ascii(content[:90]),
-    )
-    def test_that_is_not_whole_is_as_if_it_were_empty(self, cache: Path, log: Path, content: bytes) -> None:
-        self.keep(cache, log, n1=ONE)
-        self.file(cache).write_bytes(content.replace(b"LOG", os.fsencode(log.resolve())))
+    @pytest.mark.parametrize("row", [b"", b"inputs window facts git", b"\xff", b"a b c d e f"], ids=ascii)
+    def test_that_is_not_whole_is_none(self, cache: Path, log: Path, row: bytes) -> None:
+        with fingerprints(cache, log, released_rubric("2.1.0")) as known:
+            known._store.put("fingerprint", f"{known._about}1", b"", row)
         assert self.kept(cache, log, 1) is None
-        self.keep(cache, log, n2=ONE)
-        assert self.kept(cache, log, 2) == ONE
 
-    def test_holds_no_word_of_what_it_is_about(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE)
-        assert json.loads(self.file(cache).read_bytes()) == {
-            "format": 4,
-            "log": str(log.resolve()),
-            "rubric": "2.1.0",
-            "iterations": {"1": "inputs window facts git sidecar"},
-        }
-
-    @pytest.mark.parametrize("in_the_way", ["cache", "cache/backfill-4"])
-    def test_that_cannot_be_written_is_no_error(self, cache: Path, log: Path, tmp_path: Path, in_the_way: str) -> None:
-        place = tmp_path / in_the_way
-        place.parent.mkdir(exist_ok=True)
-        place.write_text("mine")
-        self.keep(cache, log, n1=ONE)
-        assert self.kept(cache, log, 1) is None
-        assert place.read_text() == "mine"
-
-    def test_that_cannot_be_replaced_is_no_error(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE)
-        path = self.file(cache)
-        path.unlink()
-        path.mkdir()
-        (path / "inside").touch()
-        self.keep(cache, log, n1=ONE)
-        assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
-
-    def test_on_a_file_system_without_locks_is_no_error(
-        self, cache: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def flock(*_: object) -> None:
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-        monkeypatch.setattr(fcntl, "flock", flock)
-        self.keep(cache, log, n1=ONE)
-        assert self.kept(cache, log, 1) == ONE
-
-    def test_lets_an_error_of_its_user_through(self, cache: Path, log: Path) -> None:
-        with pytest.raises(ZeroDivisionError), FingerprintStore(cache, log, "2.1.0").held():
+    def test_is_kept_when_its_user_fails(self, cache: Path, log: Path) -> None:
+        with pytest.raises(ZeroDivisionError), fingerprints(cache, log, released_rubric("2.1.0")) as known:
+            known.put(1, ONE)
             raise ZeroDivisionError
-        assert self.kept(cache, log, 1) is None  # and nobody holds it
-
-    def hold(self, cache: Path, log: Path) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-c", HOLDER, str(cache), str(log)]
-        holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        return holder
-
-    @staticmethod
-    def is_free(cache: Path) -> bool:
-        (path,) = cache.glob("backfill-4/*.lock")
-        with path.open("r+") as f:
-            try:
-                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            return True
-
-    @pytest.mark.slow
-    def test_is_held_by_one_process_at_a_time(self, cache: Path, log: Path) -> None:
-        with self.hold(cache, log) as holder:
-            assert not self.is_free(cache)
-            assert holder.stdin is not None
-            holder.stdin.close()
-            assert holder.wait(300) == 0
-        assert self.is_free(cache)
-
-    @pytest.mark.slow
-    def test_is_not_held_by_one_that_was_killed(self, cache: Path, log: Path) -> None:
-        with self.hold(cache, log) as holder:
-            holder.send_signal(signal.SIGKILL)
-            holder.wait(300)
-        assert self.is_free(cache)
-        ends(lambda: self.keep(cache, log, n1=ONE))
         assert self.kept(cache, log, 1) == ONE
-
-    @pytest.mark.slow
-    def test_of_another_log_is_not_held_with_it(self, cache: Path, log: Path, tmp_path: Path) -> None:
-        with self.hold(cache, log) as holder:
-            ends(lambda: self.keep(cache, tmp_path / "other", n1=ONE))
-            assert holder.stdin is not None
-            holder.stdin.close()
-
-    @pytest.mark.slow
-    def test_is_waited_for(self, cache: Path, log: Path) -> None:
-        with self.hold(cache, log) as holder:
-            assert holder.stdin is not None
-            second = subprocess.Popen(
-                [sys.executable, "-c", HOLDER, str(cache), str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-            with second:
-                assert second.stdin is not None
-                assert second.stdout is not None
-                second.stdin.close()
-                assert select.select([second.stdout], [], [], 0.5)[0] == []
-                holder.stdin.close()
-                assert second.stdout.readline() == b"held\n"

@@ -108,7 +108,7 @@ class TestDoctor:
         assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
-        assert "1 sessions worked here and belong to no iteration, as stray in " in shown
+        assert "1 session worked here and belongs to no iteration, as stray in " in shown
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
@@ -128,7 +128,7 @@ class TestDoctor:
         found = run("doctor", "--json")
         (missing,) = found["attribution"]["checkpoints"]["missing"]
         assert missing == path
-        assert any(f["what"].startswith("1 transcripts of checkpoints are not in") for f in found["findings"])
+        assert any(f["what"].startswith("1 transcript of a checkpoint is not in") for f in found["findings"])
 
 
 class TestWorktrees:
@@ -364,8 +364,7 @@ def test_iterations_are_counted_by_method_and_reason() -> None:
     found = attribution_found([
         facts_of(IterationRecord(2, n), observed=observed) for n, observed in enumerate(given, 1)
     ])  # fmt: skip
-    assert {m: numbers for m, numbers in found.iterations.items() if numbers} == {"commit": (3, 4), "time": (1,)}
-    assert {m: n for m, n in found.sessions.items() if n} == {"commit": 2, "time": 1}
+    assert {m: n for m, n in found.methods.items() if any(n)} == {"commit": (2, 2), "time": (1, 1), "none": (3, 0)}
     assert list(found.without.items()) == [
         ("2 sessions overlap", (2, 6)),
         ("no session found for this iteration", (5,)),

@@ -158,18 +158,6 @@ class TestCommand:
         assert all(one["reasons"] == [] for one in compared["iterations"] if one not in moved)
 
     @pytest.mark.slow
-    def test_lists_in_what_data_the_rubrics_differ(self, compared: Any) -> None:
-        assert compared["changed_data"] == {
-            "evidence": {"a": "reference", "b": "attributed"},
-            "claims_vote": {"a": True, "b": False},
-            "minimum_coverage": {"a": 0.0, "b": 0.4},
-            "loading": {"a": "strict", "b": "lenient"},
-            "text": {"a": "reference", "b": "full"},
-            "sidecar": {"a": "reference", "b": "bounds"},
-            "test_flags": {"a": "reference", "b": "all"},
-        }
-
-    @pytest.mark.slow
     def test_says_it_in_words_too(self, da_score: DaScore, project: object) -> None:
         assert project
         text = da_score("rubric", "diff", "2.1.0", "3.1.0").out

@@ -18,7 +18,7 @@ from scoring.evidence.transcripts.facts import Spent
 from scoring.views.report import page
 from scoring.views.report.answers import comparisons, losses, nothing_known, steps
 from scoring.views.report.digest import Digest
-from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
+from scoring.views.report.links import commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
 from scoring.views.spending import Spending, Used, purchase
@@ -136,8 +136,8 @@ class TestComparisons:
             1,
             2,
         )
-        assert sonnet.per_landed == pytest.approx(3.0)
-        assert (gpt.name, gpt.unsound, gpt.fate_known, gpt.per_landed) == ("gpt-5", 1, 1, None)
+        assert sonnet.bought.per_landed == pytest.approx(3.0)
+        assert (gpt.name, gpt.unsound, gpt.fate_known, gpt.bought.per_landed) == ("gpt-5", 1, 1, None)
         assert [group.name for group in harness.groups] == ["claude", "codex"]
         assert [group.name for group in task.groups] == ["task", "other"]
 
@@ -164,14 +164,6 @@ class TestPurchase:
         assert found.unsound == pytest.approx(3.0)
         assert found.unsound_in == [2]
         assert found.not_landed == pytest.approx(4.5)
-
-    def test_lines_that_two_share_are_paid_once(self) -> None:
-        lines = [
-            Used(1, paid(100), landed=True, sound=None),
-            Used(2, paid(100, shared_with=1), landed=True, sound=None),
-        ]
-        assert purchase(lines).cost == pytest.approx(1.5)
-        assert purchase(lines).priced == 1
 
     @pytest.mark.parametrize(
         "spending", [None, paid(100, "made-up-9")], ids=["nobody knows the tokens", "nobody knows the price"]
@@ -262,7 +254,6 @@ class TestLinks:
         repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
         assert where_it_is(repo.path) == ("shortlink", "https://github.com/o/shortlink/commit/")
         assert remote_urls(GitRepository(repo.path)) == {"origin": "git@github.com:o/shortlink.git"}
-        assert project_name({"upstream": "https://github.com/o/r"}, "folder") == "folder"
 
     def test_outside_of_a_repository(self, tmp_path: Path) -> None:
         assert where_it_is(tmp_path)[1] == ""

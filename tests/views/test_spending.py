@@ -88,14 +88,15 @@ class TestTokensByModel:
             said | {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "model": "gemini-2.5-pro"},
             said | {"id": "2", "timestamp": "2026-01-01T00:01:00Z"},
         ]
-        reader: JsonReader = GeminiCli.reader()
+        reader: JsonReader = GeminiCli.reader(None)
         reader.take([reader.decoder.decode(_json({"sessionId": "s", "projectHash": "h", "messages": messages}))])
         rows = reader.rows()
+        from scoring.evidence.transcripts.rows import timed
         from scoring.evidence.transcripts.tally import Tallies
 
         tallies = Tallies([ALWAYS], ["gemini"])
-        counter = GeminiCli.counter(tallies.of["gemini"], lambda _: True, lambda _: [])
-        counter.add(0, rows, True)
+        counter = GeminiCli.counter(GeminiCli(), tallies.of["gemini"], lambda _: True, lambda _: [])
+        counter.add(0, timed(rows), True)
         counter.finish()
         named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
         assert tallies.facts()[0].spent == (unnamed, named)

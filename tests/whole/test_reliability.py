@@ -20,7 +20,6 @@ import pytest
 from helpers.repos import Repo
 
 from scoring.cli import main
-from scoring.sidecars.fingerprint import FORMAT
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +39,6 @@ import platformdirs, rubric, scoring.files, scoring.score
 import scoring.cli.backfill, scoring.cli.close_task, scoring.cli.iteration, scoring.cli.run
 import scoring.jobs.close_task, scoring.sidecars.loss, scoring.views.score_pages
 from scoring.cli import main
-from scoring.sidecars.fingerprint import FORMAT
 
 class Mortal:
     def __init__(self, left):
@@ -431,27 +429,13 @@ class TestInterrupted:
         second = disk / "second"
         began = time.monotonic()
         assert zygote.wait(zygote.start([*arguments, "--json"], out=str(second))) == 0
-        assert time.monotonic() - began < 120  # the lock of the dead is not in the way
+        assert time.monotonic() - began < 120
         after = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in before}
         assert after == before
         report = json.loads(second.read_text())
         assert report["totals"]["scored"] == 3 * (5 - len(done))
         assert report["totals"]["up_to_date"] == 3 * len(done)
         assert len({tuple(sorted(log.sidecars().items())) for log in logs}) == 1
-
-    def test_a_lock_of_a_process_that_is_gone_is_not_in_the_way(self, log: Log, zygote: Zygote) -> None:
-        arguments = log.arguments("backfill")
-        with (
-            HangingGit(log.root, log.repo) as hang,
-            subprocess.Popen(
-                [sys.executable, "-m", "scoring", *arguments], stdout=subprocess.DEVNULL, env=hang.environment
-            ) as process,
-        ):
-            assert hang.begun()
-            process.kill()
-        assert len(list(log.cache.glob(f"backfill-{FORMAT}/*.lock"))) == 1
-        assert zygote.run(arguments) == 0
-        assert set(log.sidecars()) == NAMES
 
 
 class TestCrowd:

@@ -16,9 +16,9 @@ from scoring.log.load import load_iteration_log
 from scoring.score import (
     ScoredLog,
     examine_iteration,
-    has_session_file,
     score_iteration,
     score_log,
+    with_files,
     write_scored_log,
 )
 from scoring.sessions import SessionScore
@@ -276,6 +276,7 @@ def session(name: str) -> SessionScore:
 def test_only_sessions_that_can_name_a_file_are_addressable(
     names: Sequence[str], kept: list[str], warnings: int
 ) -> None:
-    told: list[str] = []
-    assert [name for name in names if has_session_file(name, told.append)] == kept
-    assert len(told) == warnings
+    warned: list[str] = []
+    sessions = [SessionScore(name, "2.1.0", (), False, 0.0, "unscored", ()) for name in names]
+    assert [session.session_id for session in with_files(sessions, warned.append)] == kept
+    assert len(warned) == warnings

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_text
 from scoring.evidence.transcripts.neighbourhood import same_remote
 from scoring.files import refuse_special
 
@@ -57,11 +56,9 @@ def browse(repository: GitRepository) -> Browsed:
 
 def remote_urls(repository: GitRepository) -> dict[str, str]:
     """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
-    answer = repository.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.url$")
     found: dict[str, str] = {}
-    for line in as_text(answer.stdout).split("\0") if answer.returncode == 0 else []:
-        key, named, url = line.partition("\n")
-        if named:
+    for key, url in repository.remotes:
+        if key.endswith(".url"):
             found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
     return found
 

@@ -5,17 +5,13 @@ Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
-
-if TYPE_CHECKING:
-    from scoring.evidence.git.gitstore import GitStore
-    from scoring.evidence.git.walk import NamedCommit, ShownCommit
 
 Rules = Literal["reference", "corrected"]
 """Under which rules a fact was found; their details are worded differently."""
@@ -147,7 +143,6 @@ class GitFacts(ABC):
     trunk: Trunk
     """Where work lands, and how that was found out."""
     _resolved: Mapping[str, str | None]
-    _store: "GitStore"
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA of a commit field, exactly as written or trimmed; None where it names no commit."""
@@ -156,12 +151,11 @@ class GitFacts(ABC):
     def committed(self, name: str) -> int | None:
         """Return the committer time, in seconds since 1970, of the commit that a field names, or None."""
         sha = self._resolved[name]
-        commit = self._commit_of(sha) if sha else None
-        return commit.time if commit else None
+        return self._time_of(sha) if sha else None
 
     @abstractmethod
-    def _commit_of(self, sha: str) -> "NamedCommit | ShownCommit | None":
-        """Return what git says of a commit itself; None when it cannot be read."""
+    def _time_of(self, sha: str) -> int | None:
+        """Return the committer time of a commit; None when it cannot be read or names none."""
 
     @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:
@@ -182,13 +176,3 @@ class GitFacts(ABC):
         """Return the commit field of an entry, trimmed, and the SHA of the commit that it names."""
         field = trim(record.commit)
         return field, self._resolved[field] if field else None
-
-    def gather(self, records: Sequence[IterationRecord], with_files: Callable[[IterationRecord], bool], /) -> None:
-        """Ask git what it will be asked of these entries; ``with_files`` says of which the changed files are, too."""
-        for record in records:
-            self.landing(record)
-            self.changed(record, files=with_files(record))
-
-    def keep(self) -> None:
-        """Keep what was learnt and will never change for the next run."""
-        self._store.save()

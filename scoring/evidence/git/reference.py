@@ -7,9 +7,8 @@ from pathlib import Path
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
+from scoring.evidence.git.walk import Commit, ShownCommit, newest_by_subject, shown_commits, trunk_commits
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -26,20 +25,17 @@ class ReferenceHistory(GitFacts):
         self,
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
-        cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
         """Open the repository unless it is open, and resolve the commit fields.
 
-        ``cache_dir`` is where answers that never change are kept (None keeps none); ``trunk`` is the local branch on
-        which work lands, ``master`` unless it is named; it need not be there.
+        ``trunk`` is the local branch on which work lands, ``master`` unless it is named; it need not be there.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
             GitError: git is missing or failed.
         """
         self._repository = GitRepository.of(repo_dir)
-        self._store = GitStore(cache_dir, self._repository.common_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
         commits = [record.commit for record in records]
@@ -48,8 +44,8 @@ class ReferenceHistory(GitFacts):
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
 
-    def _commit_of(self, sha: str) -> ShownCommit | None:
-        return self._shown.get(sha)
+    def _time_of(self, sha: str) -> int | None:
+        return self._shown[sha].time if sha in self._shown else None
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one with the summary as its subject."""
@@ -100,8 +96,8 @@ class ReferenceHistory(GitFacts):
         return shown_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
-    def _walk(self) -> list[TrunkLine]:
-        return trunk_lines(self._repository, self.trunk.commit) if self.trunk.commit else []
+    def _walk(self) -> list[Commit]:
+        return trunk_commits(self._repository, self.trunk.commit) if self.trunk.commit else []
 
     @cached_property
     def _places(self) -> dict[str, int]:

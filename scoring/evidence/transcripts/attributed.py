@@ -13,13 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
+from typing import NamedTuple, Self, Unpack
 
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, Attribution, Share
@@ -44,8 +43,7 @@ from scoring.evidence.transcripts.in_git import (
     lines_by_people,
     stated_totals,
 )
-from scoring.evidence.transcripts.kept_answers import AnswersFile, KeptAnswers, digest_of, sources_digest
-from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs
+from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
@@ -68,21 +66,11 @@ from scoring.evidence.transcripts.streams import (
     order_lines,
     sessions_of,
 )
+from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
-if TYPE_CHECKING:  # a run that reads nothing does not pay for the test tools
-    from scoring.evidence.transcripts.testruns import TestTools
-
-
-def known_test_tools(commands: Sequence[str]) -> "TestTools":
-    """Return what knows the test tools, and some further commands."""
-    from scoring.evidence.transcripts.testruns import TestTools
-
-    return TestTools(commands)
-
-
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", known_test_tools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -97,7 +85,7 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one iteration: whose lines they are, and which verifiers its entry lists."""
+    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists."""
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
@@ -120,41 +108,22 @@ class AttributedScan(Scan):
 
     _checkpoints: Mapping[str, Checkpoint] = {}
     _unclaimed: Sequence[SessionFound] = ()
-    _found_state: bytes | None = None
-    _kept: KeptAnswers | None = None
-    _anew: Callable[[], object] | None = None
-    """What reads everything, where that was not needed for the answers."""
 
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
-        if not self._started:
-            # A directory in no repository is no matter here: whoever asks about its commits will say so.
+        if self._pool is None:
+            # A directory in no repository is no matter here: the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
                 repository = self.repository = GitRepository(self._places.repo_dir)
-                store = GitStore(self.cache_dir, repository.common_dir)
-                self._checkpoints = read_checkpoints(repository, store, self._warn)
+                self._checkpoints = read_checkpoints(repository, self._warn)
                 self._discovery = checkpoint_transcripts(self._checkpoints.values(), repository)
-                store.save()
         return super().start()
-
-    def _begin(self) -> None:
-        """Begin to read, unless the answers of an earlier run were found in the same transcripts."""
-        if self.cache_dir:
-            seen = sorted(self._checkpoints.items()), [h.name for h in self._harnesses], tuple(self._commands)
-            self._found_state = sources_digest(self._discovery.transcripts, seen)
-            self._answers_file = AnswersFile(self.cache_dir, (self._rules.index_name, self._places))
-            kept = self._answers_file.load()
-            if kept and kept.sources == self._found_state:
-                self._kept = kept
-                return
-        super()._begin()
 
     def answers(
         self,
         questions: Sequence[Question],
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
-        state: object = None,
     ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
@@ -163,31 +132,11 @@ class AttributedScan(Scan):
             neighbourhood: makes what decides whether work belongs to the repository, of its work trees and what is
                 known of the names of the commits that sessions made.
             landed_as: says of commits that sessions made as which commits they landed.
-            state: what else the answers rest on, as the branches of the repository.
 
         Raises:
             NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
         """
         self.start()
-        asked = digest_of((questions, state))
-        anew = partial(self._answers_anew, questions, neighbourhood, landed_as, asked)
-        if kept := self._kept:
-            there = neighbourhood(WorkTrees(self._places.repo_dir), kept.commits)
-            folders = {folder: there.look(folder) for folder in kept.folders}
-            if (kept.asked, kept.commits, kept.folders) == (asked, there.commits, folders):
-                self._anew, self.folders = anew, folders
-                return [AttributedFacts(*answer) for answer in kept.answers]
-            super()._begin()
-        return anew()
-
-    def _answers_anew(
-        self,
-        questions: Sequence[Question],
-        neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
-        landed_as: LandedAs,
-        asked_digest: bytes,
-    ) -> list[AttributedFacts]:
-        """Read everything and answer, and keep the answers for the next run."""
         files = self._files_read()
         lines = number_lines(files)
         sessions = sessions_of(files)
@@ -198,7 +147,7 @@ class AttributedScan(Scan):
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
-        attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines, totals)
+        attribution = Attribution(asked, files, sessions, landed_as, [NO_ITERATION] * lines, totals)
         shares = attribution.run()
         counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
         seen = sightings_of(files, attribution.owners, len(questions))
@@ -207,10 +156,9 @@ class AttributedScan(Scan):
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
         places = lines_that_made(files, shares)
         lines_of = lines_found(files, attribution.owners, len(questions))
-        self.folders = there.folders
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
-        answers = [
+        return [
             self._with_people(
                 from_totals(question, share, totals)
                 or self._answer(
@@ -226,12 +174,6 @@ class AttributedScan(Scan):
             )
             for question, share in zip(questions, shares, strict=True)
         ]
-        # What was warned of is read again next time, to be warned of again.
-        if self.cache_dir and self._found_state and self._keeps and not self._warned:
-            found = [(answer.transcripts, answer.observed) for answer in answers]
-            kept = KeptAnswers(self._found_state, asked_digest, dict(there.folders), dict(there.commits), found)
-            self._answers_file.save(kept)
-        return answers
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations; windows of time say nothing here."""
@@ -242,9 +184,6 @@ class AttributedScan(Scan):
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""
-        if self._anew:
-            super()._begin()
-            self._anew()
         held = [s for checkpoint in self._checkpoints.values() for s in checkpoint.sessions if s.blobs]
         missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
         checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
@@ -260,7 +199,7 @@ class AttributedScan(Scan):
 
         ``neighbourhood`` is as for :meth:`answers`; each file says which of its lines are work in the repository.
         """
-        self._begin_anyway()
+        self.start()
         files = self._files_read()
         number_lines(files)
         found = sessions_of(files)
@@ -270,16 +209,9 @@ class AttributedScan(Scan):
 
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""
-        self._begin_anyway()
-        stated = {one.session_id for checkpoint in self._checkpoints.values() for one in checkpoint.sessions}
-        return stated | {name for _, _, of in self._read() for rows in of.values() for name in rows.sessions()}
-
-    def _begin_anyway(self) -> None:
-        """Begin to read, whatever an earlier run kept."""
         self.start()
-        if self._kept:
-            self._kept = None
-            super()._begin()
+        stated = {one.session_id for checkpoint in self._checkpoints.values() for one in checkpoint.sessions}
+        return stated | {name for _, of in self._read() for rows in of.values() for name in rows.sessions()}
 
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
@@ -289,7 +221,7 @@ class AttributedScan(Scan):
             for session in checkpoint.sessions:
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
-        read = [(transcript, harnesses[name], rows) for _, transcript, of in self._read() for name, rows in of.items()]
+        read = [(transcript, harnesses[name], rows) for transcript, of in self._read() for name, rows in of.items()]
         known: dict[SessionKey, list[Rows]] = {}
         for _, harness, rows in read:
             for name in rows.sessions():
@@ -381,7 +313,7 @@ def _unclaimed(sessions: Iterable[Session], owners: Sequence[int]) -> list[Sessi
     found = [
         SessionFound(*session.key, session.files[0].transcript.path, len(session.lines))
         for session in sessions
-        if session.lines and all(owners[line] == NOBODY for line in session.lines)
+        if session.lines and all(owners[line] == NO_ITERATION for line in session.lines)
     ]
     return sorted(found, key=lambda one: (os.fsencode(one.path), one.session))
 

@@ -1,69 +1,296 @@
-"""Claude Code: where its transcripts are, and how a response is counted once.
+"""Claude Code: where its transcripts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Transcripts", says what counts once; :mod:`~scoring.evidence.transcripts.claude_lines` reads the
-lines.
+``docs/EVIDENCE.md``, "Lines of Claude Code", shows the format, and "Transcripts" says what counts once.
 """
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any, TypeAlias
 
-from scoring.evidence.transcripts.claude_lines import CALL, RESPONSE, VERDICT, ClaudeReader
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    ELSEWHERE,
-    NO_FOLDER,
+    COUNT_LIMIT,
+    MODEL_LIMIT,
+    NO_TIME,
     Harness,
     Home,
     JsonReader,
-    TranscriptCounter,
+    command_flags,
+    decoded,
     keys_of,
+    reads_loop_state,
 )
-from scoring.evidence.transcripts.rows import Rows
-from scoring.evidence.transcripts.tally import chosen
+from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.testruns import TestTools
 
-if TYPE_CHECKING:  # reading that observes nothing needs no test tools
-    from scoring.evidence.transcripts.testruns import TestTools
+SYNTHETIC = "API error or other words of the harness"
+
+INTERRUPTED = "[Request interrupted by user"
+REFUSED = "The user doesn't want to"
+"""How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
+
+EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
+QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
+AGENTS = frozenset(("Task", "Agent"))
+_COMPACTED = b'"compact_boundary"'
+_GOES_ON = b'"Command running in background with ID'
+"""How the result of a command begins that has not ended yet."""
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
+_Raw: TypeAlias = msgspec.Raw | UnsetType
 
 
-class ClaudeCounter(TranscriptCounter):
-    """Counts responses and calls, each once."""
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: _Count = None
+    output_tokens: _Count = None
+    cache_read_input_tokens: _Count = None
+    cache_creation_input_tokens: _Count = None
+    cache_creation: _Raw = UNSET
 
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count the lines of work in the repository; a line without a folder goes with the others of its file."""
-        counted = [not span.cwd or whole or self._in_repository(span.cwd) for span in rows.spans]
-        named = [here for here, span in zip(counted, rows.spans, strict=True) if span.cwd]
-        if not whole and not any(named):
-            return ELSEWHERE if named else NO_FOLDER
-        tally = self._tally
-        for here, span, times in zip(counted, rows.spans, rows.covers, strict=True):
-            if here and times:
-                tally.cover(file, span.session, sorted(times))
-        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
-            if kind in rows.tables:
-                spans, *columns = rows.tables[kind]
-                if kind == RESPONSE:
-                    columns.append(self._models([span.model for span in rows.spans], spans))
-                add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
+
+class _Creation(msgspec.Struct, gc=False):
+    ephemeral_1h_input_tokens: _Count = None
+
+
+class _Item(msgspec.Struct, gc=False):
+    """A part of the content of a message."""
+
+    type: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: _Raw = UNSET
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    text: _Raw = UNSET
+    content: _Raw = UNSET
+
+
+class _Message(msgspec.Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+    content: list[_Item | str | None] | str | None = None
+
+
+class _Line(msgspec.Struct, gc=False):
+    type: str | None = None
+    subtype: _Raw = UNSET
+    timestamp: str | None = None
+    cwd: str | None = None
+    uuid: _Raw = UNSET
+    parentUuid: _Raw = UNSET  # noqa: N815 - as it is written
+    sessionId: str | None = None  # noqa: N815 - as it is written
+    requestId: str | None = None  # noqa: N815 - as it is written
+    isSidechain: bool | None = None  # noqa: N815 - as it is written
+    isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
+    message: _Message | None = None
+    payload: _Raw = UNSET
+
+
+class _Input(msgspec.Struct, gc=False):
+    """The input of a command, or of a tool that reads or edits."""
+
+    command: str | None = None
+    file_path: str | None = None
+
+
+class _NotebookInput(msgspec.Struct, gc=False):
+    notebook_path: str | None = None
+
+
+_creation, _anything = msgspec.json.Decoder(_Creation), msgspec.json.Decoder()
+_input, _notebook_input = msgspec.json.Decoder(_Input), msgspec.json.Decoder(_NotebookInput)
+
+_Key: TypeAlias = tuple[str, str, bool, int]
+"""What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
+
+
+class ClaudeReader(JsonReader):
+    """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
+
+    decoder = msgspec.json.Decoder(_Line)
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__()
+        self._seen = Observations(tools)
+        self._spans: dict[tuple[str | None, str | None, str | None], int] = {}
+        self._covers: list[list[int]] = []
+        self._responses: dict[_Key, list[Any]] = {}
+        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
+        self._opens: bool | None = None
+        self._cwd = ""
+
+    def take(self, lines: Sequence[_Line]) -> list[int]:
+        """Take some lines; those with a ``payload`` are another harness's."""
+        foreign: list[int] = []
+        spans, covers = self._spans, self._covers
+        for position, line in enumerate(lines):
+            if self._opens is None and line.parentUuid is not UNSET:
+                self._opens = bytes(line.parentUuid) == b"null"
+            if line.payload is not UNSET and line.message is None:
+                foreign.append(position)
+                continue
+            stamp = line.timestamp
+            time = None if stamp is None else timestamp_ns(stamp)
+            if time is None:
+                self.skipped[NO_TIME] += 1
+                continue
+            message = line.message
+            where = line.cwd, line.sessionId, None if message is None else message.model
+            span = spans.get(where)
+            if span is None:
+                span = spans[where] = len(covers)
+                covers.append([])
+            if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
+                self.skipped[SYNTHETIC] += 1
+                continue
+            number = self.number + position
+            covers[span].append(number)
+            self._seen.line(span, number, time, self._key(position, line) if self._seen.looks else 0)
+            if line.type == "system" and line.subtype is not UNSET and bytes(line.subtype) == _COMPACTED:
+                self._seen.compacted()
+            if message is not None and (line.type == "assistant" or line.type == "user"):
+                self._take_message(number, time, span, line, message)
+        return foreign
+
+    def _key(self, position: int, line: _Line) -> int:
+        """Return the key of a line: that of its id, or of its bytes."""
+        if line.uuid is UNSET or len(line.uuid) <= len('""'):
+            return self._seen.line_key(self.written[position])
+        return key_of(bytes(line.uuid))
+
+    def _take_message(self, number: int, time: int, span: int, line: _Line, message: _Message) -> None:
+        by_user, content = line.type == "user", message.content
+        if not by_user:
+            self._seen.responds(message.id)
+            self._cwd = line.cwd or ""
+        elif isinstance(content, str) and content.startswith(INTERRUPTED):
+            self._seen.interrupted()
+        if message.usage is not None:
+            self._respond(number, time, span, line, message, message.usage)
+        if type(content) is list:
+            for item in content:
+                if isinstance(item, _Item):
+                    self._take_item(number, span, item, by_user)
+
+    def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
+        """Note a response; copies of it in one folder and session become one row.
+
+        It is at the first of its lines; where only times count, at the earliest.
+        """
+        tokens = (
+            usage.output_tokens or 0,
+            usage.input_tokens or 0,
+            usage.cache_read_input_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+            _for_an_hour(usage),
+        )
+        if not message.id:
+            self._tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
+            return
+        key = message.id, line.requestId or "", line.isSidechain is True, span
+        place = number if self._seen.looks else time, number
+        noted = self._responses.setdefault(key, [place, 0, tokens])
+        noted[0] = min(noted[0], place)
+        noted[1] += 1
+        noted[2] = max(noted[2], tokens)
+
+    def _take_item(self, number: int, span: int, item: _Item, by_user: bool) -> None:
+        kind, seen = item.type, self._seen
+        if kind == "tool_use":
+            key, flags = self._call(item)
+            if flags or seen.looks:
+                self._tables[CALL].append((span, number, key, flags))
+        elif kind == "tool_result":
+            text, failed = partial(_text_of, item.content), item.is_error is True
+            if failed and seen.looks and text().startswith(REFUSED):
+                seen.refused(item.tool_use_id)
+                return
+            goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
+            key = seen.result(item.tool_use_id, None if goes_on else failed, text)
+            self._tables[VERDICT].append((span, number, key, failed))
+        elif kind == "text" and by_user and seen.looks and _text_of(item.text).startswith(INTERRUPTED):
+            seen.interrupted()
+
+    def _call(self, item: _Item) -> tuple[int, int]:
+        """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
+        name, seen = item.name or "", self._seen
+        if name == "Bash":
+            command = _given(_input, item).command or ""
+            shows = seen.looks or item.input is not UNSET
+            return seen.command(item.id, command, self._cwd), command_flags(command) if shows else 0
+        if name in EDIT_TOOLS and seen.looks:
+            path = _given(_input, item).file_path or _given(_notebook_input, item).notebook_path or ""
+            return seen.edit(item.id, (path,), self._cwd), 0
+        reads = name == "Read" and reads_loop_state(_given(_input, item).file_path or "")
+        return seen.call(item.id, name in QUESTIONS, name in AGENTS), LOOP_STATE if reads else 0
+
+    def rows(self) -> Rows:
+        """Return what was taken; calls that the user refused are none."""
+        spans = [
+            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT]) for cwd, session, model in self._spans
+        ]
+        responses, refused = list(self._tables[RESPONSE]), self._seen.refused_calls
+        requests: dict[str, int] = {"": 0}
+        for (name, request, side, span), ((_, number), copies, tokens) in self._responses.items():
+            if request not in requests:
+                requests[request] = key_of(request)
+            responses.append((span, number, key_of(name), requests[request], side, copies, *tokens))
+        calls = [row for row in self._tables[CALL] if row[2] not in refused]
+        found = {RESPONSE: responses, CALL: calls, VERDICT: self._tables[VERDICT]}
+        tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
+        rows = Rows(spans, [array("q", numbers) for numbers in self._covers], tables, self.skipped)
+        return self._seen.fill(rows, self._opens is True)
+
+
+def _for_an_hour(usage: _Usage) -> int:
+    """Return how many of the tokens written to the cache are to be kept for an hour; 0 where that is not said."""
+    if usage.cache_creation is UNSET or b"1h" not in memoryview(usage.cache_creation).tobytes():
+        return 0
+    try:
+        found = _creation.decode(usage.cache_creation).ephemeral_1h_input_tokens or 0
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return 0
+    return min(found, usage.cache_creation_input_tokens or 0)
+
+
+def _given(decoder: msgspec.json.Decoder[Any], item: _Item) -> Any:
+    """Return the input of a call; one that is no plain object is empty."""
+    try:
+        return decoded(decoder, b"{}" if item.input is UNSET else item.input)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return decoder.decode(b"{}")
+
+
+def _text_of(content: _Raw) -> str:
+    """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
+    try:
+        found = "" if content is UNSET else decoded(_anything, content)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return ""
+    if isinstance(found, list):
+        texts = [item.get("text") for item in found if isinstance(item, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return found if isinstance(found, str) else ""
 
 
 class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "claude"
-    reader, counter = ClaudeReader, ClaudeCounter
+    reader = ClaudeReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders ``projects`` of the configured places, or of the usual ones."""
         if named := [part.strip() for part in environment.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]:
             return [Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named]
         return [Home(Path(usual).expanduser() / "projects", usual) for usual in ("~/.config/claude", "~/.claude")]
-
-    def observer(self, tools: "TestTools") -> JsonReader:
-        """Return a reader that observes."""
-        from scoring.evidence.transcripts.claude_observing import ClaudeObserver  # only what observes pays for it
-
-        return ClaudeObserver(tools)
 
     def claims(self, line: bytes) -> bool:
         """Know a line by what every kind of line has one of."""

@@ -1,45 +1,49 @@
-"""Codex: where its rollouts are, and how what forked sessions repeat is counted once.
+"""Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Transcripts", says what counts once; :mod:`~scoring.evidence.transcripts.codex_lines` reads the
-lines.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because the format is: five kinds of calls
+and of verdicts, written differently by each version.
 """
 
+import re
+import shlex
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Annotated, Any, TypeAlias
 
-from scoring.evidence.transcripts.codex_lines import (
-    CALL,
+import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
+
+from scoring.evidence.transcripts import codex_counting
+from scoring.evidence.transcripts.codex_counting import (
     CONTEXT,
     COUNT,
-    FIELDS,
-    REPEAT,
-    TURN,
-    VERDICT,
-    CodexReader,
+    LAST,
+    META,
+    TOTALS,
+    CodexCounter,
     own_meta,
     settled,
 )
-from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    ELSEWHERE,
-    NO_FOLDER,
+    COUNT_LIMIT,
+    MODEL_LIMIT,
+    NO_TIME,
+    OTHER_TYPE,
     Copy,
     Harness,
     Home,
-    InRepository,
     JsonReader,
     ReadAgain,
-    TranscriptCounter,
+    command_flags,
+    decoded,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, key_of
-from scoring.evidence.transcripts.tally import Tally, chosen
-
-if TYPE_CHECKING:  # reading that observes nothing needs no test tools
-    from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.testruns import TestTools
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -48,145 +52,431 @@ PREFIX = "rollout-"
 """How the names of rollouts begin."""
 
 
-class _Boundary(NamedTuple):
-    """Where a replay ends: before the span of a number, and behind so many token counts."""
-
-    span: int = 0
-    counts: int = 0
-
-
-def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
-    """Find out where the replay at the beginning of a forked session ends."""
-    spans, own = rows.spans, own_meta(rows.spans)
-    turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
-    if own.born >= 0:
-        for n, born in turns:
-            if born >= own.born:
-                return _Boundary(span=n)
-        if turns and all(born >= 0 for _, born in turns):
-            return _Boundary(span=len(spans))
-    mine = _token_counts(rows)
-    if parents := again(own.parent):
-        return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
-    clock = _clock(rows)
-    late = (n for n, at in enumerate(rows.table(COUNT, 2)[1]) if clock(at) - own.time >= NS)
-    return _Boundary(counts=next(late, len(mine)))
+_PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
+"""A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
+_COMMAND_IN_PROGRAM = re.compile(
+    r"""\bcmd["']?\s*:\s*(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)""", re.DOTALL
+)
+"""A command that a program of ``exec`` runs."""
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_RUNNING = re.compile(r"Process running with session ID (\d+)")
+_SCRIPT_OPTIONS = ("-lc", "-c")
 
 
-class CodexCounter(TranscriptCounter):
-    """Counts rollouts, those of forked sessions when their parents are known."""
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
+_Raw: TypeAlias = msgspec.Raw | UnsetType
 
-    input_holds_cached = True
 
-    def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
-        super().__init__(tally, in_repository, again)
-        self._parents: dict[str, str] = {}
-        self._forks: list[tuple[int, Rows, list[bool]]] = []
+class _Usage(msgspec.Struct, gc=False):
+    """The totals of a session, in the order of :data:`~scoring.evidence.transcripts.codex_counting.TOTALS_STATED`."""
 
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`; a forked session has to wait."""
-        own = own_meta(rows.spans)
-        forked = bool(own.parent) and own.parent != own.session
-        if forked:
-            self._parents[own.session] = own.parent
-        here = [whole or (bool(cwd) and self._in_repository(cwd)) for cwd in _folders(rows.spans)]
-        if not any(here):
-            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
-        if forked:
-            self._forks.append((file, rows, here))
-        else:
-            self._count(file, rows, here, _Boundary())
-        return ""
+    input_tokens: _Count = -1
+    cached_input_tokens: _Count = -1
+    cache_write_input_tokens: _Count = -1
+    output_tokens: _Count = -1
+    reasoning_output_tokens: _Count = -1
+    total_tokens: _Count = -1
 
-    def finish(self) -> None:
-        """Count the forked sessions, now that their parents are known."""
-        for file, rows, here in self._forks:
-            self._count(file, rows, here, _boundary(rows, self._again))
-        self._forks = []
-        super().finish()
 
-    def _family(self, session: str) -> int:
-        """Return the key of the session from which this one descends, as far as it is known."""
-        seen = {session}
-        while (parent := self._parents.get(session)) and parent not in seen:
-            session = parent
-            seen.add(session)
-        return key_of(session)
+class _Info(msgspec.Struct, gc=False):
+    total_token_usage: _Usage | None = None
+    last_token_usage: _Usage | None = None
 
-    def _count(self, file: int, rows: Rows, here: list[bool], boundary: _Boundary) -> None:
-        """Count what is behind a boundary; what is before it only sets the totals."""
-        tally, session = self._tally, own_meta(rows.spans).session
-        for counts, times in zip(here, _live_times(rows, boundary), strict=True):
-            if counts and times:
-                tally.cover(file, session, times)
-        family, everything = self._family(session), all(here) and boundary == _Boundary()
-        models: list[str] = []
-        for span in rows.spans:
-            models.append(span.model or (models[-1] if models else ""))
-        for kind, columns in rows.tables.items():
-            if kind not in (TURN, REPEAT, CALL, VERDICT):
+
+class _Payload(msgspec.Struct, gc=False):
+    """A payload of any kind: fields that one kind has as something else than another one are decoded when needed."""
+
+    type: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    info: _Raw = UNSET
+    arguments: _Raw = UNSET
+    input: _Raw = UNSET
+    output: _Raw = UNSET
+    action: _Raw = UNSET
+    success: _Raw = UNSET
+    result: _Raw = UNSET
+    id: _Raw = UNSET
+    forked_from_id: _Raw = UNSET
+    source: _Raw = UNSET
+    cwd: _Raw = UNSET
+    turn_id: _Raw = UNSET
+    reason: _Raw = UNSET
+    git: _Raw = UNSET
+    model: _Raw = UNSET
+
+
+class _Line(msgspec.Struct, gc=False):
+    """A line of a rollout."""
+
+    type: str | None = None
+    timestamp: str | None = None
+    payload: _Payload | UnsetType | None = UNSET
+
+
+_decode_info = msgspec.json.Decoder(_Info | None).decode
+_anything = msgspec.json.Decoder()
+
+
+class CodexReader(JsonReader):
+    """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
+
+    decoder = msgspec.json.Decoder(_Line)
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__()
+        self._seen = Observations(tools)
+        self._spans: list[LineSpan] = [LineSpan()]
+        self._covers: list[list[int]] = [[]]
+        self._cover = self._covers[0].append
+        self._counts: list[tuple[int, ...]] = []
+        self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
+        self._opens = False
+        self._folder = ""
+        self._running: dict[str, str] = {}
+        """By the id of a process that still runs, the call that started it."""
+        self._goes_on: dict[str, str] = {}
+        """By a call that asks for more of its output, the call that started it."""
+        self._programs: set[str | None] = set()
+        """Calls of programs, which complete whatever the commands in them did."""
+
+    def take(self, lines: Sequence[_Line]) -> list[int]:
+        """Take some lines; those without a ``payload`` are another harness's."""
+        foreign: list[int] = []
+        for position, line in enumerate(lines):
+            payload = line.payload
+            if payload is UNSET:
+                foreign.append(position)
                 continue
-            spans, table = columns[0], [columns[1], *columns[3:]]
-            if kind == TURN:
-                table += [array("q", bytes(8 * len(spans))), self._models(models, spans)]
-            if not everything:
-                live = _live_rows(columns, boundary)
-                if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted
-                    replayed = [here[n] and not counts for n, counts in zip(spans, live, strict=True)]
-                    tally.dropped(chosen(table[:1], replayed)[0])
-                table = chosen(table, [here[n] and counts for n, counts in zip(spans, live, strict=True)])
-            if kind == TURN:
-                tally.turns(*table)
-            elif kind == REPEAT:
-                tally.dropped(table[0])
+            stamp = line.timestamp
+            time = None if stamp is None else timestamp_ns(stamp)
+            if time is None:
+                self.skipped[NO_TIME] += 1
+                continue
+            number = self.number + position
+            self._note_line(number, time, position, line)
+            if payload is None:
+                continue
+            try:
+                kind = payload.type
+                if kind == "token_count":
+                    if payload.info is not UNSET:
+                        self._count(number, _decode_info(payload.info))
+                elif kind in _VERDICTS:
+                    self._end(number, payload, _VERDICTS[kind](payload))
+                elif kind in _COMMANDS:
+                    self._call(number, payload, _COMMANDS[kind](payload))
+                elif line.type == "session_meta" or line.type == "turn_context":
+                    self._open(number, time, line.type, payload)
+                elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
+                    self._seen.interrupted()
+            except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
+                self.skipped[OTHER_TYPE] += 1
+        return foreign
+
+    def _note_line(self, number: int, time: int, position: int, line: _Line) -> None:
+        seen = self._seen
+        self._cover(number)
+        seen.line(len(self._spans) - 1, number, time, seen.line_key(self.written[position]) if seen.looks else 0)
+        if line.type == "compacted":
+            seen.compacted()
+        if number == 0:
+            self._opens = line.type == "session_meta"
+
+    def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
+        key = key_of(call_id) if call_id else 0
+        self._tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, value))
+
+    def _count(self, number: int, info: _Info | None) -> None:
+        totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
+        usage = last if totals is None else totals
+        if usage is None:  # an event about rate limits alone
+            return
+        kind = LAST if totals is None else TOTALS
+        self._counts.append((len(self._spans) - 1, number, len(self._counts), kind, *astuple(usage)))
+
+    def _open(self, number: int, time: int, line: str, payload: _Payload) -> None:
+        """Begin a span: what follows is of this session, or was done in this folder."""
+        cwd, own, turn = _text_of(payload.cwd), _text_of(payload.id), _text_of(payload.turn_id)
+        model = _text_of(payload.model)[:MODEL_LIMIT]
+        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model)
+        if line == "session_meta":
+            parent = _text_of(payload.forked_from_id) or _as_text(_member(_value_of(payload.source), *_SPAWNED_BY))
+            remote = _as_text(_member(_value_of(payload.git), "repository_url"))
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model)
+        self._covers[-1].pop()  # this line belongs to what it opens
+        self._covers.append([number])
+        self._cover = self._covers[-1].append
+        self._spans.append(span)
+        if span.cwd and (span.opens == CONTEXT or span is own_meta(self._spans)):
+            self._folder = span.cwd
+
+    def _call(self, number: int, payload: _Payload, command: str | None) -> None:
+        """Note a call of any tool; ``command`` is what it runs, if it runs one."""
+        call, seen = payload.call_id, self._seen
+        if seen.looks or command is not None:
+            self._row(CALL, number, call, 0 if command is None else command_flags(command))
+        if not seen.looks:
+            return
+        if payload.type == "custom_tool_call":
+            text = _text_of(payload.input)
+            if payload.name == "apply_patch":
+                seen.edit(call, _patched(text), self._folder)
+            elif payload.name == "exec":
+                commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
+                seen.command(call, commands, self._folder, _patched(text))
+                self._programs.add(call)
             else:
-                table[1] = array("q", [key and (hash((family, key)) or 1) for key in table[1]])
-                (tally.calls if kind == CALL else tally.verdicts)(table)
+                seen.call(call)
+            return
+        given = (
+            _value_of(payload.action) if payload.type == "local_shell_call" else _parsed(_text_of(payload.arguments))
+        )
+        if payload.name == "apply_patch":
+            seen.edit(call, _patched(_as_text(_member(given, "input"))), self._folder)
+        elif command is None:
+            seen.call(call, agent=payload.name == "spawn_agent")
+            if (
+                payload.name == "write_stdin"
+                and call
+                and (begun := self._running.get(str(_member(given, "session_id"))))
+            ):
+                self._goes_on[call] = begun
+        else:
+            field = _COMMAND_TOOLS.get(payload.name or "", "command")
+            folder = (
+                _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory")) or self._folder
+            )
+            asked = _member(given, field)
+            script = _script(asked)
+            seen.command(call, script, folder, _patched(script) if "apply_patch" in script else ())
+
+    def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
+        """Note how a call ended, if that is said."""
+        call, seen = payload.call_id, self._seen
+        if failed is not None:
+            self._row(VERDICT, number, call, failed)
+        if not seen.looks:
+            return
+        if payload.type == "mcp_tool_call_end" or (payload.type == "patch_apply_end" and not failed):
+            return  # its output follows
+        begun = self._goes_on.get(call or "", call)
+        if begun != call:
+            seen.result(call, failed, str)
+        if failed is None and (running := _RUNNING.search(_parts(payload)[0])):
+            self._running[running[1]] = begun or ""
+        else:
+            seen.result(begun, None if begun in self._programs else failed, lambda: _parts(payload)[1])
+
+    def rows(self) -> Rows:
+        """Return what was taken."""
+        covers = [array("q", numbers) for numbers in self._covers]
+        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
+        return self._seen.fill(settled(Rows(self._spans, covers, tables, self.skipped)), self._opens)
 
 
-def _folders(spans: Sequence[LineSpan]) -> list[str]:
-    """Return, for each span, the folder it was done in; "" is not said."""
-    found: list[str] = []
-    cwd, own = "", own_meta(spans)
-    for span in spans:
-        if span.cwd and (span.opens == CONTEXT or span is own):
-            cwd = span.cwd
-        found.append(cwd)
-    return found
+def _value_of(raw: _Raw) -> Any:
+    """Return what a field of a payload holds; None when it is not there."""
+    return None if raw is UNSET else decoded(_anything, raw)
 
 
-def _token_counts(rows: Rows) -> list[tuple[int, ...]]:
-    return list(zip(*rows.table(COUNT, 4 + len(FIELDS))[3:], strict=True))
+def _text_of(raw: _Raw) -> str:
+    """Return the text that a field of a payload holds; "" when it is none."""
+    return _as_text(_value_of(raw))
 
 
-def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> int:
-    pairs = zip(mine, others, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
+def _as_text(value: Any) -> str:
+    """Return what should be text; "" when it is not."""
+    return value if isinstance(value, str) else ""
 
 
-def _clock(rows: Rows) -> Callable[[int], int]:
-    """Return what gives the time of a row in nanoseconds: the row has it, or the number of the line that does."""
-    return dict(zip(*rows.lines[:2], strict=True)).__getitem__ if rows.lines else int
+def _parsed(text: str) -> Any:
+    """Return what is in a text that should be JSON; None when it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
-def _live_rows(columns: Columns, boundary: _Boundary) -> list[bool]:
-    """Say of each row of a table whether it is behind a boundary."""
-    pairs = zip(columns[0], columns[2], strict=True)
-    return [span >= boundary.span and before >= boundary.counts for span, before in pairs]
+def _member(value: Any, *names: str) -> Any:
+    """Return what is under some names, one within the other; None when it is not there."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
-def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
-    """Return, for each span, the times of its lines behind a boundary, ascending; or their numbers."""
-    first, after = boundary.span, None
-    if boundary.counts:
-        spans, times, *_ = rows.tables[COUNT]
-        first, after = spans[boundary.counts - 1], times[boundary.counts - 1]
-    live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
-    if after is not None:
-        clock = _clock(rows)
-        behind = clock(after)
-        live[first] = [at for at in live[first] if clock(at) > behind]
-    return live
+def _uuid7_ms(name: str) -> int:
+    """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
+    parts = name.split("-")
+    if list(map(len, parts)) != [8, 4, 4, 4, 12] or parts[2][0] != "7" or not set(name) <= _UUID_LETTERS:
+        return -1
+    return int(parts[0] + parts[1], 16)
+
+
+_UUID_LETTERS = frozenset("0123456789abcdefABCDEF-")
+
+
+_SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
+"""Where a sub-agent names the session that started it, in ``source``."""
+
+
+# What a call asks for.
+
+
+def _function_command(payload: _Payload) -> str | None:
+    """Return the command of a function call, None when it is no command tool."""
+    field = _COMMAND_TOOLS.get(payload.name or "")
+    if field is None:
+        return None
+    return _command_text(_member(_parsed(_text_of(payload.arguments)), field))
+
+
+_COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
+"""The tools that run a command, and the argument that holds it."""
+
+
+def _custom_command(payload: _Payload) -> str | None:
+    program = _text_of(payload.input) if payload.name == "exec" else ""
+    return program if "exec_command" in program else None
+
+
+def _command_text(command: Any) -> str:
+    if isinstance(command, list):
+        return " ".join(part for part in command if isinstance(part, str))
+    return _as_text(command)
+
+
+_COMMANDS: dict[str | None, Callable[[_Payload], str | None]] = {
+    "function_call": _function_command,
+    "local_shell_call": lambda payload: _command_text(_member(_value_of(payload.action), "command")),
+    "custom_tool_call": _custom_command,
+}
+
+
+# How a call ended: True failed, False did not, None does not say.
+
+_HEADER = (
+    "Chunk ID",
+    "Command",
+    "Exit code",
+    "Original token count",
+    "Process exited",
+    "Process running",
+    "Script ",
+    "Session ID",
+    "Total output lines",
+    "Wall time",
+)
+"""How a header begins."""
+_HEADER_LIMIT = 4096
+"""How many characters a header may have."""
+_EXIT = ("Exit code: ", "Process exited with code ")
+
+
+def _output_failed(payload: _Payload) -> bool | None:
+    """Read the verdict off a tool's output: in the header before ``Output:``, or in an object, and nowhere else."""
+    output = payload.output
+    if output is UNSET:
+        return None
+    begins = bytes(memoryview(output)[:2])
+    if begins not in _BEGINNINGS and begins[:1] != b"[":
+        return None
+    found = _value_of(output)
+    text = "".join(_texts(found)) if isinstance(found, list) else found
+    return _json_verdict(text) if text.startswith("{") else _header_verdict(text)
+
+
+_BEGINNINGS = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
+"""How an output begins that may have a verdict: with a word of the header, with an object, or escaped."""
+
+
+def _texts(items: Any) -> Iterable[str]:
+    """Yield the first texts of a list of them, as many as a header may need."""
+    length = 0
+    for item in items:
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            yield text
+            length += len(text)
+            if length >= _HEADER_LIMIT:
+                return
+
+
+def _json_verdict(text: str) -> bool | None:
+    code = _member(_parsed(text), "metadata", "exit_code")
+    return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def _header_verdict(text: str) -> bool | None:
+    if not text.startswith(_HEADER):
+        return None
+    found: list[bool] = []
+    for line in text[:_HEADER_LIMIT].split("\n"):
+        said = line.rstrip()
+        if said == "Output:":
+            return any(found) if found else None
+        if said.startswith(_EXIT):
+            code = said.rpartition(" ")[2]
+            if said.removesuffix(code) in _EXIT and code.removeprefix("-").isdecimal():
+                found.append(code.strip("-0") != "")
+        elif said in ("Script completed", "Script failed"):
+            found.append(said == "Script failed")
+    return None
+
+
+def _patch_failed(payload: _Payload) -> bool | None:
+    success = _value_of(payload.success)
+    return not success if isinstance(success, bool) else None
+
+
+def _mcp_failed(payload: _Payload) -> bool | None:
+    result = _value_of(payload.result)
+    if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
+        return None
+    ended = result.get("Ok")
+    return "Err" in result or _member(ended, "isError") is True or _member(ended, "is_error") is True
+
+
+_VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
+    "function_call_output": _output_failed,
+    "custom_tool_call_output": _output_failed,
+    "patch_apply_end": _patch_failed,
+    "mcp_tool_call_end": _mcp_failed,
+}
+
+
+def _script(asked: Any) -> str:
+    """Return what a shell is asked to run, which may be a text or the words of a command."""
+    if not isinstance(asked, list):
+        return _as_text(asked)
+    words = [word for word in asked if isinstance(word, str)]
+    if len(words) == 3 and words[1] in _SCRIPT_OPTIONS:
+        return words[2]
+    return shlex.join(words)
+
+
+def _unescaped(found: Sequence[str]) -> str:
+    return _ESCAPED.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), "".join(found))
+
+
+def _patched(patch: str) -> list[str]:
+    """Return the files that a patch writes."""
+    return [path.strip() for path in _PATCHED.findall(patch)]
+
+
+def _parts(payload: _Payload) -> tuple[str, str]:
+    """Return the header of an output, "" where it has none, and what a program printed."""
+    found = _value_of(payload.output)
+    if isinstance(found, list):
+        found = "\n".join(_as_text(_member(item, "text")) for item in found)
+    text = _as_text(found)
+    if text.startswith("{") and isinstance(printed := _member(_parsed(text), "output"), str):
+        return "", printed
+    if text.startswith(_HEADER):
+        header, behind, printed = f"\n{text[:_HEADER_LIMIT]}".partition("\nOutput:\n")
+        if behind:
+            return header, printed + text[_HEADER_LIMIT:]
+    return "", text
 
 
 class Codex(Harness):
@@ -195,6 +485,7 @@ class Codex(Harness):
     name = "codex"
     runs_on = True
     reader, counter = CodexReader, CodexCounter
+    input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
@@ -213,43 +504,14 @@ class Codex(Harness):
         keys = keys_of(line)
         return "payload" in keys and "message" not in keys
 
-    def observer(self, tools: "TestTools") -> JsonReader:
-        """Return a reader that observes."""
-        from scoring.evidence.transcripts.codex_observing import CodexObserver  # only what observes pays for it
-
-        return CodexObserver(tools)
-
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return the folder of each span, which may be named by an earlier one."""
-        return _folders(spans)
+        return codex_counting.folders(spans)
 
     def original(self, rows: Rows, again: ReadAgain) -> Rows:
         """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
-        own = own_meta(rows.spans)
-        if not own.parent or own.parent == own.session:
-            return rows
-        boundary = _boundary(rows, again)
-        live = _live_times(rows, boundary)
-        numbers = {number for found in live for number in found}
-        tables: dict[int, Columns] = {}
-        for kind in (TURN, CALL, VERDICT):
-            if kind in rows.tables:
-                tables[kind] = chosen(rows.tables[kind], _live_rows(rows.tables[kind], boundary))
-        numbers.update(tables[TURN][1] if TURN in tables else ())
-        for kind in rows.tables.keys() - {COUNT, TURN, REPEAT, CALL, VERDICT}:
-            tables[kind] = chosen(rows.tables[kind], [number in numbers for number in rows.tables[kind][1]])
-        tables = {kind: columns for kind, columns in tables.items() if columns[0]}
-        lines = chosen(rows.lines, [number in numbers for number in rows.lines[0]]) if rows.lines else []
-        return replace(rows, covers=[array("q", found) for found in live], tables=tables, lines=lines)
+        return codex_counting.without_replay(rows, again)
 
     def joined(self, parts: Sequence[Rows]) -> Rows:
         """Put the parts of one transcript together: totals run from one into the next."""
-        whole = Rows()
-        for part in parts:
-            counts = len(whole.table(COUNT, 1)[0])
-            tables = {
-                kind: [spans, times, array("q", [n + counts for n in before]), *columns]
-                for kind, (spans, times, before, *columns) in part.tables.items()
-            }
-            whole.extend(Rows(part.spans, part.covers, tables, part.skipped))
-        return settled(whole)
+        return codex_counting.joined(parts)

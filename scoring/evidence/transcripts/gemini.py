@@ -7,7 +7,7 @@ its line. It names no folder, only the hash of one.
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,29 +15,21 @@ from msgspec import UNSET, UnsetType
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     COUNT_LIMIT,
-    ELSEWHERE,
     HASHED_FOLDER,
     MODEL_LIMIT,
-    NO_FOLDER,
     NO_TIME,
     OTHER_TYPE,
     FileNames,
     Harness,
     Home,
     JsonReader,
-    TranscriptCounter,
     command_flags,
     decoded,
     keys_of,
 )
-from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of, key_of
-
-if TYPE_CHECKING:  # reading that observes nothing needs no test tools
-    from scoring.evidence.transcripts.observing import Observations
-    from scoring.evidence.transcripts.testruns import TestTools
-
-RESPONSE, CALL, VERDICT = range(3)
-"""The tables, with the columns of those of Claude Code."""
+from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.testruns import TestTools
 
 SHELL = "run_shell_command"
 EDIT_TOOLS = frozenset(("write_file", "replace"))
@@ -99,13 +91,13 @@ _anything = msgspec.json.Decoder()
 
 
 class GeminiReader(JsonReader):
-    """Reads a chat. With ``seen`` it observes, and the place of a message is its time."""
+    """Reads a chat; the place of a message in it is the number of its line."""
 
     decoder = msgspec.json.Decoder(_Chat)
 
-    def __init__(self, seen: "Observations | None" = None) -> None:
+    def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
-        self._seen = seen
+        self._seen = Observations(tools)
         self._spans: list[LineSpan] = []
         self._covers: list[array[int]] = []
         self._models: dict[str, int] = {}
@@ -140,44 +132,33 @@ class GeminiReader(JsonReader):
         key, seen = key_of(message.id) if message.id else 0, self._seen
         named = _value_of(message.model)
         span = self._span(named[:MODEL_LIMIT] if isinstance(named, str) else "", self._spans[self._models[""]])
-        if seen:
-            seen.line(span, number, time, key or seen.line_key(bytes(written)))
-            time = number
-        self._covers[span].append(time)
+        seen.line(span, number, time, key or seen.line_key(bytes(written)))
+        self._covers[span].append(number)
         if message.type == "gemini":
-            if seen:
-                seen.responds(message.id)
+            seen.responds(message.id)
             if message.tokens and any(spent := _spent(message.tokens)):
-                self._tables[RESPONSE].append((span, time, key, 0, 0, 1, *spent))
+                self._tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
             for call in message.toolCalls or ():
                 if call:
-                    self._call(span, time, call)
-        elif seen and message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
+                    self._call(span, number, call)
+        elif message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
             seen.interrupted()
 
-    def _call(self, span: int, time: int, call: _ToolCall) -> None:
+    def _call(self, span: int, number: int, call: _ToolCall) -> None:
         """Note a call and how it ended, which is written with it."""
         key, given = key_of(call.id) if call.id else 0, _given(call)
         text = _result_of(call.result)
         printed, failed = _printed(text) if call.name == SHELL else (text, False)
         refused = call.status == "cancelled" and any(words in text for words in _REFUSALS)
-        if self._seen:
-            self._note(self._seen, call, given, refused, failed or call.status == "error", lambda: printed)
+        self._note(call, given, refused, failed or call.status == "error", lambda: printed)
         if refused:
             return
-        self._tables[CALL].append((span, time, key, command_flags(given.command or "") if call.name == SHELL else 0))
+        self._tables[CALL].append((span, number, key, command_flags(given.command or "") if call.name == SHELL else 0))
         if call.status in ("success", "error"):
-            self._tables[VERDICT].append((span, time, key, failed or call.status == "error"))
+            self._tables[VERDICT].append((span, number, key, failed or call.status == "error"))
 
-    def _note(
-        self,
-        seen: "Observations",
-        call: _ToolCall,
-        given: _Arguments,
-        refused: bool,
-        failed: bool,
-        output: Callable[[], str],
-    ) -> None:
+    def _note(self, call: _ToolCall, given: _Arguments, refused: bool, failed: bool, output: Callable[[], str]) -> None:
+        seen = self._seen
         if call.name == SHELL:
             seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
         elif call.name in EDIT_TOOLS:
@@ -194,8 +175,7 @@ class GeminiReader(JsonReader):
     def rows(self) -> Rows:
         """Return what was taken."""
         tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        rows = Rows(self._spans, list(self._covers), tables, self.skipped)
-        return self._seen.fill(rows, True) if self._seen else rows
+        return self._seen.fill(Rows(self._spans, list(self._covers), tables, self.skipped), True)
 
 
 def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:
@@ -246,45 +226,19 @@ def _printed(text: str) -> tuple[str, bool]:
     return printed if headed else text, found != "" and code.lstrip("-").isdecimal() and code.strip("-0") != ""
 
 
-class GeminiCounter(TranscriptCounter):
-    """Counts chats, each response and each call once."""
-
-    input_holds_cached = True
-
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """See :class:`~scoring.evidence.transcripts.harness.TranscriptCounter`."""
-        if not whole and not any(self._in_repository(span.cwd) for span in rows.spans if span.cwd):
-            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
-        tally = self._tally
-        for span, times in zip(rows.spans, rows.covers, strict=True):
-            tally.cover(file, span.session, sorted(times))
-        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
-            if kind in rows.tables:
-                spans, *columns = rows.tables[kind]
-                if kind == RESPONSE:
-                    columns += [array("q", bytes(8 * len(spans))), self._models([s.model for s in rows.spans], spans)]
-                add(columns)
-        return ""
-
-
 class GeminiCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "gemini"
     files = (FileNames("session-*.json", document=True), FileNames("*.json", document=True, folder="chats"))
-    reader, counter = GeminiReader, GeminiCounter
+    reader = GeminiReader
+    input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all projects."""
         named = environment.get("GEMINI_CLI_HOME", "").strip()
         origin = "GEMINI_CLI_HOME" if named else "~/.gemini/tmp"
         return [Home(Path(named or "~").expanduser() / ".gemini" / "tmp", origin)]
-
-    def observer(self, tools: "TestTools") -> JsonReader:
-        """Return a reader that observes."""
-        from scoring.evidence.transcripts.observing import Observations  # only what observes pays for it
-
-        return GeminiReader(Observations(tools))
 
     def claims(self, line: bytes) -> bool:
         """Know a chat by what only a chat has."""

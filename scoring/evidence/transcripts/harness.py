@@ -11,16 +11,14 @@ from array import array
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.rows import LineSpan, Rows
-from scoring.evidence.transcripts.tally import Tally
-
-if TYPE_CHECKING:  # reading that observes nothing needs no test tools
-    from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
+from scoring.evidence.transcripts.tally import Tally, chosen
+from scoring.evidence.transcripts.testruns import TestTools
 
 
 class Home(NamedTuple):
@@ -91,28 +89,25 @@ ReadAgain = Callable[[str], list[Rows]]
 
 
 class JsonReader:
-    """Reads one part of a transcript, in order: a decoder, and what becomes of a line that it refuses.
+    """Reads a transcript, in order: a decoder, and what becomes of a line that it refuses.
 
-    It looks at one line at a time and at nothing else, so that a large file can be read in parts and a file that grew
-    from where it was left.
+    What it notes of a line has the line's number in the file (:class:`~scoring.evidence.transcripts.rows.Rows`).
     """
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
-    observes = False
-    """Whether it notes what is seen, by the numbers of lines (:class:`~scoring.evidence.transcripts.rows.Rows`)."""
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
         self.number = 0
-        """The number, in the file, of the first of the lines that are taken; for a reader that observes."""
+        """The number, in the file, of the first of the lines that are taken."""
         self.behind = 0
-        """The number of the line after the last block; for a reader that observes."""
+        """The number of the line after the last block."""
         self._block = b""
         self._written: Sequence[bytes] | None = None
 
     @property
     def written(self) -> Sequence[bytes]:
-        """The lines that are taken, as they are written; for a reader that observes."""
+        """The lines that are taken, as they are written."""
         if self._written is None:
             self._written = self._block.split(b"\n")
         return self._written
@@ -128,20 +123,17 @@ class JsonReader:
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'.
 
-        Each has its number in the block, without the blank lines for a reader that does not observe.
+        Each has its number in the block.
         """
         try:
             lines = self.decoder.decode_lines(block)
         except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
             return self._one_by_one(block)
-        if self.observes:
-            if not _has_lines(block, len(lines)):  # blank ones are in between
-                return self._one_by_one(block)
-            self._block, self._written, self.behind = block, None, self.number + len(lines)
-        if foreign := self.take(lines):
-            written = self.written if self.observes else [line for line in block.split(b"\n") if line.strip()]
-            return [(number, written[number]) for number in foreign]
-        return ()
+        if not _has_lines(block, len(lines)):  # blank ones are in between
+            return self._one_by_one(block)
+        self._block, self._written, self.behind = block, None, self.number + len(lines)
+        foreign = self.take(lines)
+        return [(number, self.written[number]) for number in foreign]
 
     def _one_by_one(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         written = block.split(b"\n")
@@ -150,8 +142,7 @@ class JsonReader:
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
-        if self.observes:
-            self._written = (line,)
+        self._written = (line,)
         try:
             for value in self._values(line):
                 self.take([value])
@@ -163,40 +154,57 @@ class JsonReader:
             self.skip(broken)
 
     def _values(self, line: bytes) -> Sequence[Any]:
-        """Return what a line holds: one value, or several where a line break is missing, as in a block."""
-        if self.observes:
-            try:
-                return self.decoder.decode_lines(line)
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                pass
-        return [decoded(self.decoder, line)]
+        """Return what a line holds: one value, or several where a line break is missing."""
+        try:
+            return self.decoder.decode_lines(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return [decoded(self.decoder, line)]
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self.skipped[reason] += 1
 
 
-class TranscriptCounter(ABC):
-    """Counts what the transcripts of a harness say, each event once. It sees the whole of every file."""
+class TranscriptCounter:
+    """Counts what the transcripts of a harness say, each event once. It sees the whole of every file.
 
-    input_holds_cached = False
-    """Whether the input that the harness states has in it what was read from the cache."""
+    This one counts the tables of responses, calls and verdicts.
+    """
 
-    def __init__(self, tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
+    def __init__(self, harness: "Harness", tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         self._tally, self._in_repository, self._again = tally, in_repository, again
-        tally.spent.input_holds_cached = self.input_holds_cached
+        tally.spent.input_holds_cached = harness.input_holds_cached
 
     def _models(self, names: Sequence[str], spans: "array[int]") -> "array[int]":
         """Return the number of a model for each row of a table, of the model of each span and the rows' spans."""
         numbers = list(map(self._tally.spent.model, names))
         return array("q", map(numbers.__getitem__, spans))
 
-    @abstractmethod
     def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count a transcript, of which nothing is missing; return why nothing of it counts, "" when something may.
+        """Count a transcript; return why nothing of it counts, "" when something may.
 
-        ``file`` is its number; ``whole`` is whether it counts whole, or only the work done in the repository.
+        A line without a folder goes with the others of its file.
+
+        Args:
+            file: its number.
+            rows: what it says, with times where readers have the numbers of lines.
+            whole: whether it counts whole, or only the work done in the repository.
         """
+        counted = [not span.cwd or whole or self._in_repository(span.cwd) for span in rows.spans]
+        named = [here for here, span in zip(counted, rows.spans, strict=True) if span.cwd]
+        if not whole and not any(named):
+            return ELSEWHERE if named else NO_FOLDER
+        tally = self._tally
+        for here, span, times in zip(counted, rows.spans, rows.covers, strict=True):
+            if here and times:
+                tally.cover(file, span.session, sorted(times))
+        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
+            if kind in rows.tables:
+                spans, *columns = rows.tables[kind]
+                if kind == RESPONSE:
+                    columns.append(self._models([span.model for span in rows.spans], spans))
+                add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
+        return ""
 
     def finish(self) -> None:
         """Count what had to wait for all the transcripts."""
@@ -210,12 +218,12 @@ class Harness(ABC):
     """Its name, as details and provenance write it; "" when it is not reported."""
     files: Sequence[FileNames] = JSON_LINES
     """How its transcripts are named."""
-    reader: Callable[[], JsonReader]
-    """Makes what reads a part of a transcript."""
-    observer: Callable[["TestTools"], JsonReader]
-    """Makes what reads a whole transcript, and observes what is done in it; it knows the test tools."""
-    counter: Callable[[Tally, InRepository, ReadAgain], TranscriptCounter]
-    """Makes what counts its transcripts into a tally."""
+    reader: Callable[[TestTools | None], JsonReader]
+    """Makes what reads a transcript; without test tools what is done in it is not looked at."""
+    counter: type[TranscriptCounter] = TranscriptCounter
+    """Counts its transcripts into a tally."""
+    input_holds_cached = False
+    """Whether the input that it states has in it what was read from the cache."""
 
     @property
     def writes_documents(self) -> bool:

@@ -12,15 +12,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scoring.errors import Warn
 from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, JsonReader
 from scoring.evidence.transcripts.rows import FileRows
+from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import READ_PLAIN, reason, refuse_special
-
-if TYPE_CHECKING:  # reading that observes nothing needs no test tools
-    from scoring.evidence.transcripts.testruns import TestTools
 
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""
@@ -155,32 +152,13 @@ def decompressed(fd: int) -> Iterator[bytes]:
             yield piece
 
 
-def line_starts(fd: int, start: int, end: int, apart: int) -> Iterator[int]:
-    """Yield offsets, about so many bytes apart, at which a line begins.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    at = start + apart
-    while at < end:
-        found, look = None, at
-        while found is None and look < end and (block := os.pread(fd, 1 << 16, look)):
-            place = block.find(b"\n")
-            found = look + place + 1 if place >= 0 else None
-            look += len(block)
-        if found is None or found >= end:
-            return
-        yield found
-        at = found + apart
-
-
 class Lines:
     """Gives each line of one part of a transcript to the reader of the harness that wrote it.
 
-    A line that no harness claims goes to whoever wrote the first line that one does claim, which is most of them.
+    A line that no harness claims goes to the reader of the first line that one does claim.
     """
 
-    def __init__(self, harnesses: Sequence[Harness], tools: "TestTools | None" = None) -> None:
+    def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
         """Take the harnesses, and the test tools where the readers shall observe."""
         self._harnesses, self._tools = harnesses, tools
         self._readers: dict[str, JsonReader] = {}
@@ -237,26 +215,8 @@ class Lines:
 
     def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
-            self._readers[harness.name] = harness.observer(self._tools) if self._tools else harness.reader()
+            self._readers[harness.name] = harness.reader(self._tools)
         return self._readers[harness.name]
-
-
-def read_lines(
-    fd: int, start: int, end: int, harnesses: Sequence[Harness], too_long: Callable[[int], None]
-) -> tuple[FileRows, int, FileRows]:
-    """Read the lines of a plain transcript between two offsets, at which lines begin.
-
-    ``harnesses`` are those that may have written it; ``too_long`` takes the offset of a line over :data:`LINE_LIMIT`,
-    which is skipped. Returned are what the whole lines say, the offset behind the last of them, and what the line after
-    it says, which may still grow.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    lines, tail = Lines(harnesses), Lines(harnesses)
-    blocks = _read_blocks(chunks(fd, start, end), start, lines, too_long)
-    tail.line(blocks.rest, HALF_WRITTEN)
-    return lines.rows(), blocks.behind, tail.rows()
 
 
 def read_whole(
@@ -265,11 +225,12 @@ def read_whole(
     document: bool,
     harnesses: Sequence[Harness],
     too_long: Callable[[int], None],
-    tools: "TestTools | None" = None,
+    tools: TestTools | None = None,
 ) -> FileRows:
-    """Read a transcript that can only be read from its beginning to its end: see :func:`read_lines`.
+    """Read a transcript.
 
-    With test tools the readers observe.
+    ``harnesses`` are those that may have written it; ``too_long`` takes the offset of a line over :data:`LINE_LIMIT`,
+    which is skipped. With test tools the readers observe.
 
     Raises:
         OSError: the file cannot be read, or is too large.
@@ -287,7 +248,7 @@ def read_parts(
     parts: Iterable[Iterator[bytes]],
     harnesses: Sequence[Harness],
     too_long: Callable[[int], None],
-    tools: "TestTools | None" = None,
+    tools: TestTools | None = None,
 ) -> FileRows:
     """Read a transcript that comes in parts, each of them in pieces; no line goes on in the next part.
 

@@ -4,8 +4,8 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
 
@@ -20,17 +20,13 @@ class Neighbourhood:
 
     ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
     ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
-    the repository's or of an entry; ``commits`` has what the names of those that sessions made stand for, "" for
-    nothing. ``folders`` are those that were asked about: whether they are in the repository, and whether they are
-    there.
+    the repository's or of an entry.
     """
 
     in_repository: InRepository
     worktrees: Sequence[str]
     remotes: frozenset[str]
     is_its_commit: Callable[[str], bool]
-    commits: Mapping[str, str] = field(default_factory=dict)
-    folders: dict[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
@@ -73,14 +69,9 @@ class Neighbourhood:
     def _counts(self, folder: str, known: bool) -> bool:
         if not folder:
             return False
-        inside, there = self.look(folder)
-        return inside or (not there and (known or self._is_worktree(folder) is not None))
-
-    def look(self, folder: str) -> tuple[bool, bool]:
-        """Return whether a folder is in the repository, and whether it is there; one that no path names is."""
-        if folder not in self.folders:
-            self.folders[folder] = self.in_repository(folder), is_there(folder)
-        return self.folders[folder]
+        if self.in_repository(folder):
+            return True
+        return not is_there(folder) and (known or self._is_worktree(folder) is not None)
 
 
 def same_remote(url: str) -> str:

@@ -1,8 +1,10 @@
 """Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, and breaks by the user.
 
-A reader says what stands in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
+A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
 paths that were written and the first words of test commands.
+
+The module is long because it is all that a reader can note, and what becomes of it.
 """
 
 import posixpath
@@ -79,9 +81,13 @@ class _Call:
 class Observations:
     """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
 
-    def __init__(self, tools: TestTools) -> None:
-        """Take what knows the test tools."""
+    def __init__(self, tools: TestTools | None) -> None:
+        """Take the test tools; without them only lines and the keys of calls are noted, and nothing is looked at.
+
+        Looking at commands and outputs takes twice as long as all other reading, and older rules do not ask for it.
+        """
         self._tools = tools
+        self.looks = tools is not None
         self._span, self._number = 0, -1
         self._response: str | None = None
         self._lines: list[_Row] = []
@@ -114,6 +120,8 @@ class Observations:
 
         ``question`` is whether it only asks the user for an answer, ``agent`` whether it starts a sub-agent.
         """
+        if not self.looks:
+            return _key(call)
         begun = self._begin(call)
         begun.question, begun.agent, begun.alone = question, agent, True
         return begun.key
@@ -123,6 +131,8 @@ class Observations:
 
         Paths are relative to the folder; where that is not known ("") they are kept as they are.
         """
+        if not self.looks:
+            return _key(call)
         begun = self._begin(call)
         begun.alone, begun.edits = True, self._edits(paths, BY_TOOL, folder)
         return begun.key
@@ -132,6 +142,8 @@ class Observations:
 
         ``patched`` are the paths that an edit tool among the commands writes.
         """
+        if self._tools is None:
+            return _key(call)
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
         begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
@@ -154,20 +166,21 @@ class Observations:
 
         ``failed`` is None where that is not said; ``output`` gives its output, and is only asked where that matters.
         """
+        if self._tools is None:
+            return _key(call)
         begun = self._calls.get(call or "")
         if begun is None:
-            key = key_of(call) if call else 0
-            self._result_alone(key, output())
-            return key
+            self._result_alone(_key(call), output(), self._tools)
+            return _key(call)
         if not begun.ended:
             begun.ended = True
-            self._end(begun, failed, output)
+            self._end(begun, failed, output, self._tools)
         return begun.key
 
     def refused(self, call: str | None) -> None:
         """Note that the user refused a call; a question that was declined is no correction."""
         begun = self._calls.pop(call or "", None)
-        self.refused_calls.add(key_of(call) if call else 0)
+        self.refused_calls.add(_key(call))
         if begun is not None and begun.question:
             self._answered = True
         else:
@@ -197,7 +210,7 @@ class Observations:
         return rows
 
     def _begin(self, call: str | None) -> _Call:
-        begun = _Call(self._span, self._number, key_of(call) if call else 0, self._response)
+        begun = _Call(self._span, self._number, _key(call), self._response)
         if not call:
             self._without_id.append(begun)
             return begun
@@ -208,11 +221,11 @@ class Observations:
         self._calls[call] = begun
         return begun
 
-    def _end(self, begun: _Call, failed: bool | None, output: Callable[[], str]) -> None:
+    def _end(self, begun: _Call, failed: bool | None, output: Callable[[], str], tools: TestTools) -> None:
         """Note what a call did, now that its result is known."""
         text = output() if begun.run or begun.commits else ""
         if begun.run:
-            verdict = self._tools.verdict(begun.run, text, failed)
+            verdict = tools.verdict(begun.run, text, failed)
             passed, counts = verdict.passed, (verdict.passed_tests, verdict.failed_tests)
             self._run(begun.key, WHOLE, self._text(begun.run.label), passed, counts)
         if begun.commits:
@@ -221,7 +234,7 @@ class Observations:
             self._keep(begun, (self._span, self._number), failed is True and begun.alone)
 
     def _leave(self, begun: _Call) -> None:
-        """Note what a call did whose result is not in this file."""
+        """Note what a call did that has no result in this file."""
         where = begun.span, begun.number
         if begun.run:
             row = *where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1
@@ -239,9 +252,9 @@ class Observations:
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = ()
 
-    def _result_alone(self, key: int, text: str) -> None:
-        """Look through a result whose call is in another file, which may tell what it is the result of."""
-        verdict = self._tools.verdict(None, text, None)
+    def _result_alone(self, key: int, text: str, tools: TestTools) -> None:
+        """Look through the result of a call in another file, which may show what was called."""
+        verdict = tools.verdict(None, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
         self._made(key, RESULT_ONLY, text)
@@ -269,6 +282,11 @@ class Observations:
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
         return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
+
+
+def _key(call: str | None) -> int:
+    """Return the key of a call; 0 for one without an id."""
+    return key_of(call) if call else 0
 
 
 def _by_line(row: _Row) -> int:

@@ -3,27 +3,23 @@
 Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
 claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
 
-Every line of every transcript passes here, so this is written for speed, and results are plain tuples. Lines are
-decoded a block at a time, and one by one where a block has an odd one. The typed decoding looks at the few fields that
-count. It vouches only for plain lines, and proves that they are plain:
+Lines are decoded into the few fields that count, and read exactly only where that cannot vouch for them: reading every
+line exactly takes four times as long, and a run over 60 MB of transcripts twice as long. A line is plain when
 
 - every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
   with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
 - every field that counts holds its type;
-- encoded again, the lines are as long as they were, so no key was given twice (the decoder keeps only the last, and
-  encoding can shorten a line but never lengthens it);
-- in a block, every line break is between two objects and there is one object per line, so none is inside of one.
+- encoded again, it is as long as it was, so no key was given twice (the decoder keeps only the last, and encoding can
+  shorten a line but never lengthens it).
 
-All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
-definition; a property test compares the two. The module is long because the decoding and its proof belong together, and
-with them what makes them a harness.
+All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`; a property
+test compares the two.
 """
 
 import re
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import compress
-from operator import itemgetter
 from typing import Annotated, Any, TypeAlias, Unpack
 
 import msgspec
@@ -48,8 +44,9 @@ from scoring.evidence.transcripts.harness import (
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
-from scoring.evidence.transcripts.rows import Columns, LineSpan, Rows, columns_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
+from scoring.evidence.transcripts.testruns import TestTools
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import fold
 
@@ -65,7 +62,6 @@ SHOWN, ENDED, TURN = range(3)
 """
 
 _LINE_BREAKS = b"\r\n"
-_OPENING, _CLOSING = b"{}"
 _TEXT = str | None | UnsetType
 _COUNT = Annotated[int, msgspec.Meta(ge=INT_MIN, le=INT_MAX)] | None | UnsetType
 _OTHER = msgspec.Raw | UnsetType
@@ -97,29 +93,14 @@ class ReferenceLines:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, None]] = {kind: {} for kind in _COUNTING}
-        encoder = msgspec.json.Encoder()
-        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
+        self._encode = msgspec.json.Encoder().encode
         self._prepare()
 
     def _prepare(self) -> None:
         line, tool_input = _structures(self._known)
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(line)
-        self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
+        self._decode = decoder.decode
         self._decode_input: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(tool_input).decode
-
-    def read_block(self, block: bytes) -> list[PlainEvent]:
-        """Return what some whole lines contribute; the block ends with a line break."""
-        lines = _plain_lines(block)
-        if lines:
-            try:
-                found = self._decode_lines(block)
-                if len(found) == lines and len(self._encode_lines(found)) == len(block):
-                    event = self._event
-                    return [e for line in found if (e := event(line)) is not None]
-            except (msgspec.MsgspecError, ValueError, RecursionError, _OddLineError):
-                pass  # one of the lines is odd
-        read = self.read
-        return [e for line in block.split(b"\n") if (e := read(line)) is not None]
 
     def read(self, line: bytes) -> PlainEvent | None:
         """Return what a line contributes, or None when it contributes nothing."""
@@ -217,20 +198,6 @@ class ReferenceLines:
             self._prepare()
 
 
-def _plain_lines(block: bytes) -> int:
-    """Return how many lines a block has, or 0 when a line break is not between two objects or at the end."""
-    if block[:1] != b"{" or block[-2:] != b"}\n":
-        return 0
-    lines, end, find = 1, len(block) - 1, block.find
-    at = find(b"\n")
-    while at != end:
-        if block[at - 1] != _CLOSING or block[at + 1] != _OPENING:
-            return 0
-        lines += 1
-        at = find(b"\n", at + 1)
-    return lines
-
-
 class _OddLineError(Exception):
     """The line is not plain."""
 
@@ -273,7 +240,10 @@ def _member(value: Any, name: str) -> dict[str, Any]:
 
 
 class ReferenceReader(JsonReader):
-    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
+    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported.
+
+    The number of a line is its place among those that contribute something.
+    """
 
     def __init__(self, lines: ReferenceLines) -> None:
         super().__init__()
@@ -282,7 +252,8 @@ class ReferenceReader(JsonReader):
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines; the block ends with a line break."""
-        self._events += self._lines.read_block(block)
+        read = self._lines.read
+        self._events += [event for line in block.split(b"\n") if (event := read(line)) is not None]
         return ()
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - the exact reading knows every line
@@ -294,24 +265,19 @@ class ReferenceReader(JsonReader):
         """Return what was read."""
         if not self._events:
             return Rows()
-        self._events.sort(key=itemgetter(0))  # as a rule they are sorted; sums need them to be, again and again
         times, flags, calls, errors, turns = zip(*self._events, strict=True)
-        covered = array("q", compress(times, map(COVERED.__and__, flags)))
-        tables = {
-            SHOWN: _table([times, flags], list(map((~COVERED).__and__, flags))),
-            ENDED: _table([times, calls, errors], calls),
-            TURN: [*_table([times], turns)],
+        numbers = range(len(times))
+        tables: dict[int, list[tuple[int, ...]]] = {
+            SHOWN: [(0, n, shown) for n, flag in enumerate(flags) if (shown := flag & ~COVERED)],
+            ENDED: [(0, n, count, errors[n]) for n, count in enumerate(calls) if count],
+            TURN: [(0, n, turn[1], turn[0], *turn[2:]) for n, turn in enumerate(turns) if turn],
         }
-        if any(turns):
-            given, output, reads, creations = columns_of(list(filter(None, turns)))
-            tables[TURN] += output, given, reads, creations
-        return Rows([LineSpan()], [covered], {kind: columns for kind, columns in tables.items() if columns[0]})
-
-
-def _table(columns: Sequence[Sequence[int]], mask: Sequence[object]) -> Columns:
-    """Return the rows for which a mask is true, all of the first span."""
-    found = [array("q", compress(column, mask)) for column in columns]
-    return [array("q", bytes(8 * len(found[0]))), *found]
+        return Rows(
+            [LineSpan()],
+            [array("q", compress(numbers, map(COVERED.__and__, flags)))],
+            {kind: columns_of(rows) for kind, rows in tables.items() if rows},
+            lines=[array("q", numbers), array("q", times), array("q", bytes(8 * len(times)))],
+        )
 
 
 class ReferenceCounter(TranscriptCounter):
@@ -341,7 +307,7 @@ class Reference(Harness):
         """Claim it."""
         return True
 
-    def reader(self) -> ReferenceReader:
+    def reader(self, _: TestTools | None = None) -> ReferenceReader:
         """Return what reads a part of a transcript."""
         self._lines = self._lines or ReferenceLines()
         return ReferenceReader(self._lines)

@@ -1,34 +1,19 @@
-"""What is kept of a transcript, the same for every harness, and the index that keeps it between two runs.
+"""What is kept of a transcript, the same for every harness.
 
 What depends on other files (a response that was written twice) or on the repository (which work counts) is decided
-later, from what is kept. The text of a conversation is dropped where the line is read.
-
-The index holds what was read of the complete lines of a transcript up to an offset, and what shows that the transcript
-is still the one it came from: path, size, modification time, inode, and checksums over its first bytes and the last
-ones before the offset. Where all of that agrees, what is kept is taken as it is, or reading goes on at the offset of a
-file that grew; else the transcript is read anew.
-
-The module is long because the tables and the index that keeps them change together, under one number of a format.
+later, from what is kept. The text of a conversation is dropped where the line is read: rows are counts, times, hashes
+of ids and of lines, the ids and folders that lines name, paths that were written, and the first words of test commands.
 """
 
-import os
-import struct
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from hashlib import shake_256
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import msgspec
-
-from scoring.errors import InputError, WriteError
-from scoring.files import kept_as, read_file, remove_stale, write_atomically
-
-FORMAT = 7
-"""Goes up with every change of what is kept or of how lines are read; an index of another format is not read."""
 
 
 class LineSpan(NamedTuple):
@@ -80,11 +65,6 @@ class Rows:
         """Return the rows of a kind, which have ``width`` columns."""
         return self.tables.get(kind) or [array("q") for _ in range(width)]
 
-    def weight(self) -> int:
-        """Return about how many bytes this takes."""
-        tables = sum(len(columns) * len(columns[0]) for columns in self.tables.values())
-        return 8 * (tables + sum(map(len, self.covers)) + sum(map(len, self.lines)))
-
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
         own = next((span.session for span in self.spans if span.opens and span.session), None)
@@ -102,6 +82,15 @@ class Rows:
         self.skipped += other.skipped
 
 
+RESPONSE, CALL, VERDICT = range(3)
+"""The tables of what is counted. Behind span and line they have these columns; a harness may have others of its own:
+
+- response: key of the id (0: none), key of the request (0: none), in a side chain, copies, output, input, cache reads,
+  cache creations, those of them for an hour;
+- call: key of the id, the bits that it shows;
+- verdict: key of the id, whether it failed.
+"""
+
 RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
@@ -112,7 +101,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
   of it are known (at most 15), the key of its subject. The line is that of the result; a call without one has 0 for
   the last three;
 - edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
-- break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response whose tool use was refused (0:
+- break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response that asked for the tool (0:
   not known);
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
 - word of a shell command: its key, and that of its last part where it is a path;
@@ -126,6 +115,20 @@ BY_TOOL, BY_REDIRECTION = range(2)
 INTERRUPT, REJECTION = range(2)
 AGENT, COMPACTION = range(2)
 HARD, PATHS, REVERT, AMEND = range(4)
+
+
+def timed(rows: Rows) -> Rows:
+    """Return the tables of what is counted with the times of lines in place of their numbers."""
+    if not rows.lines:
+        return rows
+    numbers, times, _ = rows.lines
+    time_of = dict(zip(numbers, times, strict=True)).__getitem__
+    tables = {
+        kind: [columns[0], array("q", map(time_of, columns[1])), *columns[2:]]
+        for kind, columns in rows.tables.items()
+        if kind < RUN
+    }
+    return Rows(rows.spans, [array("q", map(time_of, found)) for found in rows.covers], tables, rows.skipped)
 
 
 def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
@@ -186,7 +189,7 @@ def unpack(data: memoryview | bytes) -> FileRows:
 def key_of(name: str | bytes) -> int:
     """Return a number of 64 bits, never 0, made of a name: two CRC-32, forwards and backwards.
 
-    Together they are a CRC-64, whose polynomial is the product of both: names of one length that differ within eight
+    Together they are a CRC-64 by the product of both polynomials: names of one length that differ within eight
     bytes never share a number, and any others by a chance of 2^-64.
     """
     data = name.encode("utf-8", "replace") if isinstance(name, str) else name
@@ -196,124 +199,11 @@ def key_of(name: str | bytes) -> int:
 _HALF = 1 << 63
 
 
-# The index.
+def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
+    """Return bytes as the store keeps them, or as they were before: mixed with a stream made of the store's secret.
 
-_MAGIC = b"DASCORE" + bytes([sys.byteorder == "little"])
-_HEADER = struct.Struct("<8sII")  # magic, format, checksum of the rest
-_STAMP = struct.Struct("<QqQQIII")  # size, mtime, inode, offset, two guards, length of the path
-_GUARDED = 4096
-_SIZE_LIMIT = 1 << 30
-
-
-class Stamp(NamedTuple):
-    """What differs between one state of a file and another. ``mtime`` is in nanoseconds since 1970."""
-
-    size: int
-    mtime: int
-    inode: int
-
-    @classmethod
-    def of(cls, fd: int) -> "Stamp":
-        """Read the stamp of an open file."""
-        found = os.fstat(fd)
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-class Indexed(NamedTuple):
-    """What the index knows of a transcript: its rows up to ``offset``, in the state ``stamp``."""
-
-    stamp: Stamp
-    offset: int
-    rows: FileRows
-
-
-class TranscriptIndex:
-    """The index of one set of rules in one cache directory."""
-
-    def __init__(self, cache_dir: Path, folder: str) -> None:
-        """Take the cache directory, and the name of the index in it."""
-        self._directory = cache_dir / f"{folder}-{FORMAT}"
-        self._ready = False
-
-    def load(self, path: Path, fd: int, stamp: Stamp) -> Indexed | None:
-        """Return what is known of an open transcript, if it may be trusted; its offset may be before the end."""
-        known = self._load(_named(path), fd)
-        if known and (known.stamp == stamp or (known.stamp.inode == stamp.inode and known.stamp.size < stamp.size)):
-            return known
-        return None
-
-    def save(self, path: Path, fd: int, indexed: Indexed) -> None:
-        """Keep what was read of a transcript. A cache that cannot be written is no error."""
-        self._save(_named(path), fd, indexed)
-
-    def load_blobs(self, blobs: Sequence[str]) -> Indexed | None:
-        """Return what is known of a transcript in git; its objects never change, so it is all that there is."""
-        return self._load(_called(blobs), None)
-
-    def save_blobs(self, blobs: Sequence[str], indexed: Indexed) -> None:
-        """Keep what was read of a transcript in git. A cache that cannot be written is no error."""
-        self._save(_called(blobs), None, indexed)
-
-    def _load(self, name: bytes, fd: int | None) -> Indexed | None:
-        try:
-            stamp, offset, rows = _opened(read_file(self._place(name), _SIZE_LIMIT), name, fd)
-            return Indexed(stamp, offset, unpack(rows))
-        except (OSError, InputError, ValueError, struct.error):
-            return None
-
-    def _save(self, name: bytes, fd: int | None, indexed: Indexed) -> None:
-        try:
-            if not self._ready:
-                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-                remove_stale(self._directory)
-                self._ready = True
-            write_atomically(self._place(name), _closed(indexed, name, fd), durable=False)
-        except (OSError, WriteError, struct.error):  # the last: a time stamp beyond the year 2262
-            return
-
-    def _place(self, name: bytes) -> Path:
-        return self._directory / f"{kept_as(name)}.idx"
-
-
-def _named(path: Path) -> bytes:
-    """Return the name of a file in the index."""
-    return os.fsencode(path.absolute())
-
-
-def _called(blobs: Sequence[str]) -> bytes:
-    """Return the name of objects in the index, which no path can have."""
-    return b"git:" + b" ".join(map(str.encode, blobs))
-
-
-def _closed(indexed: Indexed, path: bytes, fd: int | None) -> bytes:
-    first, last = guards(fd, indexed.offset)
-    stamp = indexed.stamp
-    head = _STAMP.pack(stamp.size, stamp.mtime, stamp.inode, indexed.offset, first, last, len(path))
-    rest = b"".join([head, path, pack(indexed.rows)])
-    return _HEADER.pack(_MAGIC, FORMAT, crc32(rest)) + rest
-
-
-def _opened(data: bytes, path: bytes, fd: int | None) -> tuple[Stamp, int, memoryview]:
-    """Read an index file and compare it with the transcript; return its stamp, its offset and the rows in it.
-
-    Raises:
-        ValueError, struct.error: the file is not whole, or it is not of this transcript.
-        OSError: the transcript cannot be read.
+    What is kept so says nothing without the secret: no hash in it can be compared with one made elsewhere. The hashes
+    themselves stay as they are, since the order of what is counted once must be the same on every machine.
     """
-    magic, found, checksum = _HEADER.unpack_from(data)
-    rest = memoryview(data)[_HEADER.size :]
-    if magic != _MAGIC or found != FORMAT or checksum != crc32(rest):
-        raise ValueError("the index is not whole")
-    size, mtime, inode, offset, first, last, path_length = _STAMP.unpack_from(rest)
-    at = _STAMP.size + path_length
-    if rest[_STAMP.size : at] != path or (first, last) != guards(fd, offset):
-        raise ValueError("the index is of another transcript")
-    return Stamp(size, mtime, inode), offset, rest[at:]
-
-
-def guards(fd: int | None, offset: int) -> tuple[int, int]:
-    """Return checksums over the first bytes of a transcript and over the last ones before an offset; 0 without one."""
-    if fd is None:
-        return 0, 0
-    length = min(_GUARDED, offset)
-    return crc32(os.pread(fd, length, 0)), crc32(os.pread(fd, length, offset - length))
+    stream = shake_256(secret + stamp).digest(len(data))
+    return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")

@@ -1,14 +1,14 @@
 """What an examination means for the user, and what to do about each thing. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
 from scoring.log.missing import how_to_make_one
-from scoring.signals.table import signal_of
-from scoring.text import spans
+from scoring.signals.table import is_chosen
+from scoring.text import counted, spans
 from scoring.views.doctor import Examination
 
 Level = Literal["problem", "note"]
@@ -28,12 +28,10 @@ class Finding:
     advice: str
 
 
-Rule = Callable[[Examination], Iterator[Finding]]
-
-
 def findings(seen: Examination) -> list[Finding]:
     """Return everything worth saying of an examination: by topic, problems before notes."""
-    found = [finding for rule in RULES for finding in rule(seen)]
+    rules = _log, _repository, _trunk, _entries, _transcripts, _attribution, _lines, _signals, _rules, _warnings
+    found = [finding for rule in rules for finding in rule(seen)]
     return sorted(found, key=lambda finding: finding.level != "problem")
 
 
@@ -100,9 +98,10 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
     found, places = seen.transcripts, seen.sources.places
     for root in found.roots:
         if root.problem and (root.origin == "--transcript-dir" or root.problem != "no such directory"):
-            advice = "name the folder that holds them" if not root.harness else "make the folder readable"
-            advice = "nothing, if that harness was not used" if root.files == 0 and root.harness else advice
-            yield Finding("transcripts", "note" if root.harness else "problem", f"{root.path}: {root.problem}", advice)
+            level: Level = "note" if root.harness else "problem"
+            of_harness = "make the folder readable" if root.files else "nothing, if that harness was not used"
+            advice = of_harness if root.harness else "name the folder that holds them"
+            yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
         how = "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
@@ -130,14 +129,16 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         return
     survey = seen.transcripts
     if missing := survey.checkpoints.missing:
-        what = f"{len(missing)} transcripts of checkpoints are not in this clone, as {missing[0]}"
+        count = counted(len(missing), "transcript of a checkpoint is", "transcripts of checkpoints are")
+        what = f"{count} not in this clone, as {missing[0]}"
         advice = "fetch them: git fetch --refetch --no-filter brings what a partial clone left out"
         yield Finding("attribution", "problem", what, advice)
     for why, numbers in seen.attribution.without.items():
         what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
         yield Finding("attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP))
     if unclaimed := survey.unclaimed:
-        what = f"{len(unclaimed)} sessions worked here and belong to no iteration, as {unclaimed[0].session}"
+        count = counted(len(unclaimed), "session worked here and belongs", "sessions worked here and belong")
+        what = f"{count} to no iteration, as {unclaimed[0].session}"
         advice = "nothing, if they committed nothing; else name their commits in entries, or the session in agent"
         yield Finding("attribution", "note", f"{what} in {unclaimed[0].path}", advice)
 
@@ -161,18 +162,16 @@ _LINES = {
 def _lines(seen: Examination) -> Iterator[Finding]:
     for reason, count in seen.transcripts.lines_skipped.items():
         advice = _LINES.get(reason, "nothing, if there are few; many point to a newer form of the harness's files")
-        yield Finding("transcripts", "note", f"{count} lines were skipped: {reason}", advice)
+        yield Finding("transcripts", "note", f"{counted(count, 'line was', 'lines were')} skipped: {reason}", advice)
 
 
 def _signals(seen: Examination) -> Iterator[Finding]:
     for signal in seen.signals:
         if signal.present < signal.total:
             reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
-            absent = f"{signal.total - signal.present} of {signal.total} iterations"
+            absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
-            known = signal_of(signal.signal)
-            chosen = known is not None and (known.optional or known.by_choice)
-            level: Level = "note" if signal.present or chosen else "problem"
+            level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
             yield Finding("signals", level, what, signal.advice or "see the rubric's document")
 
 
@@ -191,18 +190,3 @@ def _warnings(seen: Examination) -> Iterator[Finding]:
     for text in seen.warnings:
         if not text.startswith(known):
             yield Finding("reading", "note", text, "see what it names")
-
-
-RULES: Sequence[Rule] = (
-    _log,
-    _repository,
-    _trunk,
-    _entries,
-    _transcripts,
-    _attribution,
-    _lines,
-    _signals,
-    _rules,
-    _warnings,
-)
-"""What is looked for, in the order in which it is reported."""

@@ -172,6 +172,18 @@ class TestRange:
         assert files(repo, one, two) == ["c.txt"]
 
 
+def test_git_is_asked_about_one_iteration_first_and_then_about_all(tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    records = [record(n, repo.commit({f"x{n}": "1"})) for n in range(1, 5)]
+    found = CorrectedHistory(repo.path, records)
+    asked = []
+    for entry in records:
+        with watched_doors() as doors:
+            assert found.changed(entry).files == (f"x{entry.iteration}",)
+        asked.append(sum("diff-tree" in command for command in doors.commands))
+    assert asked == [1, 1, 0, 0]
+
+
 class TestWhatTheTrunkChanged:
     @pytest.fixture
     def begun(self, tmp_path: Path) -> tuple[Repo, str]:

@@ -70,7 +70,7 @@ class TestChat:
 
     def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
         rows = seen(said(1, tokens=spent(input=100, output=7, cached=75, thoughts=3, tool=5, total=115)))
-        assert [row[5:] for row in table(rows, 0)] == [(10, 105, 75, 30)]
+        assert [row[5:] for row in table(rows, 0)] == [(10, 105, 75, 30, 0)]
 
     @pytest.mark.parametrize("tokens", [None, spent()], ids=["none", "nothing-but-zeros"])
     def test_without_tokens_has_no_turn(self, tokens: Any) -> None:

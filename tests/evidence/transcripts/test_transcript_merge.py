@@ -1,6 +1,10 @@
-"""Sums over all files: the same however lines are spread, cut, read and kept; and what the index holds of them."""
+"""Sums over all files: the same however lines are spread, read and kept; and what is kept of them between runs."""
 
+import contextlib
 import dataclasses
+import os
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,7 +34,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts, TranscriptPlaces
+from scoring.evidence.transcripts.lines import read_whole
 from scoring.evidence.transcripts.reference import reference_scan
+from scoring.evidence.transcripts.rows import RESPONSE, key_of, sealed, unpack
+from scoring.store import NAME, SETTLED, Store, stamp_of
 
 MIB = 1 << 20
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
@@ -118,9 +125,9 @@ class TestSums:
 
     @pytest.mark.slow
     @small
-    @given(st.lists(events, max_size=20), claude_lines, st.lists(st.integers(0, 4_000), max_size=4), st.booleans())
+    @given(st.lists(events, max_size=20), claude_lines, st.lists(st.integers(0, 4_000), max_size=4))
     def test_are_the_same_however_files_grow(
-        self, happened: list[tuple[Any, ...]], lines: list[Line], cuts: list[int], parts: bool
+        self, happened: list[tuple[Any, ...]], lines: list[Line], cuts: list[int]
     ) -> None:
         whole = {"r.jsonl": as_bytes(rollout(happened)), "c.jsonl": as_bytes(lines)}
         with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patched:
@@ -128,8 +135,7 @@ class TestSums:
             for name, data in whole.items():
                 write(root / name).write_bytes(data)
             expected = found(root)
-            if parts:
-                patched.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", 300)
+            patched.setattr("scoring.store.SETTLED", 0)
             for end in [*sorted(cuts), None]:
                 for name, data in whole.items():
                     (root / name).write_bytes(data[:end])
@@ -154,10 +160,7 @@ class TestSums:
 
     @pytest.mark.sampled(3)
     @pytest.mark.parametrize("processes", [1, 2, 3])
-    def test_are_the_same_in_several_processes(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
-    ) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", 2_000)
+    def test_are_the_same_in_several_processes(self, tmp_path: Path, processes: int) -> None:
         for n in range(6):
             spent = [tokens(k, counts(k * (n + 1), k, k)) for k in range(1, 30)]
             write(tmp_path / "t" / f"r{n}.jsonl", meta(0, f"session {n}"), *spent)
@@ -185,12 +188,20 @@ class TestSums:
         assert named == [["claude"], ["codex"], ["codex"], [], [], ["claude", "codex"]]
 
 
-class TestIndex:
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are known by their stamps as soon as they are written."""
+    monkeypatch.setattr("scoring.store.SETTLED", 0)
+
+
+@pytest.mark.usefixtures("settled")
+class TestWhatIsKept:
     def once(self, root: Path, **reading: Any) -> TranscriptFacts:
         return found(root / "t", [ALWAYS], cache_dir=root / "cache", **reading)[0]
 
-    def untold(self, *_: Any) -> Any:
-        raise AssertionError("read although nothing has changed")
+    def kept(self, root: Path) -> list[tuple[bytes, bytes]]:
+        with contextlib.closing(sqlite3.connect(root / "cache" / NAME)) as connection:
+            return connection.execute("SELECT key, value FROM kept WHERE kind = 'transcript'").fetchall()
 
     def test_saves_the_reading_of_what_has_not_changed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(tmp_path / "t" / "a.jsonl", response(1), claude(2, use("Bash", command="pytest")))
@@ -198,30 +209,21 @@ class TestIndex:
             tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
         )
         first = self.once(tmp_path)
-        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
+        monkeypatch.setattr("scoring.evidence.transcripts.reading.read_whole", None)
         assert self.once(tmp_path) == first
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
-        assert self.once(tmp_path) == first
+        assert found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache") == [TranscriptFacts()]
 
-    def test_knows_nothing_of_the_repository(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1))
-        self.once(tmp_path)
-        before = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.idx")}
-        assert len(before) == 1
-        found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache")
-        assert {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.idx")} == before
-
-    def test_lies_beside_that_of_the_reference(self, tmp_path: Path) -> None:
+    def test_is_another_row_under_other_rules(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", response(1), response(2))
         for _ in range(2):
             with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
                 assert scan.facts([ALWAYS])[0].turns == 2
             assert self.once(tmp_path).turns == 1
-        assert len(list((tmp_path / "cache").rglob("*.idx"))) == 2
+        assert len(self.kept(tmp_path)) == 2
 
-    def test_holds_no_word_of_a_conversation(self, tmp_path: Path) -> None:
+    def test_has_no_word_of_a_conversation_and_no_hash_that_can_be_compared(self, tmp_path: Path) -> None:
         said = {"type": "text", "text": "SECRET words"}
-        write(
+        path = write(
             tmp_path / "t" / "a.jsonl",
             response(1, "msg_1", "req_1", said, use("Bash", command="pytest SECRET")),
             claude(2, result(content="SECRET"), kind="user", toolUseResult="SECRET"),
@@ -231,51 +233,69 @@ class TestIndex:
             b"SECRET, not JSON",
         )
         self.once(tmp_path)
-        (kept,) = (tmp_path / "cache").rglob("*.idx")
-        assert b"SECRET" not in kept.read_bytes()
-        assert kept.stat().st_mode & 0o077 == 0
+        with Store(tmp_path / "cache") as store:
+            stamp = stamp_of(path.stat())
+            assert stamp
+            rows = sealed(self.kept(tmp_path)[0][1], store.secret, stamp)
+        assert unpack(rows)["claude"].table(RESPONSE, 3)[2][0] == key_of("msg_1")
+        assert b"SECRET" not in rows
+        number = key_of("msg_1").to_bytes(8, "little", signed=True)
+        for file in (tmp_path / "cache").iterdir():
+            data = file.read_bytes()
+            assert b"SECRET" not in data
+            assert number not in data
+            assert file.stat().st_mode & 0o077 == 0
 
-    @pytest.mark.parametrize("how", ["cut", "changed", "empty", "other format"])
-    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, how: str) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1)))
+    @pytest.mark.parametrize("value", [b"", b"x", bytes(500)])
+    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, value: bytes) -> None:
+        path = write(tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1)))
         first = self.once(tmp_path)
-        (kept,) = (tmp_path / "cache").rglob("*.idx")
-        data = kept.read_bytes()
-        middle = len(data) // 2
-        changed = {
-            "cut": data[:middle],
-            "changed": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
-            "empty": b"",
-            "other format": data[:8] + b"\xff\xff" + data[10:],
-        }
-        kept.write_bytes(changed[how])
+        ((key, before),) = self.kept(tmp_path)
+        with Store(tmp_path / "cache") as store:
+            store.put("transcript", key, stamp_of(path.stat()), value)
         assert self.once(tmp_path) == first
-        assert kept.read_bytes() == data
+        assert self.kept(tmp_path) == [(key, before)]
 
-    def test_of_a_file_that_was_written_anew_is_dropped(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pytest.param(lambda path, data: path.write_bytes(data), id="shorter"),
+            pytest.param(lambda path, data: path.write_bytes(data + b"x" * 300 + b"\n"), id="longer-and-different"),
+            pytest.param(
+                lambda path, data: path.rename(path.with_name("old")) and path.write_bytes(data), id="replaced"
+            ),
+        ],
+    )
+    def test_of_a_file_that_was_written_anew_is_dropped(
+        self, tmp_path: Path, change: Callable[[Path, bytes], object]
+    ) -> None:
         path = write(tmp_path / "t" / "a.jsonl", response(1), response(2, "msg_2"))
         assert self.once(tmp_path).turns == 2
-        path.write_bytes(as_bytes([response(1, output=7)]))
+        change(path, as_bytes([response(1, output=7)]))
         assert (self.once(tmp_path).turns, self.once(tmp_path).output_tokens) == (1, 7)
+
+    def test_is_nothing_of_a_file_that_was_just_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scoring.store.SETTLED", SETTLED)
+        write(tmp_path / "t" / "a.jsonl", response(1))
+        assert self.once(tmp_path).turns == 1
+        assert not (tmp_path / "cache" / NAME).exists() or self.kept(tmp_path) == []
 
     def test_keeps_the_counts_of_lines_that_were_skipped(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", b"{", response(1))
         for _ in range(2):
             assert read(tmp_path / "t", cache_dir=tmp_path / "cache")[1].lines_skipped == {"not JSON": 1}
 
-    def test_keeps_no_line_that_is_still_being_written(self, tmp_path: Path) -> None:
+    def test_of_a_line_that_is_still_being_written_is_replaced(self, tmp_path: Path) -> None:
         lines = [meta(1, "1"), tokens(2, counts(10, 5, 1)), tokens(3, counts(30, 5, 1))]
         path = write(tmp_path / "t" / "a.jsonl")
         path.write_bytes(as_bytes(lines)[:-1])
         for _ in range(2):
             assert summary(self.once(tmp_path))[:2] == (2, 30)
-        for rest, expected in ((b"\n", 30), (as_bytes([tokens(4, counts(50, 5, 1))])[:40], 30)):
+        more = as_bytes([tokens(4, counts(50, 5, 1))])
+        for rest, expected in ((b"\n", (2, 30)), (more[:40], (2, 30)), (more[40:], (3, 50))):
             with path.open("ab") as file:
                 file.write(rest)
-            assert summary(self.once(tmp_path))[:2] == (2, expected)
-        with path.open("ab") as file:
-            file.write(as_bytes([tokens(4, counts(50, 5, 1))])[40:])
-        assert summary(self.once(tmp_path))[:2] == (3, 50)
+            assert summary(self.once(tmp_path))[:2] == expected
 
     @pytest.mark.slow
     def test_warns_of_a_long_line_every_time(self, tmp_path: Path) -> None:
@@ -290,3 +310,18 @@ class TestIndex:
         write(tmp_path / "t" / "a.jsonl", response(1))
         (tmp_path / "cache").write_text("no folder")
         assert self.once(tmp_path).turns == 1
+
+
+class TestWorkers:
+    def test_that_are_killed_are_made_up_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        here = os.getpid()
+
+        def dies(fd: int, *how: Any) -> Any:
+            if os.getpid() != here:
+                os._exit(1)
+            return read_whole(fd, *how)
+
+        monkeypatch.setattr("scoring.evidence.transcripts.reading.read_whole", dies)
+        for n in range(3):
+            write(tmp_path / "t" / f"{n}.jsonl", response(n, f"msg_{n}"))
+        assert found(tmp_path / "t", [ALWAYS], processes=2)[0].turns == 3

@@ -62,9 +62,6 @@ def read_short(given: bytes) -> PlainEvent | None:
         assert _TAUGHT.read(known.encode()) is not None
     first = _TAUGHT.read(given)
     assert _TAUGHT.read(given) == first
-    if b"\n" not in given:
-        block = b"\n".join([line(type="x"), given, claude(usage=USAGE), b""])
-        assert _TAUGHT.read_block(block) == [event for event in (SEEN, first, TURN) if event is not None]
     return first
 
 
@@ -1393,12 +1390,6 @@ class TestProcesses:
             assert scan.start().facts([ALWAYS])[0].turns == 2
         assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
 
-    def test_cut_a_large_file_between_its_lines(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", 1_000)
-        transcript(tmp_path, "a.jsonl", *(at(1, pad="x" * (number * 7 % 1_900)) for number in range(200)), end=b"")
-        transcript(tmp_path, "b.jsonl", b"y" * 5_000, at(1))
-        assert turns(tmp_path) == [201]
-
     def test_that_are_given_up_leave_nothing_behind(self, tmp_path: Path) -> None:
         transcript(tmp_path, "a.jsonl", at(1))
         children = Path(f"/proc/self/task/{os.getpid()}/children")
@@ -1406,152 +1397,3 @@ class TestProcesses:
         with transcript_scan(tmp_path, processes=3) as scan:
             scan.start()
         assert (sorted(os.listdir("/proc/self/fd")), children.read_text("ascii")) == before
-
-
-class TestIndex:
-    @pytest.fixture
-    def cache(self, tmp_path: Path) -> Path:
-        return tmp_path / "cache"
-
-    def counted(self, directory: Path, cache: Path) -> int:
-        with transcript_scan(directory, cache_dir=cache) as scan:
-            return scan.facts([ALWAYS])[0].turns
-
-    def untold(self, *_: Any) -> Any:
-        raise AssertionError("read although nothing has changed")
-
-    def test_of_an_unchanged_file_saves_the_reading(
-        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        assert self.counted(tmp_path / "t", cache) == 2
-        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
-        assert self.counted(tmp_path / "t", cache) == 2
-
-    def test_of_a_longer_file_reads_what_was_added(
-        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        assert self.counted(tmp_path / "t", cache) == 2
-        end, starts = path.stat().st_size, []
-
-        def noted(fd: int, start: int, *rest: Any) -> Any:
-            starts.append(start)
-            return chunks(fd, start, *rest)
-
-        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", noted)
-        with path.open("ab") as file:
-            file.write(at(3) + b"\n")
-        assert self.counted(tmp_path / "t", cache) == 3
-        assert self.counted(tmp_path / "t", cache) == 3
-        assert starts == [end]
-
-    def test_keeps_no_line_that_is_still_being_written(self, tmp_path: Path, cache: Path) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2), end=b"")
-        for _ in range(2):
-            assert self.counted(tmp_path / "t", cache) == 2
-        for rest, expected in ((b"\n", 2), (at(3)[:30], 2), (at(3)[30:], 3), (b"\n" + at(4) + b"\n", 4)):
-            with path.open("ab") as file:
-                file.write(rest)
-            assert self.counted(tmp_path / "t", cache) == expected
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            pytest.param(lambda path: path.write_bytes(at(1) + b"\n"), id="cut-short"),
-            pytest.param(lambda path: path.write_bytes(b"\n".join([b"x" * len(at(1)), at(2), b""])), id="same-size"),
-            pytest.param(lambda path: path.write_bytes(b"x" * 500 + b"\n" + at(1) + b"\n"), id="longer-and-different"),
-            pytest.param(
-                lambda path: path.rename(path.with_name("old")) and transcript(path.parent, path.name, at(5)),
-                id="replaced",
-            ),
-        ],
-    )
-    def test_of_a_file_that_was_rewritten_is_not_used(
-        self, tmp_path: Path, cache: Path, change: Callable[[Path], object]
-    ) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        os.utime(path, ns=(1, 1))
-        assert self.counted(tmp_path / "t", cache) == 2
-        change(path)
-        assert self.counted(tmp_path / "t", cache) == 1
-
-    @pytest.mark.parametrize(
-        "spoil",
-        [
-            pytest.param(lambda _: b"", id="empty"),
-            pytest.param(lambda data: data[:20], id="cut-in-the-head"),
-            pytest.param(lambda data: data[:-1], id="cut-at-the-end"),
-            pytest.param(lambda data: data + b"x", id="longer"),
-            pytest.param(lambda data: data[:-1] + bytes([data[-1] ^ 1]), id="one-bit"),
-            pytest.param(lambda data: b"X" + data[1:], id="other-magic"),
-            pytest.param(lambda data: bytes(len(data)), id="zeros"),
-        ],
-    )
-    def test_that_is_not_whole_is_as_if_it_were_not_there(
-        self, tmp_path: Path, cache: Path, spoil: Callable[[bytes], bytes]
-    ) -> None:
-        transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        assert self.counted(tmp_path / "t", cache) == 2
-        (kept,) = (path for path in cache.rglob("*") if path.is_file())
-        kept.write_bytes(spoil(kept.read_bytes()))
-        assert self.counted(tmp_path / "t", cache) == 2
-
-    def test_that_cannot_be_kept_is_no_error(self, tmp_path: Path, cache: Path) -> None:
-        cache.write_text("a file where a folder belongs")
-        transcript(tmp_path / "t", "a.jsonl", at(1))
-        assert self.counted(tmp_path / "t", cache) == 1
-
-    def test_tells_files_of_one_content_apart(self, tmp_path: Path, cache: Path) -> None:
-        for name in ("a", "b"):
-            transcript(tmp_path / "t", f"{name}.jsonl", at(1))
-        for _ in range(2):
-            assert self.counted(tmp_path / "t", cache) == 2
-
-    def test_holds_no_word_and_is_for_nobody_else(self, tmp_path: Path, cache: Path) -> None:
-        transcript(tmp_path / "t", "a.jsonl", at(1, secret="a-secret-word"))
-        self.counted(tmp_path / "t", cache)
-        files = [path for path in cache.rglob("*") if path.is_file()]
-        assert files
-        for path in files:
-            assert b"secret" not in path.read_bytes()
-            assert path.stat().st_mode & 0o077 == 0
-            assert path.parent.stat().st_mode & 0o077 == 0
-
-    @pytest.mark.slow
-    def test_warns_of_a_long_line_every_time(self, tmp_path: Path, cache: Path) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", b"x" * (16 * MIB + 1), at(1))
-        for _ in range(2):
-            warnings: list[str] = []
-            with transcript_scan(tmp_path / "t", cache_dir=cache, warn=warnings.append) as scan:
-                assert scan.facts([ALWAYS])[0].turns == 1
-            assert warnings == [f"transcript {path}: the line at byte 0 is over 16 MiB; skipped"]
-
-    @pytest.fixture
-    def holds_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
-
-    @pytest.mark.usefixtures("holds_nothing")
-    def test_beyond_what_is_held_is_fetched_when_it_is_needed(
-        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        assert self.counted(tmp_path / "t", cache) == 2
-        with path.open("ab") as f:
-            f.write(at(3) + b"\n")
-        assert self.counted(tmp_path / "t", cache) == 3
-        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", self.untold)
-        assert self.counted(tmp_path / "t", cache) == 3
-
-    @pytest.mark.usefixtures("holds_nothing")
-    @pytest.mark.parametrize("grows", [False, True])
-    def test_that_vanishes_before_it_is_needed_is_made_up_for(self, tmp_path: Path, cache: Path, grows: bool) -> None:
-        path = transcript(tmp_path / "t", "a.jsonl", at(1), at(2))
-        assert self.counted(tmp_path / "t", cache) == 2
-        with path.open("ab") as f:
-            f.write(grows * (at(3) + b"\n"))
-        with transcript_scan(tmp_path / "t", cache_dir=cache) as scan:
-            scan.start()
-            for kept in cache.rglob("*.idx"):
-                kept.unlink()
-            assert scan.facts([ALWAYS])[0].turns == 2 + grows

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from operator import add
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,17 +17,16 @@ from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.git.checkpoints import read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import lines
-from scoring.evidence.transcripts.discovery import Discovery
+from scoring.evidence.transcripts.discovery import Discovery, discover
 from scoring.evidence.transcripts.facts import HarnessFacts, RootFound, TranscriptPlaces, TranscriptSurvey
 from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader, keys_of
 from scoring.evidence.transcripts.in_git import NOT_HERE, checkpoint_transcripts
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import HARNESS_TRANSCRIPTS
 from scoring.evidence.transcripts.rows import LineSpan, Rows
-from scoring.evidence.transcripts.scan import NOTHING_USABLE, UNREADABLE, Scan
+from scoring.evidence.transcripts.scan import NOTHING_USABLE, UNREADABLE, Scan, TranscriptRules
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 
@@ -41,11 +41,16 @@ CODEX = [meta(1, "c1"), tokens(2, counted(100, 50, 7)), tokens(3, counted(300, 9
 
 def found_in(repo: Repo) -> Discovery:
     opened = GitRepository(repo.path)
-    return checkpoint_transcripts(read_checkpoints(opened, GitStore(None, opened.common_dir)).values(), opened)
+    return checkpoint_transcripts(read_checkpoints(opened).values(), opened)
+
+
+def beside(extra: Discovery) -> TranscriptRules:
+    """Rules under which these transcripts are read beside those on disk."""
+    return HARNESS_TRANSCRIPTS._replace(discover=lambda *asked: Discovery(*map(add, discover(*asked), extra)))
 
 
 def scanned(extra: Discovery, **reading: Any) -> TranscriptSurvey:
-    with Scan(HARNESS_TRANSCRIPTS, TranscriptPlaces(Path("/nowhere")), extra, **reading).start() as scan:
+    with Scan(beside(extra), TranscriptPlaces(Path("/nowhere")), **reading).start() as scan:
         scan.facts([ALWAYS])
         return scan.survey()
 
@@ -137,7 +142,7 @@ class TestRows:
         extra = stored(repo, as_bytes(CLAUDE))
         write(tmp_path / "t" / "full.jsonl", *CODEX)
         places = TranscriptPlaces(Path("/nowhere"), (tmp_path / "t",))
-        with Scan(HARNESS_TRANSCRIPTS, places, extra) as scan:
+        with Scan(beside(extra), places) as scan:
             scan.facts([ALWAYS])
             survey = scan.survey()
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
@@ -175,7 +180,7 @@ class TestIndex:
                 surveys.append(scanned(extra, cache_dir=tmp_path / "cache", processes=1))
             commands.append([command for command in doors.commands if "cat-file" in command])
         assert surveys[0] == surveys[1]
-        assert [len(started) for started in commands] == [1, 0]
+        assert [len(started) for started in commands] == [2, 0]
 
     def test_knows_a_transcript_by_what_it_holds(self, repo: Repo, tmp_path: Path) -> None:
         scanned(stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)), cache_dir=tmp_path / "cache")
@@ -187,24 +192,9 @@ class TestIndex:
             scanned(extra, cache_dir=tmp_path / "cache")
             assert len(doors.commands) == 1
 
-    def test_reads_again_what_was_damaged_in_it(self, repo: Repo, tmp_path: Path) -> None:
-        extra = stored(repo, as_bytes(CLAUDE))
-        before = scanned(extra, cache_dir=tmp_path / "cache")
-        (kept,) = tmp_path.glob("cache/*/*.idx")
-        kept.write_bytes(kept.read_bytes()[:-1])
-        assert scanned(extra, cache_dir=tmp_path / "cache") == before
-
     def test_is_only_read_where_nothing_is_to_be_kept(self, repo: Repo, tmp_path: Path) -> None:
         scanned(stored(repo, as_bytes(CLAUDE)), cache_dir=tmp_path / "cache", keep=False)
         assert not (tmp_path / "cache").exists()
-
-    def test_gives_the_same_when_it_holds_more_than_is_held_at_once(
-        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
-        first = scanned(extra, cache_dir=tmp_path / "cache")
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.HELD_BYTES", 0)
-        assert scanned(extra, cache_dir=tmp_path / "cache") == first
 
 
 class TestObjectsThatAreNotHere:
@@ -222,7 +212,7 @@ class TestObjectsThatAreNotHere:
         survey = scanned(extra, warn=warnings.append, cache_dir=tmp_path / "cache")
         assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
         assert len(warnings) == 1
-        assert "is not in this clone" in warnings[0]
+        assert "0/full.jsonl: " in warnings[0]
 
     @pytest.mark.slow
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:
@@ -254,7 +244,7 @@ class TestCopies:
 class PaperReader(JsonReader):
     decoder: ClassVar[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(dict[str, Any])
 
-    def __init__(self) -> None:
+    def __init__(self, _: object) -> None:
         super().__init__()
         self.read: list[str] = []
 

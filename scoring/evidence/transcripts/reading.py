@@ -1,0 +1,154 @@
+"""Reads transcripts, each as one task: in this process, or in several where there is enough to read.
+
+Workers are forks: a fork has the harnesses, the test tools and the repositories of the transcripts as they are, and
+begins within milliseconds, where a new interpreter would load all of them again. A process with threads is not forked.
+"""
+
+import contextlib
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from scoring.errors import GitError
+from scoring.evidence.transcripts.discovery import TranscriptFile, writers
+from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.lines import opened, read_parts, read_whole
+from scoring.evidence.transcripts.rows import FileRows, pack, unpack
+from scoring.evidence.transcripts.testruns import TestTools
+from scoring.files import reason
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from concurrent.futures.process import ProcessPoolExecutor as Executor
+
+
+WORTH_A_PROCESS = 16 << 20
+"""How many bytes there must be to read for each further process."""
+
+MOST_PROCESSES = 8
+
+
+class FileRead(NamedTuple):
+    """What was read of a transcript, None where it cannot be read; and what was skipped, in words."""
+
+    rows: FileRows | None
+    warnings: list[str]
+
+
+class Reading:
+    """What reads one transcript after the other. ``tools`` makes the test tools, where what is done is looked at."""
+
+    def __init__(self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None) -> None:
+        self._harnesses, self._make_tools = harnesses, tools
+
+    @cached_property
+    def _tools(self) -> TestTools | None:
+        return self._make_tools() if self._make_tools else None
+
+    def read(self, transcript: TranscriptFile) -> FileRead:
+        """Read a transcript from its beginning to its end. Never raises."""
+        path, warnings = transcript.path, list[str]()
+
+        def too_long(offset: int) -> None:
+            warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
+
+        how = writers(self._harnesses, transcript), too_long, self._tools
+        try:
+            with _no_collection():
+                if transcript.repository is not None:
+                    parts = map(partial(transcript.repository.pieces, "cat-file", "blob"), transcript.blobs)
+                    return FileRead(read_parts(parts, *how), warnings)
+                with opened(path, warnings.append) as fd:
+                    if fd is not None:
+                        return FileRead(read_whole(fd, transcript.compressed, transcript.document, *how), warnings)
+        except (OSError, GitError) as e:
+            warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
+        return FileRead(None, warnings)
+
+
+class Pool:
+    """The reading of some transcripts, the largest first, which goes on in workers until the results are asked for."""
+
+    def __init__(
+        self, reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], processes: int | None
+    ) -> None:
+        """Begin.
+
+        Args:
+            reading: what reads one of them.
+            transcripts: by the number that is given back with the result: each with its size in bytes.
+            processes: how many processes are wanted; None lets the amount of work and the machine decide.
+        """
+        self._reading, self._transcripts = reading, transcripts
+        self._workers: Executor | None = None
+        self._futures: list[tuple[int, Future[tuple[bytes | None, list[str]]]]] = []
+        worth = sum(size for _, size in transcripts.values()) // WORTH_A_PROCESS
+        count = min(_how_many(processes, worth), len(transcripts))
+        if count > 1:
+            import multiprocessing  # most runs have little to read
+            from concurrent.futures import ProcessPoolExecutor
+
+            self._workers = ProcessPoolExecutor(
+                count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts)
+            )
+            largest = sorted(transcripts, key=lambda number: -transcripts[number][1])
+            self._futures = [(number, self._workers.submit(_read_number, number)) for number in largest]
+
+    def results(self) -> Iterator[tuple[int, FileRead]]:
+        """Yield the number of each transcript and what was read of it."""
+        done: set[int] = set()
+        with contextlib.suppress(BrokenExecutor):  # a worker was killed: the rest is read here
+            for number, future in self._futures:
+                rows, warnings = future.result()
+                done.add(number)
+                yield number, FileRead(None if rows is None else unpack(rows), warnings)
+        for number, (transcript, _) in self._transcripts.items():
+            if number not in done:
+                yield number, self._reading.read(transcript)
+
+    def close(self) -> None:
+        """Stop, and wait for the transcripts that are being read."""
+        if self._workers is not None:
+            self._workers.shutdown(cancel_futures=True)
+
+
+_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
+"""In a worker: what it reads."""
+
+
+def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]]) -> None:
+    global _work
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _work = reading, transcripts
+
+
+def _read_number(number: int) -> tuple[bytes | None, list[str]]:
+    reading, transcripts = _work
+    rows, warnings = reading.read(transcripts[number][0])
+    return None if rows is None else pack(rows), warnings
+
+
+def _how_many(asked: int | None, worth: int) -> int:
+    """Return how many processes read; 1 is this one alone."""
+    try:
+        if len(os.listdir("/proc/self/task")) != 1:  # a fork of a process with threads may never wake up
+            return 1
+    except OSError:
+        return 1
+    return min(len(os.sched_getaffinity(0)), worth, MOST_PROCESSES) if asked is None else min(asked, MOST_PROCESSES)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through millions of tuples that hold no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
