@@ -24,7 +24,7 @@ from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit
 from helpers.repos import Repo
 
-import scoring.jobs.close_task
+import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.cli import main
 from scoring.errors import InputError, LogError, NotARepositoryError, NotFoundError, SettingsError, WriteError
@@ -1032,7 +1032,7 @@ class TestFailure:
         def fail(*_: object, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        monkeypatch.setattr(scoring.cli.close_task, "close_task", fail)
         found = hook("--json", "--repo-dir", project.repo)
         assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
         assert found.err.startswith(f"da-score: warning: {said}")
@@ -1045,7 +1045,7 @@ class TestFailure:
         def fail(*_: object, **__: object) -> None:
             raise ZeroDivisionError("oh")
 
-        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        monkeypatch.setattr(scoring.cli.close_task, "close_task", fail)
         monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
         found = hook("--repo-dir", project.repo)
         assert (found.status, found.out, found.err.startswith("Traceback")) == (0, "", True)
