@@ -179,8 +179,6 @@ def score_iterations(
                 score = rubric.score(signals[way])
                 scored.append(ScoredIteration(record, read, signals[way], score, provenance, inputs))
             yield tuple(scored)
-        if sources.keeps:
-            evidence.git.keep()
 
 
 def score_log_under(

@@ -14,8 +14,7 @@ from scoring.evidence.rules import Sources, rules_of
 from scoring.log.selection import Selection
 from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_log, write_scored_log
 from scoring.sidecars.provenance import Loss
-from scoring.views.score_pages import run_item, run_parts, run_payload
-from scoring.views.session_pages import session_payload
+from scoring.views.score_pages import run_item, run_payload
 
 RUBRIC = released_rubric("2.3.0")
 ALL = Selection()
@@ -28,14 +27,13 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
     log = score_whole_log(
         demo.iter_log_dir, sources, RUBRIC, selection, lambda *one: items.append(run_item(*one)), write=write
     )
-    members = {line.iteration: line for line in log.lines}
-    parts = run_parts(log, iter(items), (session_payload(session, members) for session in log.sessions))
-    return log, json.dumps({key: list(value) if hasattr(value, "__next__") else value for key, value in parts})
+    return log, json.dumps(run_payload(log, items))
 
 
 def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
-    assert gone_through(demo)[1] == json.dumps(run_payload(in_memory))
+    items = map(run_item, in_memory.iterations)
+    assert gone_through(demo)[1] == json.dumps(run_payload(in_memory.summary, items))
 
 
 @pytest.mark.parametrize(

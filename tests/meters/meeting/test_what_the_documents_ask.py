@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record
+from helpers.meetings import ALL_DEEP, last, record
 
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
@@ -15,11 +15,6 @@ A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 
 class TestARefusedEnd:
     """If the user does not confirm: "any remaining doubts/risks?"."""
-
-    def test_asks_for_doubts_in_the_verdict_on_the_refused_round(self) -> None:
-        verdict = last([record(3, user_confirmed=False)])
-        assert verdict.status == "ready_to_decide"
-        assert verdict.next_round_focus_prompts[0] == DOUBTS == "any remaining doubts or risks?"
 
     @pytest.mark.parametrize(
         "given",
@@ -65,25 +60,6 @@ class TestADebateInCircles:
     def test_names_the_options_that_remain(self, experts: Any, considered: Any, asked: str) -> None:
         given = record(10, experts=experts, convergence__options_considered=considered)
         assert f": {asked}, or record" in last([given]).facilitator_prompt
-
-    def test_that_may_end_is_asked_whether_to_decide(self) -> None:
-        assert "no decision" not in last([record(10)]).facilitator_prompt
-
-
-class TestEarlyConsensus:
-    """Force another round, explicitly targeted at missing aspects."""
-
-    def test_looks_at_the_missing_aspects_first(self) -> None:
-        verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
-        assert verdict.rule == "early_consensus"
-        assert verdict.next_round_focus_prompts[:2] == ("objectives", "risks_failure_modes")
-        assert "let us look at objectives, risks_failure_modes, options_alternatives" in verdict.facilitator_prompt
-
-    def test_other_rounds_keep_their_order(self) -> None:
-        first, second = score_meeting([record(1, levels=ALL_NONE, experts=A_AND_B), record(2, experts=A_AND_B)])
-        assert first.rule == "must_go_on"
-        assert first.next_round_focus_prompts == first.missing_aspects
-        assert second.next_round_focus_prompts == ()
 
 
 def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:
