@@ -530,6 +530,7 @@ class TestDryRun:
         assert backfill(project, dry_run=True, cache_dir=None).scored == dict.fromkeys(ALL, "no sidecar")
         assert snapshot(tmp_path) == before
 
+    @pytest.mark.slow
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
@@ -584,6 +585,7 @@ class TestDryRun:
 
 
 class TestChoice:
+    @pytest.mark.slow
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("since", "taken"),
@@ -610,6 +612,7 @@ class TestChoice:
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
 
+    @pytest.mark.slow
     def test_goes_by_the_date_where_there_is_one(self, project: Project, da_score: DaScore) -> None:
         edit(project.entry(4), "date: 2026-03-03", "date: 2026-03-09T23:59:59Z")
         edit(project.entry(9), "date: 2026-03-05", "date: 2026-03-01")
@@ -764,6 +767,7 @@ class TestEvidenceLoss:
         assert (found.status, found.err.splitlines()) == (0, [warning(LOST[8], 8)])
         assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
 
+    @pytest.mark.slow
     def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
         assert da_score("run", "--repo-dir", done.repo).err == ""
         assert da_score("iteration", "8", "--recompute", "--repo-dir", done.repo).err == ""

@@ -336,6 +336,7 @@ class TestAsking:
             commands += doors.commands
         assert (len(first), len(again)) == (4, 1)
 
+    @pytest.mark.slow
     def test_gives_the_same_from_the_cache(self, repo: Repo, tmp_path: Path) -> None:
         attribution = {"agent_lines": 1, "human_added": 2}
         record(repo, {name(n): {"0/metadata.json": about(initial_attribution=attribution)} for n in range(3)})

@@ -706,6 +706,7 @@ class TestCost:
         assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
         assert processes(on_trunk) <= 10
 
+    @pytest.mark.slow
     def test_the_first_question_decides_about_one_commit_alone(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
         repo.branch("other", "master~1")
@@ -735,6 +736,7 @@ class TestKept:
         repo.merge("work")
         assert landing(repo, two, cache=cache).method == "ancestor"
 
+    @pytest.mark.slow
     def test_are_the_shapes_of_the_trunks_changes(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         cache, repository = tmp_path / "cache", GitRepository(repo.path)

@@ -347,6 +347,7 @@ class TestModel:
         for text, numbers, found in zip(REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True):
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
 
+    @pytest.mark.slow
     def test_gives_its_cosines(self, real: Embedder) -> None:
         one, other, printer, empty, *_, lower = real(list(REFERENCE))
         assert cosine(one, other) == pytest.approx(0.824085, abs=2e-6)
