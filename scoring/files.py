@@ -96,6 +96,14 @@ def refuse_special(path: Path | str | int) -> None:
         raise OSError(errno.ENXIO, "is not a plain file", str(path))
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; WriteError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise WriteError(f"{path}: cannot make the folder: {reason(e)}") from e
+
+
 def reason(error: Exception) -> str:
     """Return why a file could not be read, in a few words."""
     if isinstance(error, OSError) and error.strerror:

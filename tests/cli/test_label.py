@@ -584,6 +584,7 @@ class TestOnATerminal:
         status, _ = self.talk("2", CONTROL_C)
         assert (status, nothing_written(project / ".agents/active/iteration-log")) == (130, True)
 
+    @pytest.mark.slow
     def test_on_a_pipe_asks_nobody(self, project: Path) -> None:
         found = process("label", "5", *ANN, cwd=project, given=b"2\n")
         assert (found.status, "Nothing to say" in one_line(found)) == (2, True)

@@ -480,6 +480,7 @@ class TestDryRun:
 
 
 class TestChoice:
+    @pytest.mark.slow
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("since", "taken"),
@@ -628,6 +629,7 @@ class TestEvidenceLoss:
         assert (found.status, found.err.splitlines()) == (0, [warning(LOST[8], 8)])
         assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
 
+    @pytest.mark.slow
     def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
         assert da_score("run", "--repo-dir", done.repo).err == ""
         assert da_score("iteration", "8", "--recompute", "--repo-dir", done.repo).err == ""
