@@ -17,7 +17,6 @@ A temporary file carries the number of its process. It is stale when that proces
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -113,25 +112,6 @@ def list_names(directory: Path | str) -> list[str]:
         return sorted(os.listdir(directory), key=os.fsencode)
     except (OSError, ValueError) as e:
         raise InputError(f"{directory}: {reason(e)}") from e
-
-
-def alone_in(directory: Path) -> contextlib.AbstractContextManager[None]:
-    """Lock a directory for one process at a time; the system unlocks it when the process ends, however it ends.
-
-    Raises:
-        OSError: it is no directory that can be read.
-    """
-    return _locked(os.open(directory, _DIRECTORY))
-
-
-@contextlib.contextmanager
-def _locked(fd: int) -> Iterator[None]:
-    try:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def holds(path: Path, data: bytes, mode: int = MODE) -> bool:

@@ -58,6 +58,52 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class _SameContext(click.Context):
+    """The context of a command that has the name of its group."""
+
+    @property
+    def command_path(self) -> str:
+        return self.parent.command_path if self.parent else ""
+
+
+class OwnCommand(click.Command):
+    """What an :class:`OwnGroup` does itself, with the help of the group."""
+
+    context_class = _SameContext
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help of the group."""
+        return ctx.parent.get_help() if ctx.parent else ""
+
+
+class OwnGroup(click.Group):
+    """A group that does something itself: words that name none of its commands are arguments of its ``own`` command."""
+
+    def __init__(self, own: click.Command, usage: str, **more: Any) -> None:
+        super().__init__(**more, context_settings={"ignore_unknown_options": True})
+        self.own, self.usage = own, usage
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names, else its own."""
+        return super().resolve_command(ctx, args) if args[0] in self.commands else (self.name, self.own, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return how it is called."""
+        return [f"{self.usage} [OPTIONS]", "| COMMAND [ARGS]..."]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of its own command, then the commands."""
+        self.own.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands, and what its own argument may be."""
+        arguments = [] if incomplete.startswith("-") else self.own.params[0].shell_complete(ctx, incomplete)
+        return [*super().shell_complete(ctx, incomplete), *arguments]
+
+
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version  # takes long to load

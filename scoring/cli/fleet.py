@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, Whole, loudness_options
+from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole, loudness_options
 from scoring.cli.fleet_progress import sayer
 from scoring.cli.output import say, show, warn, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
@@ -20,55 +20,6 @@ if TYPE_CHECKING:  # --help needs neither
 _MOST_SHOWN = 50
 
 
-class _RunContext(click.Context):
-    """The context of a run, which is the group's own business and has its help."""
-
-    @property
-    def command_path(self) -> str:
-        assert self.parent is not None
-        return self.parent.command_path
-
-
-class _RunCommand(click.Command):
-    context_class = _RunContext
-
-    def get_help(self, ctx: click.Context) -> str:
-        assert ctx.parent is not None
-        return ctx.parent.get_help()
-
-
-class _FleetGroup(click.Group):
-    """A group in which the name of a file in the place of a command is the fleet to run."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.commands:
-            return "fleet", run, args
-        return super().resolve_command(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["FLEET.toml [OPTIONS]", "| COMMAND [ARGS]..."]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        run.format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-
-@click.group(
-    "fleet",
-    cls=_FleetGroup,
-    context_settings={"ignore_unknown_options": True},
-    epilog="Example:  da-score fleet FLEET.toml --workers 2",
-)
-def command() -> None:
-    """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
-
-    FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
-    since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.
-    """
-
-
 def _json_option(function: Any) -> Any:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(loudness_options(function))
 
@@ -77,7 +28,7 @@ def _wants_json(as_json: bool) -> bool:
     return bool(as_json or (click.get_current_context().find_root().obj or {}).get("json"))
 
 
-@click.command("fleet", cls=_RunCommand)
+@click.command("fleet", cls=OwnCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
 @click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]")
@@ -113,6 +64,21 @@ def run(
     if report.failed:
         of = counted(report.repositories, "repository", "repositories")
         raise DaScoreError(f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them")
+
+
+@click.group(
+    "fleet",
+    cls=OwnGroup,
+    own=run,
+    usage="FLEET.toml",
+    epilog="Example:  da-score fleet FLEET.toml --workers 2",
+)
+def command() -> None:
+    """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
+
+    FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
+    since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.
+    """
 
 
 def _page(report: "FleetReport") -> Iterator[Block]:

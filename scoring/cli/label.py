@@ -1,16 +1,23 @@
 """``da-score label``: people judge iterations, and their judgements are imported, listed and compared."""
 
 import os
-import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from scoring.cli.app import LOG_OPTIONS, PATH, SCORING_OPTIONS, Whole, selection_options, settings_options
+from scoring.cli.app import (
+    LOG_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    OwnCommand,
+    OwnGroup,
+    Whole,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.completion import complete_iterations
 from scoring.cli.label_questions import asked
 from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
@@ -18,9 +25,7 @@ from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
-from scoring.jobs.label_file import NewLabel
-from scoring.jobs.label_import import read_rows
-from scoring.jobs.labelling import add_labels
+from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
@@ -40,67 +45,10 @@ EXIT_ERROR = 1
 _MOST_FAULTS = 50
 
 
-class _SameContext(click.Context):
-    """The context of labelling one iteration: it has the name of the group."""
-
-    @property
-    def command_path(self) -> str:
-        assert self.parent is not None
-        return self.parent.command_path
-
-
-class _LabelCommand(click.Command):
-    """Labelling one iteration, with the help of the group."""
-
-    context_class = _SameContext
-
-    def get_help(self, ctx: click.Context) -> str:
-        assert ctx.parent is not None
-        return ctx.parent.get_help()
-
-
-class _LabelGroup(click.Group):
-    """A group in which a number in the place of a command is the iteration to label."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if re.fullmatch(r"[0-9]+|-.+", args[0]):
-            return "label", label_one, args
-        if args[0] not in self.commands:
-            ctx.fail(f"No such command {args[0]!r}, and it is no iteration.")
-        return super().resolve_command(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["N [OPTIONS]", "| COMMAND [ARGS]..."]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        label_one.format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [*super().shell_complete(ctx, incomplete), *complete_iterations(ctx, label_one.params[0], incomplete)]
-
-
-@click.group(
-    "label",
-    cls=_LabelGroup,
-    context_settings={"ignore_unknown_options": True},
-    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
-)
-def command() -> None:
-    """Say what you think of iteration N, or look at labels.
-
-    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
-    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
-    beside the entry, and vote as human_label from rubric 3.0.0 on.
-    """
-
-
 _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
 
 
-@click.command("label", cls=_LabelCommand)
+@click.command("label", cls=OwnCommand)
 @click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @_AS
 @click.option("--correctness", type=Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
@@ -156,6 +104,22 @@ def _actor(given: str | None, settings: Settings) -> str:
     return name
 
 
+@click.group(
+    "label",
+    cls=OwnGroup,
+    own=label_one,
+    usage="N",
+    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
+)
+def command() -> None:
+    """Say what you think of iteration N, or look at labels.
+
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
+    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
+    beside the entry, and vote as human_label from rubric 3.0.0 on.
+    """
+
+
 @command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
 @click.argument("file", type=PATH)
 @_AS
@@ -166,6 +130,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     Columns, or keys: iteration, actor, correctness, scope, hallucination, note, override, role. Every row that cannot
     be taken is named with its line, and then nothing is written. A row without an actor is yours.
     """
+    from scoring.jobs.label_import import read_rows  # pydantic
+
     labels, faults = read_rows(file, _iterations(settings), _actor(actor, settings))
     for fault in faults[:_MOST_FAULTS]:
         complain(fault)

@@ -11,7 +11,7 @@ from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
-from scoring.evidence.transcripts.makers import NOBODY, Asked, by_prefix, place_of
+from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, by_prefix, place_of
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
@@ -69,7 +69,7 @@ def ask_transcripts(
         resolved = git.resolved(made)
 
         def is_its_commit(sha: str) -> bool:
-            return sha in resolved or place_of(entries, sha) != NOBODY
+            return sha in resolved or place_of(entries, sha) != NO_ITERATION
 
         return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
 

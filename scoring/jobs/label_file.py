@@ -1,33 +1,28 @@
-"""One file of labels, with labels added (``docs/LOG.md``, "Labels").
+"""Labels written into ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels").
 
-Everyone who labels writes to this file, with any tool, so everything else in it stays as it was. What is about to be
-written is read back first: a file in which other labels would change, because they share a part of their history by
-an alias, is refused.
+People label with several tools, so everything else in a file stays as it was. What is about to be written is read back
+first: a file in which another label would change, because the two share a history by an alias, is refused.
 """
 
+import contextlib
 import datetime
 import io
 import re
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from scoring.errors import InputError
-from scoring.evidence.labels import (
-    ADMIN,
-    READONLY,
-    REVIEWER,
-    SCHEMA_VERSION,
-    Judgement,
-    LabelEdit,
-    LabelRecord,
-    labels_in,
-)
+from scoring.errors import InputError, WriteError
+from scoring.evidence.beside import label_file_name
+from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.jobs.yaml_edit import AsWritten, kept_tree, quoted_scalar, round_trip
+from scoring.files import read_file, reason, remove_stale, write_together
+from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
+from scoring.locks import alone_in
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -39,8 +34,6 @@ FILE_LIMIT = 1 << 20
 
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
-
-NOTHING = Judgement()
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -56,7 +49,7 @@ class NewLabel:
 
     iteration: int
     actor: str
-    judgement: Judgement = NOTHING
+    judgement: Judgement = Judgement()
     note: str | None = None
     overrides: bool = False
     role: str | None = None
@@ -80,100 +73,114 @@ class NewLabel:
         return ""
 
 
-def with_labels(path: Path, before: bytes | None, labels: Sequence[NewLabel], now: datetime.datetime) -> bytes:
-    """Return a file of labels with labels of its iteration added, each new or an edit to its actor's last label.
-
-    Args:
-        path: the file, for messages.
-        before: what is in it; None where there is none.
-        labels: at least one, all of one iteration.
-        now: when they are given.
+def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
+    """Write labels, all of them or none, and return the files that were written, each once.
 
     Raises:
-        InputError: a label cannot be added, or the file cannot be added to.
+        InputError: a label cannot be written as it is, or a file of labels cannot be added to; nothing was written.
+        WriteError: the log cannot be written to; the files are as they were.
     """
-    iteration, yaml = labels[0].iteration, round_trip(before or b"", rb"labels")
-    known: list[LabelRecord] = []
+    for label in labels:
+        if problem := label.problem():
+            raise InputError(f"iteration {label.iteration}: {problem}")
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(alone_in(log_dir))
+        except WriteError:
+            raise
+        except OSError as e:
+            raise WriteError(f"{log_dir}: cannot write labels here: {reason(e)}") from e
+        before: dict[Path, bytes | None] = {}
+        after: dict[Path, bytes] = {}
+        for label in labels:
+            path = log_dir / label_file_name(label.iteration)
+            if path not in before:
+                before[path] = _content(path)
+            after[path] = _with_label(path, after.get(path, before[path]), label)
+        remove_stale(log_dir)
+        try:
+            write_together(list(after.items()))
+        except WriteError:
+            for path, content in before.items():  # as well as the disk lets us
+                with contextlib.suppress(OSError):
+                    if content is None:
+                        path.unlink(missing_ok=True)
+                    else:
+                        write_together([(path, content)])
+            raise
+    return list(before)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_file(path, FILE_LIMIT)
+    except FileNotFoundError:
+        return None
+
+
+def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
+    """Return a file of labels with a label added: a new one, or an edit of its actor's last one."""
+    yaml, known = round_trip(before or b"", rb"labels"), tuple[LabelRecord, ...]()
     if before is None:
-        tree = CommentedMap(iteration=iteration, schema_version=quoted_scalar(SCHEMA_VERSION), labels=CommentedSeq())
+        tree = CommentedMap(iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION))
     else:
-        facts = labels_in(before, path, iteration)
+        facts = labels_in(before, path, label.iteration)
         if facts.problem:
             raise InputError(f"{path.parent / facts.problem}; nothing is added to it")
-        known, tree = list(facts.labels or ()), kept_tree(yaml, before, path)
+        known, tree = facts.labels or (), kept_tree(yaml, before, path)
     if not isinstance(tree.get("labels"), CommentedSeq):
         tree["labels"] = CommentedSeq()
     if not tree["labels"]:
         tree["labels"].fa.set_block_style()
-    for label in labels:
-        _add(label, tree["labels"], known, path, now)
+    mine = [other for other in known if other.actor == label.actor]
+    if mine and all(other.role == READONLY for other in mine):
+        raise InputError(f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label")
+    changed = _put(label, next(iter(latest_labels(mine)), None), tree["labels"])
     out = io.BytesIO()
     yaml.dump(tree, out)
     data = out.getvalue()
     if len(data) > FILE_LIMIT:
         raise InputError(f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it")
-    if labels_in(data, path, iteration).labels != tuple(known):
+    others = [other for other in labels_in(data, path, label.iteration).labels or () if other.position != changed]
+    if others != [other for other in known if other.position != changed]:
         raise InputError(f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand")
     return data
 
 
-def _add(label: NewLabel, nodes: CommentedSeq, known: list[LabelRecord], path: Path, now: datetime.datetime) -> None:
-    """Add a label to the nodes of a file and to the labels that are ``known`` to be in it."""
-    mine = [other for other in known if other.actor == label.actor]
-    if mine and all(other.role == READONLY for other in mine):
-        raise InputError(f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label")
-    last = next(iter(latest_labels(mine)), None)
+def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
+    """Put a label into the nodes of a file, and return its place among the labels."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     role = ADMIN if label.overrides else label.role or (last.role if last else REVIEWER)
-    stamp = now.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    edit, updated = _merged(label, last, role, stamp), timestamp_ns(stamp)
     items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]  # readers count no null
-    if last is None:
-        new = _label_node(label, edit)
-        nodes.append(new)
-        known.append(LabelRecord(len(items), new["id"], label.actor, role, label.overrides, updated, (edit,)))
-        return
-    if last.updated is not None and updated is not None and last.updated > updated:  # a clock that is behind
-        updated, stamp = last.updated, last.updated_at
-    item = items[last.position]
-    if not isinstance(item.get("history"), CommentedSeq):
-        item["history"] = CommentedSeq()
-    item["history"].append(_edit_node(label.actor, edit))
-    item["role"], item["updated_at"] = role, quoted_scalar(stamp)
-    if label.overrides and not last.overrides:
+    if last:
+        item, updated = items[last.position], now
+        if last.updated is not None and last.updated > (timestamp_ns(now) or 0):  # a clock that is behind
+            updated = last.updated_at
+        item["role"], item["updated_at"] = role, Quoted(updated)
+    else:
+        item = CommentedMap(id=Quoted(str(uuid.uuid4())), iteration=label.iteration, actor=Quoted(label.actor))
+        item |= {"role": role, "schema_version": Quoted(SCHEMA_VERSION), "created_at": Quoted(now)}
+        item["updated_at"] = Quoted(now)
+        nodes.append(item)
+    if label.overrides and not (last and last.overrides):
         item.pop("admin_override", None)
         item.insert(list(item).index("role") + 1, "admin_override", True)
-    overrides, history = role != READONLY and (label.overrides or last.overrides), (*last.history, edit)
-    changed = replace(last, role=role, overrides=overrides, updated=updated, updated_at=stamp, history=history)
-    known[known.index(last)] = changed
+    if not isinstance(item.get("history"), CommentedSeq):
+        item["history"] = CommentedSeq()
+    item["history"].append(_edit(label, last, role, now))
+    return last.position if last else len(items)
 
 
-def _merged(label: NewLabel, last: LabelRecord | None, role: str, stamp: str) -> LabelEdit:
-    """Return a label as an edit, with what it leaves out as the last label has it."""
+def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> CommentedMap:
+    """Return a label as an edit in a history; what it leaves out is as the last label has it."""
     earlier = last.latest if last else None
-    kept, given = earlier.judgement if earlier else NOTHING, label.judgement
-    judgement = kept._replace(**{name: value for name, value in given._asdict().items() if value is not None})
     note = label.note if label.note is not None else earlier.note if earlier else ""
-    return LabelEdit(judgement, role, note, stamp)
-
-
-def _label_node(label: NewLabel, edit: LabelEdit) -> CommentedMap:
-    stamp = quoted_scalar(edit.timestamp)
-    node = CommentedMap(
-        id=quoted_scalar(str(uuid.uuid4())), iteration=label.iteration, actor=quoted_scalar(label.actor), role=edit.role
+    values = zip(label.judgement, earlier.judgement if earlier else Judgement(), strict=True)
+    given = dict(zip(("correctness", "scope_judgement", "hallucination"), values, strict=True))
+    edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
+    if note:
+        edit["free_text"] = Quoted(note)
+    edit["structured"] = CommentedMap(
+        (name, old if new is None else new) for name, (new, old) in given.items() if (new, old) != (None, None)
     )
-    if label.overrides:
-        node["admin_override"] = True
-    node["schema_version"] = quoted_scalar(SCHEMA_VERSION)
-    node["created_at"] = node["updated_at"] = stamp
-    node["history"] = CommentedSeq([_edit_node(label.actor, edit)])
-    return node
-
-
-def _edit_node(actor: str, edit: LabelEdit) -> CommentedMap:
-    node = CommentedMap(actor=quoted_scalar(actor), role=edit.role, timestamp=quoted_scalar(edit.timestamp))
-    if edit.note:
-        node["free_text"] = quoted_scalar(edit.note)
-    correctness, scope, hallucination = edit.judgement
-    given = (("correctness", correctness), ("scope_judgement", scope), ("hallucination", hallucination))
-    node["structured"] = CommentedMap((name, value) for name, value in given if value is not None)
-    return node
+    return edit

@@ -8,15 +8,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.representer import RoundTripRepresenter
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import InputError
-
-
-def quoted_scalar(text: str) -> DoubleQuotedScalarString:
-    """Return text that reads as text in every reader, whatever it looks like."""
-    found: DoubleQuotedScalarString = DoubleQuotedScalarString(text)
-    return found
 
 
 class AsWritten(str):

@@ -1,18 +1,16 @@
-"""Reads files of plain data as written, into values or models, and says what is wrong with them, where, in words.
+"""Reads plain data, JSON and JSONL strictly and configuration as TOML, JSON or YAML, and checks it by a model.
 
-JSON and JSONL are read strictly, configuration as TOML, JSON or YAML. What is not JSON is refused with its place, and
-nothing is guessed: most of it comes from language models, which like to put words or a code fence around their JSON, or
-a comma too many into it, and a parser that forgives would sometimes read another thing than was meant. The module is
-long because each way to be wrong has its own words.
+What is wrong is said with its place, and nothing is guessed: most of what comes here was written by language models,
+which like to put words or a code fence around their JSON.
 """
 
 import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scoring.errors import InputError, MeetingError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
@@ -31,42 +29,24 @@ _EXCERPT = 40
 _LONGEST_INTEGER = 400
 """A whole number of more digits is beyond every float, and slow to read."""
 
-_FENCE = "```"
-_ALONE = "give the JSON alone"
-
-
-class Fault(NamedTuple):
-    """One thing that is wrong: where (``round 3``), the field (``focus.core_count``; "" for all of it), and why."""
-
-    where: str
-    field: str
-    reason: str
-
-    def __str__(self) -> str:
-        return ": ".join(part for part in (self.where, self.field, self.reason) if part)
-
 
 class Repeating(dict[str, Any]):
     """An object of a file that has some keys more than once."""
 
-    repeated: Sequence[str] = ()
+    repeated: tuple[str, ...] = ()
 
 
-def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of an object as a mapping that remembers which keys it has more than once."""
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    repeating = Repeating(found)
-    repeating.repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    return repeating
+    if len(found) < len(pairs):
+        found = Repeating(found)
+        found.repeated = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+    return found
 
 
-def _integer(text: str) -> int | float:
-    return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
-
-
-_decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_int=_integer)
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_mapping, parse_int=lambda text: int(text) if len(text) <= _LONGEST_INTEGER else math.inf
+)
 
 
 def read_standard_input() -> bytes:
@@ -94,12 +74,28 @@ def decode(data: bytes, source: str) -> str:
 def read_json(text: str, source: str, line: int = 1) -> Any:
     """Return the one JSON value of a text, which begins in a line; an object remembers the keys that it has twice.
 
-    Raises:
-        InputError: the text is anything else; the message has line, column and an excerpt.
+    InputError, with line, column and an excerpt, for anything else.
     """
-    value, end = _first(text, source, line)
-    _refuse_rest(text, end, source, line)
-    return value
+    if not text.strip(_SPACE):
+        raise InputError(f"{source}: is empty; give JSON")
+    try:
+        return _decoder.decode(text)
+    except json.JSONDecodeError as e:
+        where, what = f"line {line + e.lineno - 1}, column {e.colno}", f"not JSON: {e.msg[:1].lower()}{e.msg[1:]}"
+        excerpt = text[e.pos : e.pos + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
+        near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
+        remedy = "give the JSON alone, whole, and without a code fence or comments"
+        raise InputError(f"{source}: {where}: {what}{near}; {remedy}") from e
+    except RecursionError as e:
+        raise InputError(f"{source}: line {line}: nested too deep; nothing that is read here goes so deep") from e
+
+
+def is_object(line: str | bytes) -> bool:
+    """Return whether a line is an object of JSON."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_values(text: str, source: str) -> list[Any]:
@@ -107,89 +103,20 @@ def read_values(text: str, source: str) -> list[Any]:
 
     Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
-    value, end = _first(text, source)
-    rest = _skip(text, end)
-    is_line = isinstance(value, dict) and "\n" not in text[:end].strip(_SPACE) and "\n" in text[end:rest]
-    if rest == len(text) or not is_line:
-        _refuse_rest(text, end, source)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
+    if len(lines) < 2 or not is_object(lines[0][1]):
+        value = read_json(text, source)
         return value if isinstance(value, list) else [value]
     values: list[Any] = []
     faults: list[str] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip(_SPACE):
-            try:
-                values.append(read_json(line, source, number))
-            except InputError as e:
-                faults.append(str(e))
+    for number, line in lines:
+        try:
+            values.append(read_json(line, source, number))
+        except InputError as e:
+            faults.append(str(e))
     if faults:
         raise MeetingError(*faults)
     return values
-
-
-def _first(text: str, source: str, line: int = 1) -> tuple[Any, int]:
-    """Return the value that a text begins with, and where it ends."""
-    start = _skip(text, 0)
-    if start == len(text):
-        raise InputError(f"{source}: is empty; give JSON")
-    try:
-        return _decoder.raw_decode(text, start)
-    except json.JSONDecodeError as e:
-        at, what, remedy = _diagnosis(text, start, e)
-        raise _error(text, at, what, remedy, source, line) from e
-    except RecursionError as e:
-        remedy = "nothing that is read here goes so deep"
-        raise _error(text, start, "nested too deep", remedy, source, line) from e
-
-
-def _refuse_rest(text: str, position: int, source: str, line: int = 1) -> None:
-    """Raise InputError for anything but white space from a position on."""
-    rest = _skip(text, position)
-    if rest < len(text):
-        raise _error(text, rest, *_after(text, rest), source, line)
-
-
-def _error(text: str, position: int, what: str, remedy: str, source: str, line: int) -> InputError:
-    line += text.count("\n", 0, position)
-    column = position - text.rfind("\n", 0, position)
-    excerpt = text[position : position + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
-    near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
-    return InputError(f"{source}: line {line}, column {column}: {what}{near}; {remedy}")
-
-
-def _skip(text: str, position: int) -> int:
-    """Return the position of the next character that is no white space."""
-    while position < len(text) and text[position] in _SPACE:
-        position += 1
-    return position
-
-
-def _diagnosis(text: str, start: int, error: json.JSONDecodeError) -> tuple[int, str, str]:
-    """Return where the fault is, what it is, and what to do about it."""
-    here = _skip(text, error.pos)
-    if text.startswith(_FENCE, start):
-        return start, "a code fence around the JSON", _ALONE
-    if error.pos == start and text[here] not in "{[":
-        return start, "text that is no JSON", _ALONE
-    comma = error.pos if text[error.pos : error.pos + 1] == "," else len(text[:here].rstrip(_SPACE)) - 1
-    closer = _skip(text, comma + 1)
-    if text[comma] == "," and text[closer : closer + 1] in ("}", "]"):
-        return comma, f"a comma before the closing {text[closer]}", "JSON has none there, take it out"
-    if text.startswith(("//", "/*", "#"), here):
-        return here, "a comment", "JSON has none, take it out"
-    if text.startswith("'", here):
-        return here, "text in single quotes", 'JSON has double quotes (")'
-    if here >= len(text) or error.msg.startswith("Unterminated"):
-        return min(error.pos, len(text)), "the text ends within the JSON", "it was cut off, get all of it"
-    return error.pos, f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", "fix it there"
-
-
-def _after(text: str, position: int) -> tuple[str, str]:
-    """Return what follows the JSON, and what to do about it."""
-    if text.startswith(_FENCE, position):
-        return "a code fence after the JSON", _ALONE
-    if text[position] in "{[":
-        return "a second value", "put both into a list, or each on a line of its own"
-    return "text after the JSON", _ALONE
 
 
 def read_config(path: Path | str) -> dict[str, Any]:
@@ -205,26 +132,25 @@ def read_config(path: Path | str) -> dict[str, Any]:
         *most, last = CONFIG_SUFFIXES
         raise InputError(f"{path}: name the file {', '.join(most)} or {last} after what is in it")
     try:
-        value = _config(read_file(path, CONFIG_LIMIT), kind, str(path))
+        data = read_file(path, CONFIG_LIMIT)
     except FileNotFoundError as e:
         raise InputError(f"{path}: no such file") from e
+    try:
+        if kind == ".json":
+            value = read_json(decode(data, str(path)), str(path))
+        elif kind == ".toml":
+            value = read_toml(decode(data, str(path)))
+        else:
+            value = read_yaml(data, str(path))
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path}: not TOML: {e}") from e
     for field, reason in unreadable(value):
         raise InputError(f"{path}: {field}: {reason}")
     if not isinstance(value, dict):
         raise InputError(f"{path}: not a table of settings")
     return value
-
-
-def _config(data: bytes, kind: str, source: str) -> Any:
-    if kind in (".yaml", ".yml"):
-        return read_yaml(data, source)
-    text = decode(data, source)
-    if kind == ".json":
-        return read_json(text, source)
-    try:
-        return read_toml(text)
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"{source}: not TOML: {e}") from e
 
 
 def read_yaml(data: bytes, source: str) -> Any:
@@ -259,34 +185,40 @@ def read_yaml(data: bytes, source: str) -> Any:
         raise InputError(f"{source}: {e}") from e
 
 
-# What is wrong with values
+def fault(where: str, field: str, reason: str) -> str:
+    """Return one thing that is wrong as a line: where (``round 3``), the field ("" for all of it), and why."""
+    return ": ".join(part for part in (where, field, reason) if part)
 
 
-def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Model | None, list[Fault]]:
+def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Model | None, list[str]]:
     """Read plain data into a model, and list everything that is wrong with it; None where anything is."""
     from pydantic import ValidationError
 
-    faults = [Fault(where, field, reason) for field, reason in unreadable(data)]
-    seen = {fault.field for fault in faults}
-    found = None
+    faults = {field: fault(where, field, reason) for field, reason in unreadable(data)}
     try:
         found = model.model_validate(dict(data))
     except ValidationError as e:
+        found = None
         for error in e.errors(include_url=False):
             field = dotted(error["loc"])
-            if field not in seen:
-                faults.append(Fault(where, field, _in_words(error)))
-    return (None, faults) if faults else (found, [])
+            faults.setdefault(field, fault(where, field, _in_words(error)))
+    return (None, [*faults.values()]) if faults else (found, [])
+
+
+def _in_words(error: Any) -> str:
+    """Return what pydantic says of a field, and the value; what is only missing or blank has none."""
+    if error["type"] in ("missing", "string_pattern_mismatch"):
+        return "is missing" if error["type"] == "missing" else "is blank"
+    reason = printable(error["msg"].removeprefix("Value error, "))
+    return f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}" if reason.startswith("Input should") else reason
 
 
 def utf8(text: str) -> str:
-    """Return text for a field of a model; PydanticCustomError for half of a surrogate pair, which no file can hold."""
+    """Return text for a field of a model; ValueError for half of a surrogate pair, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        from pydantic_core import PydanticCustomError
-
-        raise PydanticCustomError("string_unicode", "not UTF-8") from None
+        raise ValueError("is not text that UTF-8 can hold") from None
     return text
 
 
@@ -297,10 +229,8 @@ def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def dotted(path: Iterable[str | int]) -> str:
     """Return a path into data as it is written: ``exploration.aspects[2].name``."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return printable(text)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return printable("".join(parts).removeprefix("."))
 
 
 def unreadable(data: Any) -> Iterator[tuple[str, str]]:
@@ -316,35 +246,3 @@ def unreadable(data: Any) -> Iterator[tuple[str, str]]:
             left += reversed([((*path, n), item) for n, item in enumerate(value)])
         elif isinstance(value, float) and not math.isfinite(value):
             yield dotted(path), "is not a finite number"
-
-
-_REASONS = {
-    "missing": "is missing",
-    "int_type": "{value} where a whole number belongs",
-    "int_from_float": "{value} where a whole number belongs",
-    "float_type": "{value} where a number belongs",
-    "string_type": "{value} where text belongs",
-    "string_unicode": "is not text that UTF-8 can hold",
-    "bool_type": "{value} where true or false belongs",
-    "list_type": "{value} where a list belongs",
-    "tuple_type": "{value} where a list belongs",
-    "dict_type": "{value} where an object belongs",
-    "model_type": "{value} where an object belongs",
-    "model_attributes_type": "{value} where an object belongs",
-    "literal_error": "{value} is not one of: {expected}",
-    "greater_than_equal": "{value} is below {ge:g}",
-    "less_than_equal": "{value} is above {le:g}",
-    "finite_number": "is not a finite number",
-    "string_pattern_mismatch": "is blank",
-}
-"""Kinds of error of pydantic in plain words; others keep its words."""
-
-
-def _in_words(error: Any) -> str:
-    context = {**error.get("ctx", {})}
-    if "expected" in context:
-        context["expected"] = str(context["expected"]).replace("'", "").replace(" or ", ", ")
-    template = _REASONS.get(error["type"])
-    if template is None:
-        return printable(error["msg"].removeprefix("Value error, "))
-    return template.format(value=shown(error["input"]), **context)

@@ -26,8 +26,7 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
-from scoring.jobs.label_file import NewLabel
-from scoring.jobs.labelling import add_labels
+from scoring.jobs.label_file import NewLabel, add_labels
 
 ANN = ("--as", "ann")
 CONTROL_C = "\x03"
@@ -170,7 +169,7 @@ class TestRefused:
             pytest.param((5,), 2, "Nothing to say", id="nothing, and nobody to ask"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
-            pytest.param(("five",), 2, "No such command 'five'", id="neither a number nor a command"),
+            pytest.param(("five",), 2, "'five' is not a whole number", id="neither a number nor a command"),
             pytest.param(("--nope", "5"), 2, "--nope", id="an unknown option"),
         ],
     )
@@ -316,8 +315,7 @@ class TestAtOnce:
 import sys
 from pathlib import Path
 from scoring.evidence.labels import Judgement
-from scoring.jobs.label_file import NewLabel
-from scoring.jobs.labelling import add_labels
+from scoring.jobs.label_file import NewLabel, add_labels
 sys.stdin.readline()
 for n in range(6):
     add_labels(Path(sys.argv[1]), [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")])
@@ -337,7 +335,7 @@ for n in range(6):
     def test_a_write_that_fails_in_its_middle_is_undone(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = write(log, label("bob", edit(1))).read_bytes()
         (log / "iter-6.labels.yaml").mkdir()
-        monkeypatch.setattr("scoring.jobs.labelling.read_file", self.nothing_at_6)
+        monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
         with pytest.raises(WriteError):
             add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in (4, 5, 6)])
         assert not (log / "iter-4.labels.yaml").exists()
@@ -387,12 +385,12 @@ class TestImport:
         ("row", "said"),
         [
             pytest.param((99, "ann", 3), "iteration 99 is not in the log", id="an iteration that is not there"),
-            pytest.param(("x", "ann", 3), 'iteration "x" is no whole number', id="an iteration that is none"),
-            pytest.param(("", "ann", 3), "no iteration", id="no iteration"),
-            pytest.param((5, "ann", 4), 'correctness "4" is not from 0 to 3', id="too correct"),
-            pytest.param((5, "ann", "2.5"), 'correctness "2.5" is no whole number', id="half correct"),
-            pytest.param((5, "ann", "", "wide"), 'scope "wide" is none of', id="an unknown scope"),
-            pytest.param((5, "ann", "", "", "lots"), 'hallucination "lots" is none of', id="an unknown word"),
+            pytest.param(("x", "ann", 3), 'iteration "x": input should be a valid integer', id="an iteration that is none"),
+            pytest.param(("", "ann", 3), "iteration: field required", id="no iteration"),
+            pytest.param((5, "ann", 4), 'correctness "4": input should be less than or equal to 3', id="too correct"),
+            pytest.param((5, "ann", "2.5"), 'correctness "2.5": input should be a valid integer', id="half correct"),
+            pytest.param((5, "ann", "", "wide"), 'scope "wide": input should be', id="an unknown scope"),
+            pytest.param((5, "ann", "", "", "lots"), 'hallucination "lots": input should be', id="an unknown word"),
             pytest.param((5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"),
             pytest.param((5, "ann", 1, "", "", "", "maybe"), 'override "maybe"', id="a maybe"),
             pytest.param((5, "a\x07", 1), "control character", id="a name that rings"),
@@ -422,7 +420,7 @@ class TestImport:
         ("content", "said"),
         [
             pytest.param(b"", "holds no label", id="empty"),
-            pytest.param(b"iteration,colour\n5,red\n", "is no column", id="an unknown column"),
+            pytest.param(b"iteration,colour\n5,red\n", 'colour "red": extra inputs are not permitted', id="an unknown column"),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
             pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
         ],

@@ -136,7 +136,7 @@ def test_a_second_one_replaces_it_with_force_only(here: Demo, da_score: DaScore,
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        pytest.param("{", "the text ends within the JSON", id="broken"),
+        pytest.param("{", "line 1, column 2: not JSON", id="broken"),
         pytest.param(json.dumps({"rounds": []}), "no rounds", id="no rounds"),
         pytest.param(
             json.dumps({"rounds": [{"round": 1, "outputs": {"text": "It is late now."}}]}),

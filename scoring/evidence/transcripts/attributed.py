@@ -44,7 +44,7 @@ from scoring.evidence.transcripts.in_git import (
     lines_by_people,
     stated_totals,
 )
-from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs
+from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
@@ -86,7 +86,7 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one iteration: whose lines they are, and which verifiers its entry lists."""
+    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists."""
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
@@ -113,7 +113,7 @@ class AttributedScan(Scan):
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
         if self._pool is None:
-            # A directory in no repository is no matter here: whoever asks about its commits will say so.
+            # A directory in no repository is no matter here: the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
                 repository = self.repository = GitRepository(self._places.repo_dir)
                 store = GitStore(self.cache_dir, repository.common_dir)
@@ -150,7 +150,7 @@ class AttributedScan(Scan):
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
-        attribution = Attribution(asked, files, sessions, landed_as, [NOBODY] * lines, totals)
+        attribution = Attribution(asked, files, sessions, landed_as, [NO_ITERATION] * lines, totals)
         shares = attribution.run()
         counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
         seen = sightings_of(files, attribution.owners, len(questions))
@@ -316,7 +316,7 @@ def _unclaimed(sessions: Iterable[Session], owners: Sequence[int]) -> list[Sessi
     found = [
         SessionFound(*session.key, session.files[0].transcript.path, len(session.lines))
         for session in sessions
-        if session.lines and all(owners[line] == NOBODY for line in session.lines)
+        if session.lines and all(owners[line] == NO_ITERATION for line in session.lines)
     ]
     return sorted(found, key=lambda one: (os.fsencode(one.path), one.session))
 

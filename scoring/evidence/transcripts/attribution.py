@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scoring.evidence.transcripts.facts import Method
-from scoring.evidence.transcripts.makers import NOBODY, Asked, LandedAs, Makers
+from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, KnownCommits, LandedAs
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
@@ -26,10 +26,10 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 class Share:
     """What attribution found for one iteration.
 
-    ``group`` is the place, among those asked, of the iteration whose lines it has: its own, or that of the one it
+    ``group`` is the place, among those asked, of the iteration that its lines are of: its own, or that of the one it
     shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the
     end of its part), None where it has no lines. ``made`` is the line that made its commit. ``stated`` are
-    the ids of the checkpoints whose totals are all that is known of it.
+    the ids of checkpoints: their totals are all that is known of it.
     """
 
     group: int
@@ -44,7 +44,7 @@ class Share:
 
 @dataclass
 class Attribution:
-    """The lines of all iterations. ``owners`` has, for each line, the place of its iteration, or :data:`NOBODY`."""
+    """The lines of all iterations: ``owners`` has, for each, the place of its iteration, or :data:`NO_ITERATION`."""
 
     asked: Sequence[Asked]
     files: Sequence[File]
@@ -57,7 +57,7 @@ class Attribution:
 
     def run(self) -> list[Share]:
         """Give each line to its iteration, and return what each iteration has."""
-        self._makers = Makers(self.asked, self.sessions, self.landed_as)
+        self._makers = KnownCommits(self.asked, self.sessions, self.landed_as)
         self._parts = self._checkpoint_parts()
         self.shares = [Share(n) for n in range(len(self.asked))]
         waiting = self._by_checkpoint(range(len(self.asked)))
@@ -67,10 +67,10 @@ class Attribution:
         return self.shares
 
     def _take(self, place: int, lines: Iterable[int]) -> int:
-        """Give lines that nobody has to an iteration, and return how many they are."""
+        """Give lines that are still free to an iteration, and return how many they are."""
         owners, count = self.owners, 0
         for line in lines:
-            if owners[line] == NOBODY:
+            if owners[line] == NO_ITERATION:
                 owners[line] = place
                 count += 1
         return count
@@ -158,7 +158,7 @@ class Attribution:
     ) -> None:
         """Give the part of one session to the iterations that name its checkpoint, cut where each made its commit."""
         cuts = self._makers.cuts(key, places, min(lines)[0]) if len(places) > 1 else []
-        uncut = [place for place in places if place not in {whose for _, whose in cuts}]
+        uncut = [place for place in places if place not in {owner for _, owner in cuts}]
         rest = uncut[0] if uncut else cuts[-1][1]
         for place in uncut[1:]:
             first_of.setdefault(place, uncut[0])
@@ -239,7 +239,7 @@ class Attribution:
                 (time, line, key)
                 for key, session in self.sessions.items()
                 for time, line in zip(session.times, session.lines, strict=True)
-                if self.owners[line] == NOBODY
+                if self.owners[line] == NO_ITERATION
             )
             if waiting
             else []
@@ -251,7 +251,9 @@ class Attribution:
                 share.problem = NO_WINDOW
                 continue
             first = 0 if window.start is None else bisect_right(times, window.start)
-            inside = [one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NOBODY]
+            inside = [
+                one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NO_ITERATION
+            ]
             keys = {key for _, _, key in inside}
             if one := self._one_session(inside):
                 self._take(place, (line for _, line, _ in inside))

@@ -1,4 +1,4 @@
-"""Counts responses and calls by iteration: the place of an iteration stands where else the time of a line does.
+"""Counts responses and calls by iteration: with the place of an iteration as the time of a line.
 
 So what counts once, and which copy of it counts, is decided as it is for windows of time.
 """
@@ -51,7 +51,7 @@ def times_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[t
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Return rows with the place of an iteration instead of a line's number, without the lines whose place is 0."""
+    """Return rows with the place of an iteration instead of a line's number, without the lines at place 0."""
     covers = [array("q", filter(None, map(places.__getitem__, numbers))) for numbers in rows.covers]
     tables = {}
     for kind, columns in rows.tables.items():

@@ -176,7 +176,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself; whoever opens it will say so
+    except OSError:  # a link that leads to itself; opening it gives the reason
         return False
 
 
@@ -187,7 +187,7 @@ def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) ->
         try:
             status = os.stat(transcript.path)
             identity: object = (status.st_dev, status.st_ino)
-        except OSError:  # whoever opens it will say why
+        except OSError:  # opening it gives the reason
             identity = transcript.path
         held = kept.setdefault(identity, transcript)
         if held is not transcript:

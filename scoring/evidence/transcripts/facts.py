@@ -85,7 +85,7 @@ PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 51
 
 
 class Spent(NamedTuple):
-    """The tokens of the responses of one model whose prompts are between two of :data:`PROMPT_STEPS`.
+    """The tokens of the responses of one model, of prompts between two of :data:`PROMPT_STEPS`.
 
     ``model`` is its name as the transcript writes it, "" where it writes none; ``step`` how many of the steps the
     prompts are above. No token is in two counts: ``input_tokens`` are those of prompts that were neither read from the
@@ -144,7 +144,7 @@ the session that made its commit, in the session that its entry names, or in its
 class TestsSeen(Frozen, frozen=True):
     """The test runs that were seen in an iteration's own lines.
 
-    ``runs`` counts them, ``failed`` those whose verdict is a failure. ``last_passed`` is the verdict of the last run
+    ``runs`` counts them, ``failed`` those that failed. ``last_passed`` is the verdict of the last run
     with one before the iteration's end, None when there is none; ``edited_after`` whether files of code were edited
     after that run and before the end. Of that run are ``command``, its first words, and the numbers of tests that
     passed and failed, None where its output does not say.
@@ -253,9 +253,9 @@ class Observed(Frozen, frozen=True):
 class RootFound(Frozen, frozen=True):
     """One place where transcripts were looked for.
 
-    ``origin`` is who named it (``--transcript-dir``, a variable, a usual folder, ``hook``), ``harness`` whose it is
-    ("" for a folder named by hand), ``files`` how many transcripts are in it or below, ``problem`` why it could not be
-    read ("" when it could, ``no such directory`` when it is not there).
+    ``origin`` is how it is known (``--transcript-dir``, a variable, a usual folder, ``hook``), ``harness`` the one it
+    belongs to ("" for a folder named by hand), ``files`` how many transcripts are in it or below, ``problem`` why it
+    could not be read ("" when it could, ``no such directory`` when it is not there).
     """
 
     path: Path
@@ -279,7 +279,7 @@ class FileFound(Frozen, frozen=True):
 
 
 class SessionFound(Frozen, frozen=True):
-    """A session of work in the repository: whose it is, its first transcript, and how many lines it has."""
+    """A session of work in the repository: its harness and id, its first transcript, and how many lines it has."""
 
     harness: str
     session: str

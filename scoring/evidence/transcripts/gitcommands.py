@@ -32,7 +32,7 @@ _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"}
 _VALUED = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
 )
-"""Options of git itself whose value is the next word."""
+"""Options of git itself that take the next word as their value."""
 
 _RESTORE_VALUED = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
 _NO_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})

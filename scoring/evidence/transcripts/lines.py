@@ -155,7 +155,7 @@ def decompressed(fd: int) -> Iterator[bytes]:
 class Lines:
     """Gives each line of one part of a transcript to the reader of the harness that wrote it.
 
-    A line that no harness claims goes to whoever wrote the first line that one does claim, which is most of them.
+    A line that no harness claims goes to the reader of the first line that one does claim.
     """
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Whose are the commits that sessions made: by the name of the commit, by its subject, or by where it landed.
+"""Which iteration a commit is of that a session made: by its name, by its subject, or by where it landed.
 
 ``docs/EVIDENCE.md``, "Attribution", has the rules.
 """
@@ -15,7 +15,7 @@ from scoring.evidence.transcripts.streams import SHA_DIGITS, Made, Session, Sess
 DAY = 86_400 * NS
 """How far the author time of a commit may be from when a session made a commit of the same subject."""
 
-NOBODY = -1
+NO_ITERATION = -1
 
 _MIN_SHA = 7
 
@@ -42,14 +42,14 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit in a session, and whose it is: the place of the iteration among those asked, -1 for nobody's.
+    """A commit in a session, and the place of its iteration among those asked, -1 for none.
 
     ``named`` is whether the iteration names this very commit. ``copied`` is whether another session made it, and this
     one goes on from that.
     """
 
     made: Made
-    whose: int
+    place: int
     named: bool = False
     copied: bool = False
 
@@ -71,15 +71,15 @@ def by_prefix(names: Iterable[Sequence[str]]) -> Names:
 def place_of(names: Names, sha: str) -> int:
     """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
     alike = names.get(sha[:_MIN_SHA], ())
-    return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NOBODY)
+    return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NO_ITERATION)
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
 """Says of commits that sessions made, by what is known of their names, as which commits they landed."""
 
 
-class Makers:
-    """The commits of some sessions, and the iterations whose commits they are."""
+class KnownCommits:
+    """The commits of some sessions, and the iterations that these are of."""
 
     def __init__(self, asked: Sequence[Asked], sessions: Mapping[SessionKey, Session], landed_as: LandedAs) -> None:
         """Take what is known of the iterations, the sessions, and what says as which commits others landed."""
@@ -95,36 +95,36 @@ class Makers:
         """Return when a session made its last commit before a time that is another iteration's; None without one."""
         commits = self._commits[key]
         behind = bisect_left(commits, time, key=lambda commit: commit.made.time)
-        return next((c.made.time for c in reversed(commits[:behind]) if c.whose not in (place, NOBODY)), None)
+        return next((c.made.time for c in reversed(commits[:behind]) if c.place not in (place, NO_ITERATION)), None)
 
     def cuts(self, key: SessionKey, places: Collection[int], since: int) -> list[tuple[int, int]]:
         """Return when a session made the commits of some iterations, from a time on, with the iteration of each."""
         commits = self._commits.get(key, ())
-        return sorted((c.made.time, c.whose) for c in commits if c.whose in places and c.made.time >= since)
+        return sorted((c.made.time, c.place) for c in commits if c.place in places and c.made.time >= since)
 
     def _known_commits(self, sessions: Mapping[SessionKey, Session]) -> dict[SessionKey, list[_Commit]]:
-        """Say of each commit of each session whose it is."""
+        """Say of each commit of each session which iteration it is of."""
         names = by_prefix(asked.commits for asked in self._asked)
         landed = by_prefix(asked.landed for asked in self._asked)
         self._named = partial(place_of, names)
         found: dict[SessionKey, list[_Commit]] = {}
         for key, session in sessions.items():
             for made in session.made:
-                whose = self._named(made.sha)
-                named = whose != NOBODY
-                whose = whose if named else place_of(landed, made.sha)
-                found.setdefault(key, []).append(_Commit(made, whose, named, made.line in session.copies))
+                place = self._named(made.sha)
+                named = place != NO_ITERATION
+                place = place if named else place_of(landed, made.sha)
+                found.setdefault(key, []).append(_Commit(made, place, named, made.line in session.copies))
         for place, commit in sorted(self._same_subject(found).items(), reverse=True):
-            commit.whose = place
+            commit.place = place
         return found
 
     def learn_landed(self) -> None:
         """Learn of commits that landed as an iteration's, by another name and another subject: rebased, squashed."""
-        unknown = [c for commits in self._commits.values() for c in commits if c.whose == NOBODY]
+        unknown = [c for commits in self._commits.values() for c in commits if c.place == NO_ITERATION]
         landed = self._landed_as(sorted({commit.made.sha for commit in unknown})) if unknown else {}
         for commit in unknown:
             places = map(self._named, landed.get(commit.made.sha, ()))
-            commit.whose = min((place for place in places if place != NOBODY), default=NOBODY)
+            commit.place = min((place for place in places if place != NO_ITERATION), default=NO_ITERATION)
         self._makers = self._by_place()
 
     def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
@@ -133,17 +133,17 @@ class Makers:
         others: dict[int, dict[SessionKey, Made]] = {}
         for key in sorted(self._commits):
             for commit in self._commits[key]:
-                if commit.whose != NOBODY and not commit.copied:
-                    (makers if commit.named else others).setdefault(commit.whose, {})[key] = commit.made
+                if commit.place != NO_ITERATION and not commit.copied:
+                    (makers if commit.named else others).setdefault(commit.place, {})[key] = commit.made
         return others | makers
 
     def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
-        """Find, for iterations whose commit no session made by name, the one session that made one of its subject."""
-        named = {commit.whose for commits in found.values() for commit in commits}
+        """Find the one session that made a commit of its subject, for iterations without a maker of that name."""
+        named = {commit.place for commits in found.values() for commit in commits}
         by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
         for key, commits in found.items():
             for commit in commits:
-                if commit.whose == NOBODY and not commit.copied:
+                if commit.place == NO_ITERATION and not commit.copied:
                     by_subject.setdefault(commit.made.subject, []).append((key, commit))
         one: dict[int, _Commit] = {}
         for place, asked in enumerate(self._asked):

@@ -1,8 +1,10 @@
 """Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, and breaks by the user.
 
-A reader says what stands in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
+A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
 paths that were written and the first words of test commands.
+
+The module is long because it is all that a reader can note, and what becomes of it.
 """
 
 import posixpath
@@ -232,7 +234,7 @@ class Observations:
             self._keep(begun, (self._span, self._number), failed is True and begun.alone)
 
     def _leave(self, begun: _Call) -> None:
-        """Note what a call did whose result is not in this file."""
+        """Note what a call did that has no result in this file."""
         where = begun.span, begun.number
         if begun.run:
             row = *where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1
@@ -251,7 +253,7 @@ class Observations:
         begun.edits = begun.resets = begun.words = ()
 
     def _result_alone(self, key: int, text: str, tools: TestTools) -> None:
-        """Look through a result whose call is in another file, which may tell what it is the result of."""
+        """Look through the result of a call in another file, which may show what was called."""
         verdict = tools.verdict(None, text, None)
         if verdict.passed is not None:
             self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))

@@ -1,4 +1,4 @@
-"""The harnesses whose transcripts are read, in one table, and the rules under which they are.
+"""The harnesses that transcripts are read of, in one table, and the rules under which they are.
 
 For a further harness, write its file after :class:`~scoring.evidence.transcripts.harness.Harness` and add its line to
 the second table.

@@ -12,8 +12,8 @@ line exactly takes four times as long, and a run over 60 MB of transcripts twice
 - encoded again, it is as long as it was, so no key was given twice (the decoder keeps only the last, and encoding can
   shorten a line but never lengthens it).
 
-All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`, whose result is the same by
-definition; a property test compares the two.
+All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`; a property
+test compares the two.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The exact reading of one transcript line, for the lines that the short way cannot vouch for.
 
-The reference decodes a line into typed fields with Go's ``encoding/json``, whose habits decide odd lines: keys match
+The reference decodes a line into typed fields with Go's ``encoding/json``; its habits decide odd lines: keys match
 without regard to case, a key given twice is decoded twice into the same place (a scalar is replaced, an object is
 merged, a list is merged item by item), null leaves a plain field alone and empties an optional one, and one field of
 the wrong type costs the whole line. This module is those habits, as a small decoder over plain specifications.
@@ -196,7 +196,7 @@ def _parse(text: str) -> Any:
 
 
 def _flattened(text: str) -> str:
-    """Put 0 for what is nested more than 100 deep, where nobody looks, having parsed it 100 levels at a time.
+    """Put 0 for what is nested more than 100 deep, out of the way, having parsed it 100 levels at a time.
 
     Raises:
         ValueError: what is cut out is no JSON, or is nested deeper than the reference goes.

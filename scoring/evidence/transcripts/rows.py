@@ -101,7 +101,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
   of it are known (at most 15), the key of its subject. The line is that of the result; a call without one has 0 for
   the last three;
 - edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
-- break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response whose tool use was refused (0:
+- break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response that asked for the tool (0:
   not known);
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
 - word of a shell command: its key, and that of its last part where it is a path;
@@ -189,7 +189,7 @@ def unpack(data: memoryview | bytes) -> FileRows:
 def key_of(name: str | bytes) -> int:
     """Return a number of 64 bits, never 0, made of a name: two CRC-32, forwards and backwards.
 
-    Together they are a CRC-64, whose polynomial is the product of both: names of one length that differ within eight
+    Together they are a CRC-64 by the product of both polynomials: names of one length that differ within eight
     bytes never share a number, and any others by a chance of 2^-64.
     """
     data = name.encode("utf-8", "replace") if isinstance(name, str) else name
@@ -199,11 +199,11 @@ def key_of(name: str | bytes) -> int:
 _HALF = 1 << 63
 
 
-def sealed(data: bytes, secret: bytes, stamp: bytes | None) -> bytes:
+def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
     """Return bytes as the store keeps them, or as they were before: mixed with a stream made of the store's secret.
 
     What is kept so says nothing without the secret: no hash in it can be compared with one made elsewhere. The hashes
     themselves stay as they are, since the order of what is counted once must be the same on every machine.
     """
-    stream = shake_256(secret + (stamp or b"")).digest(len(data))
+    stream = shake_256(secret + stamp).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")

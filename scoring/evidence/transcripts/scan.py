@@ -41,7 +41,7 @@ NOTHING_USABLE = "no line that could be used"
 class TranscriptRules(NamedTuple):
     """Under which rules transcripts are read.
 
-    ``discover`` finds them, ``harnesses`` returns those whose readers are used, ``name`` is what rows are kept under.
+    ``discover`` finds them, ``harnesses`` returns those that read, ``name`` is what rows are kept under.
     With ``tools``, which makes the test tools that some further commands belong to, what is done is looked at.
     """
 
@@ -171,7 +171,8 @@ class Scan:
             for number, (rows, warnings) in self._pool.results():
                 source = self._sources[number]
                 source.rows = rows
-                if rows is not None and not warnings:  # what was warned of is read again, to be warned of again
+                # What was warned of is read again next time, to be warned of again.
+                if rows is not None and not warnings and source.stamp is not None:
                     value = sealed(pack(rows), store.secret, source.stamp)
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 yield source, warnings
@@ -200,7 +201,7 @@ class Scan:
                 size, stamp = found.st_size, stamp_of(found)
         value = store.get("transcript", self._key(transcript), stamp)
         rows = None
-        if value is not None:
+        if value is not None and stamp is not None:
             with contextlib.suppress(ValueError):  # as if nothing were kept
                 rows = unpack(sealed(value, store.secret, stamp))
         self._sources.append(_Source(transcript, size, stamp, rows))

@@ -52,7 +52,7 @@ _Events: TypeAlias = list[_Simple | str]
 """Commands and what is between them."""
 
 _OPENS, _CLOSES, _CLOSES_HIDDEN = "(", ")", "$)"
-"""What is around a group; the last is behind one whose status shows nowhere: a substitution, a loop."""
+"""What is around a group; the last is behind one with a status that shows nowhere: a substitution, a loop."""
 
 _SPECIAL = re.compile(
     r"""'[^']*+'|"[^"\\`$]*+"|&&|\|\||;;?&?|&>>?|\|&?|[<>]&(?:\d+|-)
@@ -251,7 +251,7 @@ class _Reader:
             self._redirect(mark)
             return pos
         self._end_word()
-        self._substitute(")", False)  # a command whose output is a file
+        self._substitute(")", False)  # a command with a file as its output
         return pos
 
     def _part_of_word(self, mark: str, pos: int) -> int:
@@ -373,7 +373,7 @@ class _Reader:
         return min(pos, len(text))
 
     def _complete(self) -> None:
-        """Note the command whose words were read, if there is one."""
+        """Note the command that was read, if there is one."""
         self._end_word()
         words, redirections = self._words, self._redirections
         self._begin()
@@ -404,7 +404,7 @@ class _Reader:
             self.events.append((tuple(words), tuple(writes), hides))
 
     def _command(self, words: list[str]) -> tuple[list[str], bool]:
-        """Take off what only stands before a command; return also whether that hides its status."""
+        """Take off what only comes before a command; return also whether that hides its status."""
         at, hides = 0, False
         while at < len(words):
             word = words[at]
@@ -447,7 +447,7 @@ def _script_of(words: Sequence[str]) -> list[str]:
 
 
 def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
-    """Go over commands from the last to the first, and find out whose status shows."""
+    """Go over commands from the last to the first, and find out which status shows."""
     found: list[ShellCommand] = []
     outside: list[tuple[bool, bool, bool, bool]] = []  # the same four, of the groups around this one
     seen = False  # a command comes later in the group

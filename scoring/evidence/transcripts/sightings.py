@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "cal
 class Sighting(NamedTuple):
     """One thing that was seen: when, in which session, file and line (from 0), and what.
 
-    ``key`` is that of the call, or of the response whose tool use was refused; ``text`` a path or the first words of a
+    ``key`` is that of the call, or of the response with a refused one; ``text`` a path or the first words of a
     command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how
     work was taken back, or a file written.
     """
@@ -184,7 +184,7 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
             key = file.harness.name, session
             _look(file, key, table, owners, found, open_runs, ended)
             _note_edits(file, edited.setdefault(key, {}))
-    # A run whose call is in one file of a session and whose result is in the next one.
+    # A run with its call in one file of a session and its result in the next one.
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
             found[owner].found.append(result._replace(text=begun[1].text))
@@ -211,7 +211,7 @@ def _look(
     texts, times, ids, fresh, place = file.rows.texts, file.times, file.ids, file.fresh, file.place
 
     def owned(numbers: Iterable[int]) -> Iterable[tuple[int, int, int]]:
-        """Yield, of the rows whose line counts for an iteration, the place of the row, the iteration and the time."""
+        """Yield, of the rows in lines that count for an iteration, the place of the row, the iteration and the time."""
         for row, number in enumerate(numbers):
             n = place.get(number, -1)
             if n >= 0 and fresh[n] and (owner := owners[ids[n]]) >= 0:
@@ -357,10 +357,13 @@ def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> lis
     """Say where the lines of each of some iterations are; ``owners`` as for :func:`sightings_of`."""
     found: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
-        whose = [owners[line] if fresh else -1 for line, fresh in zip(file.ids, file.fresh, strict=True)]
-        places = range(len(whose))
-        first, last = dict(zip(reversed(whose), reversed(places), strict=True)), dict(zip(whose, places, strict=True))
-        for owner, number in Counter(whose).items():
+        of_line = [owners[line] if fresh else -1 for line, fresh in zip(file.ids, file.fresh, strict=True)]
+        places = range(len(of_line))
+        first, last = (
+            dict(zip(reversed(of_line), reversed(places), strict=True)),
+            dict(zip(of_line, places, strict=True)),
+        )
+        for owner, number in Counter(of_line).items():
             if owner >= 0:
                 ends = file.numbers[first[owner]] + 1, file.numbers[last[owner]] + 1
                 found[owner].append(LinesFound(file.transcript.path, *ends, number))

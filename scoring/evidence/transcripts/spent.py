@@ -20,7 +20,7 @@ class SpentSums:
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
-        """Return the number that stands for a model; 0 for one that is not named."""
+        """Return the number of a model; 0 for one that is not named."""
         return self._models.setdefault(name, len(self._models))
 
     def add(
@@ -49,7 +49,7 @@ class SpentSums:
         self, given: "array[int]", reads: "array[int]", creations: "array[int]"
     ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Return prompts, and what of them was neither read from the cache nor written to it, and what was written."""
-        if self.input_holds_cached:  # what counts as written is all that was not read: nobody says what really was
+        if self.input_holds_cached:  # what counts as written is all that was not read: no harness says what really was
             return (
                 given,
                 [max(all_of_it - read, 0) for all_of_it, read in zip(given, reads, strict=True)],

@@ -92,7 +92,7 @@ class File:
 
     @property
     def owner(self) -> str:
-        """The session whose file it is."""
+        """The session that the file is of."""
         return self.sessions[0][0]
 
     @cached_property
@@ -108,7 +108,7 @@ class File:
         return dict(sorted(found.items(), key=lambda one: max(one[1])))
 
     def names(self, session: str, place: int) -> bool:
-        """Whether a line names a session as its own; a line that names none is of the session whose file it is."""
+        """Whether a line names a session as its own; a line that names none is of the file's own session."""
         return len(self._by_name) <= 1 or place in self._by_name[session]
 
 
@@ -161,7 +161,7 @@ def count_once(files: Iterable[File], lines: int) -> None:
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
-    """Return the sessions in some files, whose lines have numbers, with the commits that they made."""
+    """Return the sessions in some files, after their lines were numbered, with the commits that they made."""
     found: dict[SessionKey, Session] = {}
     for file in files:
         for name, _ in file.sessions:

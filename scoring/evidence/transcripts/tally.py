@@ -211,7 +211,7 @@ def _united(flags: Iterable[int]) -> int:
 
 
 def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, ...]]]]:
-    """Part rows by their key, the second column: those whose key is there once, as tables, and the others by key.
+    """Part rows by their key, the second column: those with a key that is there once, as tables, and the others by key.
 
     Keys are the same in few rows, and most tables have none of them, so most are returned as they are.
     """

@@ -151,7 +151,7 @@ class TestTools:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         tools = self._tried(command)
         for passed in (False, True):
-            # Most tools have no word in the text: they are told apart at once, since a command may run any of them.
+            # Most tools have no word in the text: they are left out at once, since a command may run any of them.
             forms = [(tool, tool.passing if passed else tool.failing) for tool in tools]
             near = {tool.name for tool, several in forms for form in several if form.has in text}
             said = [tool for tool, several in forms if tool.name in near and _says(several, text)]

@@ -68,7 +68,7 @@ class WorkTrees:
         if os.path.isdir(git):
             return False if os.path.exists(os.path.join(git, "HEAD")) else None
         place = pointed_to(git, b"gitdir:")
-        # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
+        # A linked work tree that was moved, or that git has pruned the record of, still points into its repository.
         return None if place is None else os.path.dirname(place) == self._repository[1]
 
 

@@ -15,7 +15,8 @@ from scoring.meters.dr.dr_result import DRResult
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.recommendation import RoundSignal
-from scoring.meters.dr.transcript import Round, Transcript, decoded, is_object, transcript_of_lines
+from scoring.meters.dr.transcript import Round, Transcript, decoded, transcript_of_lines
+from scoring.meters.plaindata import is_object
 
 _PART = 1 << 20
 

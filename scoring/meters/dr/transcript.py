@@ -24,7 +24,7 @@ from pydantic import (
 from scoring.errors import InputError, TranscriptError
 from scoring.files import SIZE_LIMIT, read_file
 from scoring.meters.dr.extraction import transcript_of, with_claims
-from scoring.meters.plaindata import checked, decode, json_schema, read_json, read_standard_input, utf8
+from scoring.meters.plaindata import checked, decode, is_object, json_schema, read_json, read_standard_input, utf8
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"
@@ -271,14 +271,6 @@ def _is_lines(text: str, source: str) -> bool:
         return source.endswith(_LINES_SUFFIXES) or bool(newline and is_object(line))
     alone = not text[end:].strip()
     return isinstance(first, dict) and not (alone and "rounds" in first) and ("type" in first or not alone)
-
-
-def is_object(line: str | bytes) -> bool:
-    """Return whether a line is an object of JSON."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:

@@ -193,7 +193,7 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
     base = _preset_data(kind) if isinstance(kind, str) and kind in PRESETS else _preset_data(DEFAULT_PRESET)
     config, faults = checked(MeetingConfig, _filled(base, data), "config")
     if config is None:
-        raise MeetingError(*map(str, faults))
+        raise MeetingError(*faults)
     return config
 
 

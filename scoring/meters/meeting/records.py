@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file
-from scoring.meters.plaindata import Fault, checked, decode, json_schema, read_standard_input, read_values, utf8
+from scoring.meters.plaindata import checked, decode, fault, json_schema, read_standard_input, read_values, utf8
 from scoring.text import shown
 
 _LARGEST = 10**9
@@ -257,7 +257,7 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
     try:
         return check_records(values)
     except MeetingError as e:
-        raise MeetingError(*(f"{source}: {fault}" for fault in e.faults)) from e
+        raise MeetingError(*(f"{source}: {found}" for found in e.faults)) from e
 
 
 def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
@@ -266,7 +266,7 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     if not given:
         raise MeetingError("no record; a meeting has one for each round")
     records: list[JudgeRecord] = []
-    faults: list[Fault] = []
+    faults: list[str] = []
     heads = [_head(item) for item in given]
     places = [f"record {n}" if head[0] is None else f"round {head[0]}" for n, head in enumerate(heads, start=1)]
     for item, where in zip(given, places, strict=True):
@@ -277,18 +277,18 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
             faults += wrong
             records += [] if record is None else [record]
         else:
-            faults.append(Fault(where, "", f"{shown(item)} where an object belongs"))
+            faults.append(fault(where, "", f"{shown(item)} where an object belongs"))
     numbers = [number for number, _ in heads]
     for number, count in Counter(numbers).items():
         if number is not None and count > 1:
             at = ", ".join(str(n) for n, other in enumerate(numbers, start=1) if other == number)
-            faults.append(Fault(f"round {number}", "round_index", f"given {count} times, in records {at}"))
+            faults.append(fault(f"round {number}", "round_index", f"given {count} times, in records {at}"))
     named = [(meeting, where) for (_, meeting), where in zip(heads, places, strict=True) if meeting is not None]
     for meeting, where in named:
         if meeting != (first := named[0][0]):
-            faults.append(Fault(where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"))
+            faults.append(fault(where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"))
     if faults:
-        raise MeetingError(*map(str, faults))
+        raise MeetingError(*faults)
     return sorted(records, key=lambda record: record.round_index)
 
 

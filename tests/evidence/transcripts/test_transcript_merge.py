@@ -235,6 +235,7 @@ class TestWhatIsKept:
         self.once(tmp_path)
         with Store(tmp_path / "cache") as store:
             stamp = stamp_of(path.stat())
+            assert stamp
             rows = sealed(self.kept(tmp_path)[0][1], store.secret, stamp)
         assert unpack(rows)["claude"].table(RESPONSE, 3)[2][0] == key_of("msg_1")
         assert b"SECRET" not in rows

@@ -29,12 +29,11 @@ from helpers.deliberations import (
 from helpers.doors import ends
 
 from scoring.cli import main
-from scoring.errors import InputError, SettingsError, TranscriptError, installing
+from scoring.errors import SettingsError, TranscriptError
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
 from scoring.meters.dr.profile import Tuning, tuning_from
 from scoring.meters.figures import draw_convergence
-from scoring.meters.plaindata import read_config
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -86,9 +85,6 @@ class TestScore:
         assert (found.status, found.err) == (0, "")
         assert json.loads(found.out) == score_transcript(MEETING).payload()
         assert list(json.loads(found.out)) == list(score_transcript(MEETING).payload())
-
-    def test_prints_it_with_json_too(self, dr: DaScore, meeting: Path) -> None:
-        assert dr("score", meeting, "--json") == dr("score", meeting)
 
     def test_takes_k(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0))))
@@ -195,12 +191,6 @@ TUNED = {
     "thresholds": {"paraphrase": 0.7, "novelty-low": 0.2},
     "words": {"verbs": ["roll back"], "vague": "later"},
 }
-AS_TOML = """
-k = 3
-thresholds = { paraphrase = 0.7, novelty-low = 0.2 }
-words = { verbs = ["roll back"], vague = "later" }
-"""
-AS_YAML = "k: 3\nthresholds: {paraphrase: 0.7, novelty-low: 0.2}\nwords:\n  verbs: [roll back]\n  vague: later\n"
 
 
 class TestTuning:
@@ -259,37 +249,6 @@ class TestTuning:
         with pytest.raises(SettingsError) as raised:
             tuning_from([("x", table)])
         assert str(raised.value).startswith(message)
-
-    @pytest.mark.parametrize(
-        ("name", "text"), [("t.toml", AS_TOML), ("t.json", json.dumps(TUNED)), ("t.yaml", AS_YAML), ("t.YML", AS_YAML)]
-    )
-    def test_comes_from_a_file_of_its_own(self, tmp_path: Path, name: str, text: str) -> None:
-        (tmp_path / name).write_text(text)
-        assert read_config(tmp_path / name) == TUNED
-
-    @pytest.mark.parametrize(
-        ("name", "text", "message"),
-        [
-            ("t.txt", "", "name the file .toml, .json, .yaml or .yml after what is in it"),
-            ("t.toml", "k = ", "not TOML: "),
-            ("t.json", "{", "line 1, column 2: the text ends within the JSON"),
-            ("t.json", '{"k": 1, "k": 2}', "k: is given twice"),
-            ("t.json", "[" * 100_000, "line 1, column 1: nested too deep"),
-            ("t.yaml", "a: [\n", "line 2: "),
-            ("t.yaml", "a: &x [1]\nb: *x\n", "line 2: an alias; write the value out"),
-            ("t.yaml", "[" * 200, "line 1: nested more than 100 deep"),
-            ("t.yaml", "- 1\n", "not a table of settings"),
-            ("t.json", "\udcff", "line 1: not UTF-8"),
-            ("none.toml", None, "no such file"),
-        ],
-    )
-    def test_says_what_is_wrong_with_a_file(self, tmp_path: Path, name: str, text: str | None, message: str) -> None:
-        if text is not None:
-            (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-        with pytest.raises(InputError) as raised:
-            read_config(tmp_path / name)
-        assert str(raised.value).startswith(f"{tmp_path / name}: {message}")
-        assert "\n" not in str(raised.value)
 
     def test_is_read_from_the_settings_of_the_repository(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0))))
@@ -437,10 +396,6 @@ class TestWatching:
         assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
         assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
 
-    def test_prints_nothing_while_there_is_no_round(self, dr: DaScore, path: Path) -> None:
-        path.write_text("")
-        assert dr("watch", path, "--once") == (0, "", "")
-
     @staticmethod
     @contextlib.contextmanager
     def process(*arguments: str | Path, given: Any = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
@@ -508,35 +463,9 @@ class TestPlot:
             assert f">{text}<" in drawn
 
     @pytest.mark.slow
-    def test_has_no_stop_where_there_is_none(self) -> None:
-        drawn = draw_convergence(score_transcript(transcript(outputs(["a"])))).decode()
-        assert ">novelty rate<" in drawn
-        assert "at round" not in drawn
-
-    @pytest.mark.slow
-    def test_is_the_same_for_the_same_result(self) -> None:
-        assert draw_convergence(score_transcript(MEETING)) == draw_convergence(score_transcript(MEETING))
-
-    @pytest.mark.slow
     def test_of_many_rounds_names_some_of_them(self) -> None:
         result = score_transcript(transcript(*(outputs([f"a{i} b{i}"]) for i in range(300))))
         assert draw_convergence(result).count(b"xtick_") < 60
-
-    def test_needs_the_extra(self, dr: DaScore, meeting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        assert (
-            said(dr("score", meeting, "--plot", "x.svg"))
-            == f"a plot needs matplotlib, of the extra 'plot': {installing('plot')}"
-        )
-        assert not (tmp_path / "x.svg").exists()
-
-    @pytest.mark.slow
-    def test_that_cannot_be_written_is_an_error(self, dr: DaScore, meeting: Path) -> None:
-        assert said(dr("score", meeting, "--plot", "none/x.svg")).startswith("none/x.svg: cannot write: no such file")
-
-    def test_is_svg(self, dr: DaScore, meeting: Path) -> None:
-        message = "x.png: a plot is an SVG file; give it a name that ends with .svg"
-        assert said(dr("score", meeting, "--plot", "x.png")) == message
 
 
 class TestThePackage:
@@ -566,10 +495,3 @@ print([name for name in ("pydantic", "numpy", "matplotlib", "rich") if name in s
 """
         command = [sys.executable, "-W", "error", "-c", code]
         assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.endswith("\n[]\n")
-
-    def test_has_its_names(self) -> None:
-        import scoring.meters.dr as package
-
-        names = "BUILT_IN DRResult Embed Outputs Profile Round Signal Thresholds Transcript Words"
-        functions = "open_embedder parse_transcript read_transcript score_transcript"
-        assert all(getattr(package, name) is not None for name in f"{names} {functions}".split())

@@ -1,7 +1,6 @@
 """Claims from raw text, and what is only observed: agreement, agents, confidence."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -45,24 +44,6 @@ class TestSentences:
 
     def test_that_ask_become_questions(self) -> None:
         assert sentences_of("Is it late? It is late now.") == (["It is late now."], ["Is it late?"])
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "a. " * 60_000,
-            "." * 300_000,
-            "." * 300_000 + "a",
-            ". " * 150_000,
-            "!'" * 150_000 + " a",
-            '."' * 100_000,
-            "A" * 300_000 + ".",
-            "```\n" * 90_000,
-        ],
-    )
-    def test_of_hostile_text_are_cut_in_linear_time(self, text: str) -> None:
-        start = time.process_time()
-        sentences_of(text)
-        assert time.process_time() - start < 5
 
 
 class TestRoundsOfText:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
-from helpers.deliberations import MEETING, new_claims, outputs, transcript
+from helpers.deliberations import new_claims, outputs, transcript
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scoring.meters import above, at_least, at_most, below, novelty_level, rounded
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.meanings import Meanings
-from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, new_by_text, normalize
+from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.shared_words import new_by_words
 
@@ -92,15 +92,6 @@ class TestNormalising:
         assert (only.claims, only.new_claims, only.new) == (2, 2, {"L0": 2, "L1": 2})
 
 
-class TestText:
-    def test_knows_what_any_earlier_round_said(self) -> None:
-        assert new_by_text([["a", "b"], ["b", "c"], ["a", "c", "d"]]) == [
-            [True, True],
-            [False, True],
-            [False, False, True],
-        ]
-
-
 class TestWords:
     @pytest.mark.parametrize(
         ("earlier", "later", "is_new"),
@@ -119,13 +110,6 @@ class TestWords:
     )
     def test_at_the_threshold_a_claim_is_a_paraphrase(self, earlier: str, later: str, is_new: bool) -> None:
         assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
-
-    @pytest.mark.parametrize(("shared", "union"), [(3 * n, 5 * n) for n in (1, 2, 7, 11, 33, 1000)])
-    def test_the_edge_is_exact_whatever_the_size(self, shared: int, union: int) -> None:
-        one = " ".join(f"t{i}" for i in range(shared))
-        other = " ".join(f"t{i}" for i in range(union))
-        less = " ".join(f"t{i}" for i in range(1, shared))
-        assert new_by_words([[other], [one, less]], 0.6)[1] == [False, True]
 
     def test_compares_with_rounds_before_and_not_with_its_own(self) -> None:
         assert new_by_words([["a b c d", "a b c e"]], 0.6) == [[True, True]]
@@ -225,27 +209,11 @@ class TestIndex:
         """Half a second at most; looking at the pairs that share a rare word takes 40, where words are common."""
         assert self.seconds(claim, 10_000) < 5
 
-    @pytest.mark.slow
-    def test_takes_long_lists_of_claims(self) -> None:
-        spans = (range(10_000), range(8_000, 18_000))
-        rounds = [[f"Service{i} needs a limit{i} for region{i} today" for i in span] for span in spans]
-        first, second = scored(*rounds).novelty
-        assert (first.new_claims, second.new_claims) == (10_000, 8_000)
-
 
 class TestRates:
-    def test_of_the_meeting(self) -> None:
-        result = score_transcript(MEETING)
-        assert [new.new_claims for new in result.novelty] == [4, 1, 1, 1, 0, 0]
-        assert [new.rate for new in result.novelty] == [1, 0.25, 0.25, 0.25, 0, 0]
-        assert [new.raw for new in result.novelty] == ["HIGH", *["MEDIUM"] * 3, "LOW", "LOW"]
-
     def test_are_of_the_largest_count_so_far_and_not_of_a_later_one(self) -> None:
         result = scored(*new_claims(2, 1, 4, 2))
         assert [new.rate for new in result.novelty] == [1, 0.5, 1, 0.5]
-
-    def test_are_zero_while_there_is_no_claim(self) -> None:
-        assert [new.rate for new in scored([], ["a"]).novelty] == [0, 1]
 
     def test_are_the_lowest_of_the_levels(self) -> None:
         _, second = scored(["a b c d", "e f g h"], ["a b c x", "n o p q"]).novelty

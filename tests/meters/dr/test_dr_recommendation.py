@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
 
-from scoring.meters.dr import DRResult, Thresholds, Words, score_transcript
-from scoring.meters.dr.recommendation import HINTS, NOT_CLAIMED
+from scoring.meters.dr import DRResult, Thresholds, score_transcript
 
 QUESTION = "Which one?"
 Rest = tuple[list[str], list[str]]
@@ -110,33 +109,14 @@ class TestRules:
         assert result.stop_round == 3
         assert after([4], HIGH).stop_round is None
 
-    @pytest.mark.parametrize("rounds", range(1, 6))
-    def test_as_of_a_round_are_those_of_the_transcript_up_to_it(self, rounds: int) -> None:
-        whole = score_transcript(MEETING)
-        part = score_transcript(MEETING.model_copy(update={"rounds": MEETING.rounds[:rounds]}))
-        assert part.recommendations == whole.recommendations[:rounds]
-        assert part.novelty == whole.novelty[:rounds]
-
 
 class TestTheMeeting:
-    def test_ships_after_six_rounds(self) -> None:
-        found = score_transcript(MEETING).payload()
-        assert found["stop_recommendation"]["signal"] == "SHIP"
-        assert found["readiness_by_round"][5]["action_readiness"] == 0.65
-        assert found["readiness_by_round"][5]["readiness_classification"] == "MEDIUM"
-        assert found["novelty_by_round"][5]["classification"] == "LOW"
-
     def test_goes_on_after_four(self) -> None:
         result = score_transcript(MEETING)
         assert (result.novelty[3].level, result.readiness[3].level) == ("MEDIUM", "HIGH")
         assert result.readiness[3].value == pytest.approx(0.85)
         assert result.recommendations[3].signal == "CONTINUE"
         assert "one more round" in result.recommendations[3].rationale
-
-    @pytest.mark.parametrize(("k", "signal", "level"), [(1, "SHIP", "LOW"), (2, "CONTINUE", "MEDIUM")])
-    def test_ends_after_five_only_if_one_low_round_counts(self, k: int, signal: str, level: str) -> None:
-        result = score_transcript(MEETING, k=k)
-        assert (result.recommendations[4].signal, result.novelty[4].level) == (signal, level)
 
 
 class TestReasons:
@@ -148,13 +128,6 @@ class TestReasons:
         assert "open questions at 0.7 (1 open question, fewer than the 2" in rationale
         assert "blockers at" not in rationale
 
-    def test_name_no_caveat_when_all_is_ready(self) -> None:
-        assert "caveat" not in after([4, 0, 0], HIGH).recommendations[-1].rationale
-
-    def test_say_that_a_low_round_does_not_count_yet(self) -> None:
-        assert "counts from 3" in after([4, 0, 0], HIGH, k=3).recommendations[-1].rationale
-        assert "counts from" not in after([4, 0, 0], HIGH).recommendations[-1].rationale
-
     def test_are_three(self) -> None:
         for recommendation in score_transcript(MEETING).recommendations:
             assert len(recommendation.reasons) == 3
@@ -164,14 +137,6 @@ class TestReasons:
         result = after([4, 0, 0], HIGH, ([f"Blocked \x1b[31m {'x' * 500}"], []))
         assert "\\x1b[31m" in result.recommendations[-1].rationale
         assert len(result.recommendations[-1].reasons[2]) < 250
-
-    def test_come_with_a_hint(self) -> None:
-        assert HINTS["SHIP"] == "Converged. Ship the decision and verify."
-        assert HINTS["CONTINUE"] == "Still producing useful novelty. Continue the loop."
-        assert all(way in HINTS["ESCALATE"] for way in ("human", "another agent", "another prompt", "scope"))
-
-    def test_claim_little(self) -> None:
-        assert all(word in NOT_CLAIMED for word in ("correct", "agreement", "evidence gate"))
 
 
 class TestFlags:
@@ -221,10 +186,6 @@ class TestFlags:
 
     def test_tell_of_a_round_without_claims(self) -> None:
         assert self.of(self.claims(1), self.claims(), self.claims(2)) == [("no_claims", 2)]
-
-    def test_say_why(self) -> None:
-        for flag in score_transcript(transcript(self.claims(1), self.claims(1), self.claims())).flags:
-            assert flag.reason
 
 
 VECTORS: dict[str, list[float]] = {
@@ -310,82 +271,14 @@ class TestComposite:
 
 
 class TestPayload:
-    def test_has_the_shape_of_the_contract(self) -> None:
-        found = score_transcript(MEETING).payload()
-        assert list(found) == [
-            "score",
-            "components",
-            "novelty_by_round",
-            "readiness_by_round",
-            "stop_recommendation",
-            "composite",
-            "flags",
-            "hint",
-        ]
-        assert list(found["components"]) == [
-            "novelty_rate",
-            "novelty_rate_L0",
-            "novelty_rate_L1",
-            "action_readiness",
-            "action_readiness_detail",
-            "semantic_similarity",
-            "structural_agreement",
-        ]
-        scores = ["next_actions_score", "open_questions_score", "blocker_score"]
-        assert list(found["components"]["action_readiness_detail"]) == scores
-        assert list(found["novelty_by_round"][0]) == [
-            "round",
-            "claims",
-            "new_claims",
-            "new_claims_L0",
-            "new_claims_L1",
-            "novelty_rate",
-            "novelty_rate_L0",
-            "novelty_rate_L1",
-            "classification",
-        ]
-        assert list(found["readiness_by_round"][0]) == [
-            "round",
-            "action_readiness",
-            "readiness_classification",
-            *scores,
-        ]
-        assert list(found["stop_recommendation"]) == [
-            "signal",
-            "novelty_classification",
-            "readiness_classification",
-            "k_consecutive_low_novelty",
-            "rationale",
-        ]
-        assert found["components"]["structural_agreement"] is None
-        assert found["stop_recommendation"]["k_consecutive_low_novelty"] == 2
-        assert (found["score"], found["hint"]) == (1.0, HINTS["SHIP"])
-
     def test_has_the_level_of_meanings_when_it_is_on(self) -> None:
         found = score_transcript(transcript(outputs(["east"]), outputs(["north"])), embed=embed).payload()
-        assert list(found["components"])[:4] == [
-            "novelty_rate",
-            "novelty_rate_L0",
-            "novelty_rate_L1",
-            "novelty_rate_L2",
-        ]
-        assert list(found["novelty_by_round"][0])[3:9] == [
-            "new_claims_L0",
-            "new_claims_L1",
-            "new_claims_L2",
-            "novelty_rate",
-            "novelty_rate_L0",
-            "novelty_rate_L1",
-        ]
+        assert list(found["components"])[3] == "novelty_rate_L2"
+        assert list(found["novelty_by_round"][0])[5:10:4] == ["new_claims_L2", "novelty_rate_L2"]
 
     def test_is_rounded_and_what_it_says_is_not(self) -> None:
         found = score_transcript(transcript(*map(outputs, new_claims(3, 1)))).payload()
         assert (found["score"], found["components"]["novelty_rate"]) == (0.6667, 0.3333)
-
-    def test_of_one_round(self) -> None:
-        result = scored((["a", "b"], HIGH))
-        assert (result.score, result.signal, result.round_count) == (0, "CONTINUE", 1)
-        assert result.novelty_classification == "HIGH"
 
 
 class TestThresholds:
@@ -396,8 +289,3 @@ class TestThresholds:
         assert [new.level for new in result.novelty[:4]] == ["HIGH"] * 4
         assert (result.readiness[3].level, result.readiness[5].level) == ("MEDIUM", "LOW")
         assert result.signal == "ESCALATE"
-
-    def test_and_words_do_not_touch_the_defaults(self) -> None:
-        before = score_transcript(MEETING).payload()
-        score_transcript(MEETING, words=Words(verbs=("end",)), thresholds=Thresholds(paraphrase=0.1))
-        assert score_transcript(MEETING).payload() == before

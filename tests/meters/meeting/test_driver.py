@@ -104,7 +104,7 @@ def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_pa
     for command, said in (
         ("false", "--judge false: ended with status 1; nothing was taken from it"),
         ("no-such-judge", "--judge no-such-judge: no such file or directory"),
-        ("echo no", "judge: line 1, column 1: text that is no JSON at 'no'; give the JSON alone"),
+        ("echo no", "judge: line 1, column 1: not JSON: expecting value at 'no'; give the JSON alone"),
         ("", "--judge : is empty; name a command"),
     ):
         assert one_line(da_score(*where, command)).startswith(said)

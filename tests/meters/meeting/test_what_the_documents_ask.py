@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record
+from helpers.meetings import ALL_DEEP, last, record
 
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
@@ -68,22 +68,6 @@ class TestADebateInCircles:
 
     def test_that_may_end_is_asked_whether_to_decide(self) -> None:
         assert "no decision" not in last([record(10)]).facilitator_prompt
-
-
-class TestEarlyConsensus:
-    """Force another round, explicitly targeted at missing aspects."""
-
-    def test_looks_at_the_missing_aspects_first(self) -> None:
-        verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
-        assert verdict.rule == "early_consensus"
-        assert verdict.next_round_focus_prompts[:2] == ("objectives", "risks_failure_modes")
-        assert "let us look at objectives, risks_failure_modes, options_alternatives" in verdict.facilitator_prompt
-
-    def test_other_rounds_keep_their_order(self) -> None:
-        first, second = score_meeting([record(1, levels=ALL_NONE, experts=A_AND_B), record(2, experts=A_AND_B)])
-        assert first.rule == "must_go_on"
-        assert first.next_round_focus_prompts == first.missing_aspects
-        assert second.next_round_focus_prompts == ()
 
 
 def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:
