@@ -15,7 +15,7 @@ from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file, reason
 from scoring.frozen import Frozen
-from scoring.log.kept import Entry, Records, read_entries
+from scoring.log.kept import Records, read_entries
 from scoring.log.missing import no_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -98,11 +98,11 @@ def _load(
     parsed = read_entries(
         directory, files, true_flags, partial(load_entry, true_flags=true_flags), leave_out, cache_dir, keep
     )
-    entries = {entry.number: entry for entry in parsed}
+    entries = {entry.iteration: entry for entry in parsed}
     if ARCHIVE_NAME in names:
         try:
             for record in load_archive(directory / ARCHIVE_NAME, true_flags, broken):
-                entries.setdefault(record.iteration, Entry.of(record))
+                entries.setdefault(record.iteration, record)
         except LogError as e:
             leave_out(e)
     if found:
