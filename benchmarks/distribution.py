@@ -17,7 +17,6 @@ from pathlib import Path
 
 from rubric import find_rubric
 from scoring.evidence.git.checkpoints import checkpoint_ids, read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.views.examined import LogView
@@ -62,7 +61,7 @@ def make_log(repo: Path, log: Path) -> int:
 def write_transcripts(repo: Path, folder: Path) -> None:
     """Write the transcripts of all checkpoints into a folder."""
     opened = GitRepository(repo)
-    for checkpoint in read_checkpoints(opened, GitStore(None, opened.common_dir)).values():
+    for checkpoint in read_checkpoints(opened).values():
         for number, session in enumerate(checkpoint.sessions):
             if session.blobs and not session.missing:
                 contents = opened.contents(session.blobs)

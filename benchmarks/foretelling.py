@@ -40,7 +40,6 @@ from benchmarks.trial import (
 )
 from rubric import Rubric, released_rubric
 from scoring.evidence.git.checkpoints import checkpoint_ids, read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of
@@ -236,7 +235,7 @@ def _of_case(case: Case) -> dict[str, float | None]:
 
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
     """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
-    kept = read_checkpoints(repo, GitStore(None, repo.common_dir))
+    kept = read_checkpoints(repo)
     named = {sha: checkpoint_ids(as_text(commit)) for sha, commit in repo.contents(commits.values()).items()}
     found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():

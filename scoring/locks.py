@@ -1,4 +1,4 @@
-"""One process at a time in a folder: the system gives a lock back when the process that has it ends, however it ends."""
+"""One process at a time in a folder; the lock of a process that ends is gone."""
 
 import contextlib
 import fcntl
@@ -26,7 +26,7 @@ def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
                 break
             except BlockingIOError as e:
                 if time.monotonic() >= until:
-                    raise WriteError(f"{directory}: another da-score has worked here for {seconds:g} s; try again") from e
+                    raise WriteError(f"{directory}: another da-score is at work here; try again later") from e
                 time.sleep(0.02)
             except OSError:  # some network file systems have no locks
                 break

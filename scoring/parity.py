@@ -111,9 +111,7 @@ def build_signal_sets(
             return []
         found = Evidence(records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE)
         wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
-        sets = [signal_set(found.of(record), wanted) for record in records]
-        found.git.keep()
-    return sets
+        return [signal_set(found.of(record), wanted) for record in records]
 
 
 def assemble_signal_set(

@@ -7,9 +7,7 @@ because the ways in are many, and each says what it raises.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Unpack
-
-from msgspec.structs import replace
+from typing import NamedTuple, TypeAlias, Unpack
 
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
@@ -23,10 +21,9 @@ from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
-from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import Fingerprints, fingerprint, fingerprints, inputs_of
 from scoring.sidecars.loss import loss_on_disk, loss_warning
-from scoring.sidecars.provenance import Loss, Provenance, is_written, provenance_of, write_scores
+from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -40,6 +37,9 @@ from scoring.signals.values import SignalSet
 
 _AT_ONCE = 1000
 """How many sidecars wait in memory before they are written together."""
+
+_Unwritten: TypeAlias = tuple[Sidecar, tuple[Loss, ...]]
+"""The files of a score that are not on disk so, with the evidence that the old ones had and this score lacks."""
 
 
 class ScoredIteration(Frozen, frozen=True):
@@ -110,15 +110,6 @@ class ScoredLog(Frozen, frozen=True):
     sessions: tuple[SessionScore, ...]
     broken: tuple[str, ...] = ()
 
-    def of(self, selection: Selection) -> "ScoredLog":
-        """Return the same log with the iterations of a choice only, and with the sessions that have any of them."""
-        if selection.takes_all:
-            return self
-        numbers = selection.numbers([one.record for one in self.iterations])
-        iterations = tuple(one for one in self.iterations if one.record.iteration in numbers)
-        sessions = tuple(session for session in self.sessions if numbers.intersection(session.iterations))
-        return replace(self, iterations=iterations, sessions=sessions)
-
     @property
     def summary(self) -> LogSummary:
         """What tables show of it."""
@@ -188,8 +179,6 @@ def score_iterations(
                 score = rubric.score(signals[way])
                 scored.append(ScoredIteration(record, read, signals[way], score, provenance, inputs))
             yield tuple(scored)
-        if sources.keeps:
-            evidence.git.keep()
 
 
 def score_log_under(
@@ -268,13 +257,6 @@ def examine_iteration(
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
     records = sources.entries([rubric], iter_log_dir, broken)
-    return score_one(records, iter_log_dir, sources, rubric, iteration, observe)
-
-
-def score_one(
-    records: Records, iter_log_dir: Path | str, sources: Sources, rubric: Rubric, iteration: int, observe: bool = False
-) -> ScoredIteration:
-    """Score one iteration of entries that are loaded; raises as :func:`examine_iteration`."""
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     ((one,),) = score_iterations(records, iter_log_dir, sources, rubric, only={iteration}, observe=observe)
@@ -326,64 +308,38 @@ def score_whole_log(
     refs: list[tuple[str, SessionIterRef]] = []
     present: Counter[str] = Counter()
     trunk: Trunk | None = None
-    waiting: list[Sidecar] = []
+    waiting: list[_Unwritten] = []
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
-            sidecar = sidecar_of(iter_log_dir, one)
+            files, is_there, lost = _files_of(iter_log_dir, one)
             if write:
-                known.put(one.record.iteration, fingerprint(one.inputs, one.facts, sidecar.data))
-                waiting.append(sidecar)
+                known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
+                waiting += [] if is_there else [(files, lost)]
                 if len(waiting) == _AT_ONCE:
-                    write_sidecars(iter_log_dir, waiting, sources.warn)
+                    _write(iter_log_dir, waiting, sources.warn)
                     waiting.clear()
             refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
             if one.record.iteration in chosen:
-                lines.append(one.line(sidecar.lost))
+                lines.append(one.line(lost))
                 present.update(_present(one, rubric))
                 trunk = one.facts.trunk
                 if show is not None:
-                    show(one, sidecar.lost)
+                    show(one, lost)
         sessions = sessions_of(rubric, refs)
         if write:
-            write_sidecars(iter_log_dir, waiting, sources.warn)
-            files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
+            _write(iter_log_dir, waiting, sources.warn)
+            session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
-    written = (len(refs), len(files)) if write and refs else None
+    written = (len(refs), len(session_files)) if write and refs else None
     return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), trunk, written)
 
 
-class Sidecar(NamedTuple):
-    """The sidecar of a score as it would be written, and what it would replace.
-
-    ``is_written`` is whether it is on disk so, with what the score was computed from; ``lost`` is the evidence that the
-    old one had and this score lacks.
-    """
-
-    score: PersistedScore
-    provenance: Provenance | None
-    data: bytes
-    is_written: bool
-    lost: tuple[Loss, ...]
-
-
-def sidecar_of(iter_log_dir: Path | str, one: ScoredIteration) -> Sidecar:
-    """Return the sidecar of an iteration, compared with what is on disk."""
-    score = one.persisted
-    data = emit(score.as_dict())
-    same = is_written(iter_log_dir, score, one.provenance, data)
-    lost = () if same else tuple(loss_on_disk(iter_log_dir, score, one.facts, one.provenance))
-    return Sidecar(score, one.provenance, data, same, lost)
-
-
-def write_sidecars(iter_log_dir: Path | str, sidecars: Sequence[Sidecar], warn: Warn = silent) -> None:
-    """Write the sidecars that are not on disk as they are; warns and raises as :func:`write_scored_log`."""
-    missing = [one for one in sidecars if not one.is_written]
-    for one in missing:
-        if one.lost:
-            warn(loss_warning(one.score.iteration, one.lost))
-    remove_stale(Path(iter_log_dir))
-    remove_stale_directories()
-    write_scores(iter_log_dir, [(one.score, one.provenance, one.data) for one in missing])
+def _files_of(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:
+    """Return the files of an iteration's score, whether they are on disk, and the evidence that the old ones had."""
+    files = sidecar_of(one.persisted, one.provenance)
+    if is_written(iter_log_dir, files):
+        return files, True, ()
+    return files, False, tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
 
 
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
@@ -397,7 +353,7 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
     paths = [iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
-    write_sidecars(iter_log_dir, [sidecar_of(iter_log_dir, one) for one in scored.iterations], warn)
+    write_iterations(iter_log_dir, scored.iterations, warn)
     try:
         return paths, write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
     except WriteError as e:
@@ -408,17 +364,20 @@ def write_iterations(
     iter_log_dir: Path | str, scored: Iterable[ScoredIteration], warn: Warn = silent, known: Fingerprints | None = None
 ) -> None:
     """Write the sidecars of some iterations as :func:`write_scored_log` does; ``known`` keeps what they are of."""
-    pairs = [(one, sidecar_of(iter_log_dir, one)) for one in scored]
-    write_sidecars(iter_log_dir, [sidecar for _, sidecar in pairs], warn)
-    for one, sidecar in pairs:
-        if known is not None:
-            known.put(one.record.iteration, fingerprint(one.inputs, one.facts, sidecar.data))
+    compared = [(one, *_files_of(iter_log_dir, one)) for one in scored]
+    _write(iter_log_dir, [(files, lost) for _, files, is_there, lost in compared if not is_there], warn)
+    if known is not None:
+        for one, files, *_ in compared:
+            known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
 
 
-def write_scored_iteration(iter_log_dir: Path | str, scored: ScoredIteration, warn: Warn = silent) -> Path:
-    """Write the sidecar of one iteration as :func:`write_scored_log` does, and return its path."""
-    write_iterations(iter_log_dir, [scored], warn)
-    return iteration_score_path(iter_log_dir, scored.record.iteration)
+def _write(iter_log_dir: Path | str, unwritten: Sequence[_Unwritten], warn: Warn) -> None:
+    for files, lost in unwritten:
+        if lost:
+            warn(loss_warning(files.score.iteration, lost))
+    remove_stale(Path(iter_log_dir))
+    remove_stale_directories()
+    write_scores(iter_log_dir, [files for files, _ in unwritten])
 
 
 def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:

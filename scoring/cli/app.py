@@ -43,19 +43,14 @@ class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            if cmd_name.startswith("-") or ctx.resilient_parsing:
+                return None
+            meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1))
+            ctx.fail(f"No such command {cmd_name!r}.{meant}")
         command: click.Command = importlib.import_module(f"scoring.cli.{cmd_name.replace('-', '_')}").command
         return with_its_help(command, _EVERYWHERE)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], COMMANDS, 1))
-            ctx.fail(f"No such command {args[0]!r}.{meant}")
-        return super().resolve_command(ctx, args)
 
 
 class _SameContext(click.Context):
@@ -112,20 +107,16 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-def _loudness(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    def set_it(_: click.Context, __: click.Parameter, wanted: bool) -> None:
-        if wanted:
-            setattr(WARNINGS, name, True)
-
-    return set_it
+def _set_loudness(_: click.Context, param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        setattr(WARNINGS, str(param.name), True)
 
 
 def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-q`` and ``-v``, which act by themselves."""
-    how: dict[str, Any] = {"is_flag": True, "expose_value": False}
-    quiet = click.option("-q", "--quiet", callback=_loudness("quiet"), help="Say no warnings.", **how)
-    verbose = click.option("-v", "--verbose", callback=_loudness("verbose"), help="Say every warning by itself.", **how)
-    return quiet(verbose(command))
+    how: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _set_loudness}
+    quiet = click.option("-q", "--quiet", help="Say no warnings.", **how)
+    return quiet(click.option("-v", "--verbose", help="Say every warning by itself.", **how)(command))
 
 
 @click.group(
@@ -162,28 +153,20 @@ def _status(status: object, **_: object) -> object:
 class Number(click.FloatRange):
     """The type of an option that takes a number in a range; not-a-number is in none."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return a value as a number; raise click's error where it is none in the range."""
-        try:
-            is_number = not math.isnan(float(value))  # every comparison with it is false, so a range lets it through
-        except ValueError:
-            is_number = False
-        if not is_number:
-            self.fail(f"{value!r} is not a number.", param, ctx)
         number: float = super().convert(value, param, ctx)
+        if math.isnan(number):  # every comparison with it is false, so a range lets it through
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number
 
 
 class Whole(click.IntRange):
     """The type of an option or argument that takes a whole number in a range."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return a value as a whole number; raise click's error where it is none in the range."""
-        try:
-            number: int = super().convert(int(value), param, ctx)
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
-        return number
+    name = "whole number"
 
 
 SHARE = Number(0, 1)
@@ -217,7 +200,10 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
             given = {key: arguments.pop(key.replace("-", "_")) for key in (*names, "json")}
-            _is_folder(given.get("repo-dir"))
+            repository = given.get("repo-dir")
+            if repository is not None and not repository.is_dir():
+                wrong = "is no folder" if repository.exists() else "there is no such folder"
+                raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository of the log")
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
             return command(options=given, **arguments)
@@ -227,13 +213,6 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return loudness_options(with_options)
 
     return decorate
-
-
-def _is_folder(repository: Path | None) -> None:
-    """Make sure that a repository which was named is a folder, before something in it is missed."""
-    if repository is not None and not repository.is_dir():
-        wrong = "is no folder" if repository.exists() else "there is no such folder"
-        raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository that the log is about")
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -4,8 +4,7 @@ import itertools
 import os
 import signal
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
+from scoring.jobs.backfill_pages import backfill_page, backfill_totals, log_line
 from scoring.jobs.side_by_side import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import day
 from scoring.log.settings import cache_dir_of, resolve_settings
-from scoring.text import printable, spans
-from scoring.views.table import Block, Column, Line, Table, pairs
 
 
 @click.command(epilog="Example:  da-score backfill . --dry-run")
@@ -70,24 +68,31 @@ def command(
         **flags,
     )
     reports: list[LogReport] = []
-    previous = signal.signal(signal.SIGTERM, _terminate)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         jobs, broken = _jobs(found, options)
-        done = itertools.chain(broken, backfill_logs(jobs, plan, wanted))
-        for report in _shown(done, len(found), settings.json, plan.dry_run):
+        done: Iterable[LogReport] = itertools.chain(broken, backfill_logs(jobs, plan, wanted))
+        if drawn := sys.stderr is not None and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import track
+
+            done = track(done, "backfill", len(found), console=Console(stderr=True), transient=True)
+        for report in done:
             reports.append(report)
+            if not (drawn or settings.json):
+                say(log_line(report, plan.dry_run))
             for text in report.warnings:
                 warn(text)
             broken_entries(*report.broken[report.error is not None :])  # the first is the error of a log that failed
     finally:
         signal.signal(signal.SIGTERM, previous)
-    reports.sort(key=lambda r: [os.fspath(log.iter_log_dir) for log in found].index(os.fspath(r.iter_log_dir)))
+    order = [log.iter_log_dir for log in found]
+    reports.sort(key=lambda report: order.index(report.iter_log_dir))
     if settings.json:
-        logs = [report.as_dict() for report in reports]
-        version, totals = plan.rubric.version, _totals(reports)
-        write_json({"rubric_version": version, "dry_run": plan.dry_run, "totals": totals, "logs": logs})
+        head = {"rubric_version": rubric.version, "dry_run": plan.dry_run, "totals": backfill_totals(reports)}
+        write_json({**head, "logs": [report.as_dict() for report in reports]})
     else:
-        show(_page(reports, plan))
+        show(backfill_page(reports, plan))
     if failed := [r for r in reports if r.error]:
         raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
 
@@ -109,98 +114,3 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
         own = settings.worktrees, settings.test_commands
         jobs.append(LogJob(*where, rubric, settings.transcripts, settings.trunk, *own))
     return jobs, broken
-
-
-def _terminate(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _shown(reports: Iterator[LogReport], total: int, quiet: bool, dry_run: bool) -> Iterator[LogReport]:
-    """Pass reports on, under a progress bar when standard error is a terminal, otherwise with a line for each."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import track
-
-        yield from track(reports, "backfill", total, console=Console(stderr=True), transient=True)
-        return
-    for report in reports:
-        if not quiet:
-            say(_line(report, dry_run))
-        yield report
-
-
-def _line(report: LogReport, dry_run: bool = False) -> str:
-    place = printable(str(report.iter_log_dir))
-    if report.error:
-        return f"{place}: failed: {printable(report.error)}\n"
-    parts = [f"{len(report.scored)} {'to score' if dry_run else 'scored'}", f"{report.up_to_date} up to date"]
-    if report.kept:
-        parts.append(f"{len(report.kept)} kept (evidence lost)")
-    if report.git_changed:
-        parts.append(f"{len(report.git_changed)} with other answers of git")
-    if report.passed_over:
-        parts.append(f"{report.passed_over} passed over")
-    return f"{place}: {', '.join(parts)}\n"
-
-
-def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
-    """Yield the tables at the end: what was done, why, what was kept, and where the logs are blind."""
-    totals = _totals(reports)
-    counts = {
-        "LOGS": totals["logs"],
-        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
-        "           up to date": totals["up_to_date"],
-        "           kept": totals["kept"],
-        "           passed over": totals["passed_over"],
-        "LOGS failed": totals["failed"],
-        "TIME": f"{totals['seconds']:.1f} s",
-    }
-    yield Line()
-    yield Line(f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}", "bold")
-    yield Line()
-    yield pairs([(name, str(count)) for name, count in counts.items()], 26)
-    for title, texts in (
-        ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
-        (
-            "Kept, because the transcripts no longer cover the window",
-            [(r, f"{iteration}: {' and '.join(lost)}") for r in reports for iteration, lost in r.kept.items()],
-        ),
-        (
-            "Git answers differently (--refresh-git scores these)",
-            [(r, spans(r.git_changed)) for r in reports if r.git_changed],
-        ),
-        ("Failed", [(r, r.error) for r in reports if r.error]),
-    ):
-        if texts:
-            yield from (Line(), Line(f"{title}:"))
-            yield from (Line(f"  {report.iter_log_dir}: {text}") for report, text in texts)
-    absent: Counter[tuple[str, str]] = sum((r.absent for r in reports), Counter())
-    if absent:
-        yield Line()
-        found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
-        columns = (
-            Column("ABSENT SIGNAL", width=20),
-            Column("ITERATIONS", width=10),
-            Column("REASON", width=0, prose=True),
-        )
-        yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
-
-
-def _totals(reports: Sequence[LogReport]) -> dict[str, Any]:
-    return {
-        "logs": len(reports),
-        "scored": sum(len(r.scored) for r in reports),
-        "up_to_date": sum(r.up_to_date for r in reports),
-        "kept": sum(len(r.kept) for r in reports),
-        "git_changed": sum(len(r.git_changed) for r in reports),
-        "passed_over": sum(r.passed_over for r in reports),
-        "failed": sum(r.error is not None for r in reports),
-        "seconds": round(sum(r.seconds for r in reports), 3),
-    }
-
-
-def _by_reason(report: LogReport) -> list[str]:
-    reasons: dict[str, list[int]] = {}
-    for iteration, reason in report.scored.items():
-        reasons.setdefault(reason, []).append(iteration)
-    return [f"{spans(iterations)}: {reason}" for reason, iterations in reasons.items()]

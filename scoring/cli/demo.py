@@ -14,7 +14,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.integrity import integrity_page, summarize_integrity
-from scoring.views.score_pages import iteration_page, run_page, run_payload
+from scoring.views.score_pages import iteration_page, run_item, run_page, run_payload
 from scoring.views.table import Line
 
 
@@ -27,7 +27,7 @@ def command(directory: Path | None, settings: Settings) -> None:
     scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
     iterations, sessions = write_scored_log(demo.iter_log_dir, scored, warn)
     if settings.json:
-        write_json(run_payload(scored))
+        write_json(run_payload(scored.summary, map(run_item, scored.iterations)))
         return
     written = len(iterations), len(sessions)
     lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))

@@ -280,12 +280,8 @@ def calibrate(
         raise InputError(
             f"{directory}: no labelled transcript; a label is an object under {meter.KEY} beside the rounds"
         )
-    embed, left_out = None, "--no-semantic"
-    if not no_semantic:
-        installed = semantic.is_installed()
-        embed, left_out = (
-            (semantic.open_embedder(cache_dir_of(settings)), "") if installed else (None, semantic.NOT_INSTALLED)
-        )
+    left_out = "--no-semantic" if no_semantic else "" if semantic.is_installed() else semantic.NOT_INSTALLED
+    embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
     asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
     found = meter.calibrate(collection.labelled, asked, embed, tuning)
     if settings.json:

@@ -1,7 +1,6 @@
 """``da-score export``: tidy tables of a log, for other tools."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.cli.reading import log_views, rows_of
 from scoring.errors import OptionError
 from scoring.log.selection import Selection
-from scoring.views.columns import TABLES, DataRow
-from scoring.views.formats import FORMATS, require, write_directory, write_file, write_streams
+from scoring.views.columns import TABLES
+from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table
 
 
@@ -53,11 +52,18 @@ def command(
         return
     if needs := FORMATS[form].needs:
         require(*needs)
-    rows = _rows(roots, options, recompute, selection)
+    rows = rows_of(log_views(roots, options, recompute, selection))
     if out is None or out == Path("-"):
-        _to_standard_output(rows, names, form)
+        if len(names) > 1:
+            raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")
+        if (binary := FORMATS[form].binary) and on_terminal():
+            raise OptionError(f"{binary} is not for a terminal: give --out FILE")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+            write_streams(rows, form, {names[0]: sys.stdout.buffer})
+            sys.stdout.buffer.flush()
     elif len(names) == 1 and not out.is_dir():
-        write_file(rows, names[0], form, out)
+        write_files(rows, form, {names[0]: out})
         say(f"Wrote {out}\n")
     else:
         for path in write_directory(rows, names, form, out):
@@ -70,24 +76,6 @@ def _tables(text: str | None) -> list[str]:
         if name not in TABLES:
             raise OptionError(f"--tables: {name!r} is no table; known: {', '.join(TABLES)}")
     return names
-
-
-def _rows(
-    roots: tuple[Path, ...], options: dict[str, Any], recompute: bool, selection: Selection
-) -> Iterator[tuple[str, DataRow]]:
-
-    return rows_of(log_views(roots, options, recompute, selection))
-
-
-def _to_standard_output(rows: Iterator[tuple[str, DataRow]], names: list[str], form: str) -> None:
-    if len(names) > 1:
-        raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")
-    if (binary := FORMATS[form].binary) and on_terminal():
-        raise OptionError(f"{binary} is not for a terminal: give --out FILE")
-    if sys.stdout is not None:
-        sys.stdout.flush()
-        write_streams(rows, form, {names[0]: sys.stdout.buffer})
-        sys.stdout.buffer.flush()
 
 
 def _describe(names: list[str], as_json: bool | None) -> None:

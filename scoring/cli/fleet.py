@@ -1,6 +1,6 @@
 """``da-score fleet``: many repositories on a cluster, and what is kept of them scored anew."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
 if TYPE_CHECKING:  # --help needs neither
-    from scoring.fleet.dataset import DataSet
-    from scoring.fleet.run import FleetReport
+    from scoring.fleet.dataset import DataSet, RepositoryState
+    from scoring.fleet.run import Failed, FleetReport
 
 _MOST_SHOWN = 50
 
@@ -57,8 +57,8 @@ def run(
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_config(fleet)
     config = replace(config, rubric=rubric) if rubric else config
-    with sayer(_wants_json(as_json)) as progress:
-        report = run_fleet(config, Where(scheduler, workers, dashboard), progress.say, force)
+    with sayer(_wants_json(as_json)) as say_event:
+        report = run_fleet(config, Where(scheduler, workers, dashboard), say_event, force)
     if not _wants_json(as_json):
         show(_page(report))
     if report.failed:
@@ -82,9 +82,7 @@ def command() -> None:
 
 
 def _page(report: "FleetReport") -> Iterator[Block]:
-    yield Line()
-    yield Line(f"Fleet — rubric {report.rubric}", "bold")
-    yield Line()
+    yield from (Line(), Line(f"Fleet — rubric {report.rubric}", "bold"), Line())
     rows = {
         "REPOSITORIES": report.repositories,
         "             scored": report.scored,
@@ -95,15 +93,15 @@ def _page(report: "FleetReport") -> Iterator[Block]:
         "TIME": f"{report.seconds:.1f} s",
     }
     yield pairs([(name, str(value)) for name, value in rows.items()], 26)
-    yield from _failures([(f.repository, f.attempts, f.reason) for f in report.failed])
+    yield from _failures(report.failed)
 
 
-def _failures(failed: list[tuple[str, int, str]]) -> Iterator[Block]:
+def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
     if not failed:
         return
     yield Line()
     columns = (Column("FAILED", width=0), Column("TIMES", width=5), Column("REASON", width=0, prose=True))
-    yield Table(columns, [(name, str(times), why) for name, times, why in failed[:_MOST_SHOWN]])
+    yield Table(columns, [(one.repository, str(one.attempts), one.reason) for one in failed[:_MOST_SHOWN]])
     if (more := len(failed) - _MOST_SHOWN) > 0:
         yield Line(f"and {more} more; --json lists all")
 
@@ -134,37 +132,26 @@ _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 def status(place: str, as_json: bool) -> None:
     """Say what a data set has: repositories and iterations by rubric, and what failed last and why."""
     dataset = opened(place)
-    found = []
+    failed, rubrics = [], []
     for rubric in dataset.rubrics:
         states = [state for _, state in sorted(dataset.of(rubric).items())]
-        failed = [(state.repository, state.attempts, state.reason) for state in states if state.reason]
+        of_it = [state for state in states if state.reason]
+        failed += of_it
         scored = [state for state in states if state.scored]
-        iterations, broken = sum(state.iterations for state in scored), sum(state.broken for state in scored)
-        found.append((rubric, len(scored), iterations, broken, failed))
+        counts = {
+            "rubric": rubric,
+            "repositories": len(scored),
+            "iterations": sum(state.iterations for state in scored),
+            "broken_entries": sum(state.broken for state in scored),
+        }
+        listed = [{name: getattr(state, name) for name in ("repository", "attempts", "reason")} for state in of_it]
+        rubrics.append(counts | {"failed": listed})
     if _wants_json(as_json):
-        keys = ("repository", "attempts", "reason")
-        write_json(
-            {
-                "results": dataset.url,
-                "rubrics": [
-                    {
-                        "rubric": rubric,
-                        "repositories": repositories,
-                        "iterations": iterations,
-                        "broken_entries": broken,
-                        "failed": [dict(zip(keys, one, strict=True)) for one in failed],
-                    }
-                    for rubric, repositories, iterations, broken, failed in found
-                ],
-            }
-        )
+        write_json({"results": dataset.url, "rubrics": rubrics})
         return
     names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
-    rows = [(rubric, str(n), str(i), str(b), str(len(failed))) for rubric, n, i, b, failed in found]
-    page: list[Block] = [Table([Column(name) for name in names], rows)]
-    for _, _, _, _, failed in found:
-        page += _failures(failed)
-    show(page)
+    rows = [[str(len(v) if isinstance(v, list) else v) for v in one.values()] for one in rubrics]
+    show([Table([Column(name) for name in names], rows), *_failures(failed)])
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")

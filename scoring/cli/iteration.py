@@ -1,5 +1,6 @@
 """``da-score iteration N``: the breakdown of one iteration."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -7,18 +8,17 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from rubric import find_rubric, released_rubric, rubric_versions
+from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import broken_entries, stop_if_left_out
-from scoring.cli.reading import options as evidence_options
-from scoring.errors import DaScoreError, NotFoundError, silent
+from scoring.cli.reading import broken_entries, sources, stop_if_left_out, view_under
+from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import HookOutcome, deliberation_facts, deliberation_file, hook_facts
-from scoring.evidence.rules import Sources, rules_of
 from scoring.jobs.close_task import bring_session_up_to_date
+from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, resolve_settings
-from scoring.score import ScoredIteration, score_one, write_iterations
+from scoring.score import ScoredIteration, score_iterations, write_iterations
 from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
@@ -27,7 +27,6 @@ from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of
 from scoring.signals.values import Deliberation
 from scoring.views.chain import kept_payload
-from scoring.views.examined import LogView
 from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
 from scoring.views.spending import Spending, spending_of
 
@@ -43,15 +42,16 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = resolve_settings(options)
-    log_dir, state, used = settings.iter_log_dir, CURRENT, None
-    kept = None if recompute else _sidecar(log_dir, iteration)
+    log_dir, state, kept = settings.iter_log_dir, CURRENT, None
+    with contextlib.suppress(NotFoundError):
+        kept = None if recompute else read_score(log_dir, iteration)
     if kept is None:
         now = _score(settings, iteration)
         score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
         payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
         score, deliberation, objectives = kept, _deliberation(log_dir, iteration), None
-        state, used, score = _compared(settings, kept, follow=not options["rubric"])
+        state, used, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
         provenance = read_provenance(log_dir, iteration) if settings.json else None
         payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
     if settings.json:
@@ -64,48 +64,27 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used))
 
 
-def _compared(settings: Settings, kept: PersistedScore, follow: bool) -> tuple[State, Spending | None, PersistedScore]:
-    """Compare a sidecar with what the evidence gives now.
-
-    Returns its state, what its iteration used as far as that is known, and its score with facts. With ``follow`` the
-    evidence is read under the rubric of the sidecar, where that is a released one.
-    """
-    log, n = settings.iter_log_dir, kept.iteration
-    own = follow and kept.rubric_version in rubric_versions()
-    rubric = released_rubric(kept.rubric_version) if own else find_rubric(settings.rubric)
-    where = settings.repo_dir, settings.transcript_dirs
+def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Spending | None, PersistedScore]:
+    """Return what a sidecar is worth, what its iteration used as far as that is known, and its score with facts."""
     try:
-        how = evidence_options(settings, rules_of(rubric), silent)
-        sources = Sources.under(rules_of(rubric), *where, how)
-        records = sources.entries([rubric], log, silent)
-        one = score_one(records, log, sources, rubric, n)
+        found = next(view_under(version, settings, {kept.iteration}).examine(), None)
+        if found is None:
+            raise no_such_entry(settings.iter_log_dir, kept.iteration)
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
-    with fingerprints(sources.cache_dir, log, rubric) as known:
-        found = LogView(log, *where, rubric, options=how).examined(one, known)
     rows = tuple(dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
     return found.state, found.spending, replace(kept, breakdown=rows)
 
 
-def _sidecar(log_dir: Path, iteration: int) -> PersistedScore | None:
-    """Read the score of a sidecar; None when there is none."""
-    try:
-        return read_score(log_dir, iteration)
-    except NotFoundError:
-        return None
-
-
 def _score(settings: Settings, iteration: int) -> ScoredIteration:
     """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
-    rubric, log_dir = find_rubric(settings.rubric), settings.iter_log_dir
-    rules = rules_of(rubric)
-    how = evidence_options(settings, rules)
-    sources = Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how)
-    records = sources.entries([rubric], log_dir, broken_entries)
+    rubric, log_dir, evidence = find_rubric(settings.rubric), settings.iter_log_dir, sources(settings)
+    records = evidence.entries([rubric], log_dir, broken_entries)
     if records.place(iteration) is None:
         stop_if_left_out(log_dir, iteration)
-    scored = score_one(records, log_dir, sources, rubric, iteration, observe=True)
-    with fingerprints(sources.cache_dir, log_dir, rubric) as known:
+        raise no_such_entry(log_dir, iteration)
+    ((scored,),) = score_iterations(records, log_dir, evidence, rubric, only={iteration}, observe=True)
+    with fingerprints(evidence.cache_dir, log_dir, rubric) as known:
         write_iterations(log_dir, [scored], warn, known)
     bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
     return scored

@@ -1,5 +1,6 @@
 """What ``da-score label N`` shows and asks on a terminal: the change, how its score came about, and four questions."""
 
+from contextlib import closing, suppress
 from typing import Any
 
 import click
@@ -7,6 +8,7 @@ from msgspec.structs import replace
 
 from scoring.cli.output import say, show, write
 from scoring.cli.reading import log_view
+from scoring.errors import GitError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES
@@ -41,7 +43,11 @@ def _show_change(one: Examined, settings: Settings) -> None:
         say("The commit of this iteration does not resolve here; there is no change to show.\n\n")
         return
     how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
-    lines = as_text(GitRepository(settings.repo_dir).beginning(_DIFF_LIMIT, "show", *how, sha)).split("\n")
+    shown = b""
+    with suppress(GitError), closing(GitRepository(settings.repo_dir).pieces("show", *how, sha)) as pieces:
+        while len(shown) < _DIFF_LIMIT and (piece := next(pieces, b"")):
+            shown += piece
+    lines = as_text(shown[:_DIFF_LIMIT]).split("\n")
     for line in lines[:_DIFF_LINES]:
         write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
     if len(lines) > _DIFF_LINES:

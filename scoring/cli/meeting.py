@@ -210,14 +210,10 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
     found = endings(records, tried)
     data = [record.model_dump(exclude_unset=True) for record in records]
     if out is not None:
-        _write_records(out, data)
+        lines = "".join(json.dumps(item) + "\n" for item in data)
+        text = lines if out.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
+        write_atomically(out, text.encode(), mode=0o644)
     if settings.json:
         write_json(simulation_payload(meeting, data, found))
     else:
         show(simulation_view(meeting, found, out))
-
-
-def _write_records(path: Path, data: list[dict[str, Any]]) -> None:
-    lines = "".join(json.dumps(item) + "\n" for item in data)
-    text = lines if path.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
-    write_atomically(path, text.encode(), mode=0o644)

@@ -4,8 +4,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, TextIO
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
@@ -46,14 +46,10 @@ def _folded(text: str, stream: TextIO) -> str:
     """Return text folded to the width of the terminal that a stream is."""
     from scoring.views.drawing import folded_text  # rich, which a pipe does not need
 
-    return folded_text(text, _width(stream))
-
-
-def _width(stream: TextIO) -> int:
-    """Return how wide the terminal is that a stream is, in characters."""
+    width = 0
     with contextlib.suppress(OSError, ValueError):
-        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
-    return _USUAL_WIDTH
+        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+    return folded_text(text, width or _USUAL_WIDTH)
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
@@ -61,67 +57,33 @@ def write_json(value: Any, indent: int | None = 1) -> None:
     write_bytes(_json(value, indent) + b"\n")
 
 
-def write_json_in_parts(parts: Iterable[tuple[str, Any]]) -> None:
-    """Write an object as :func:`write_json` does, by its keys; an iterator is a list that is made while it is written.
+def encoded(value: Any) -> Any:
+    """Return a value that is a part of what :func:`write_json` is to write, encoded, which takes less memory."""
+    import msgspec
 
-    Items that are bytes are already what :func:`json_item` returns. Nothing is written before all of it is made, so
-    that what fails writes nothing.
-    """
-    with spooled() as page:
-        before = b"{\n "
-        for key, value in parts:
-            page.write(before + _json(key) + b": ")
-            before = b",\n "
-            if not isinstance(value, Iterator):
-                page.write(_json(value).replace(b"\n", b"\n "))
-                continue
-            between = b"[\n "
-            for item in value:
-                page.write(between + (item if isinstance(item, bytes) else json_item(item)))
-                between = b",\n "
-            page.write(b"[]" if between == b"[\n " else b"\n ]")
-        page.write(b"\n}\n")
+    return msgspec.Raw(_encoded(value))
 
 
-@contextlib.contextmanager
-def spooled() -> Iterator[IO[bytes]]:
-    """Give a file to write to, and write what it holds to standard output when all of it is there."""
-    import tempfile
-
-    with tempfile.SpooledTemporaryFile(_SPOOLED) as page:
-        yield page
-        page.seek(0)
-        while data := page.read(1 << 20):
-            write_bytes(data)
-
-
-def json_item(value: Any) -> bytes:
-    """Return one item of a list of :func:`write_json_in_parts`, encoded."""
-    return _json([value])[2:-2].replace(b"\n", b"\n ")
-
-
-_SPOOLED = 4 << 20
-"""How many bytes are held in memory before they are written to disk."""
-
-
-def _json(value: Any, indent: int | None = 1) -> bytes:
+def _json(value: Any, indent: int | None) -> bytes:
     """Return JSON, with escapes for control characters and with replacements for what is no UTF-8."""
     import msgspec
 
-    try:
-        data = msgspec.json.encode(value)
-    except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
-        import json
-
-        text = as_utf8(json.dumps(value, ensure_ascii=False))
-        data = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
-    if on_terminal() or any(part in data for part in _BEGIN_CONTROLS):
+    data = _encoded(value)
+    if on_terminal() or b"\x7f" in data or b"\xc2" in data:  # so U+007F to U+009F begin in UTF-8
         data = json_escaped(data.decode(), hidden=on_terminal()).encode()
     return msgspec.json.format(data, indent=indent or 0)
 
 
-_BEGIN_CONTROLS = (b"\x7f", b"\xc2")
-"""How U+007F to U+009F begin in UTF-8, among others."""
+def _encoded(value: Any) -> bytes:
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
+        import json
+
+        text = as_utf8(json.dumps(value, ensure_ascii=False, default=msgspec.json.decode))
+        return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
 def show(page: Iterable[Block]) -> None:

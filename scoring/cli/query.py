@@ -2,10 +2,10 @@
 
 import csv
 import io
+import itertools
 import json
 import math
 import sys
-from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from scoring.files import read_file
 from scoring.log.selection import Selection
 from scoring.text import printable
 from scoring.views.sql import Answer, ask
-from scoring.views.table import Block, Column, Table
+from scoring.views.table import Column, Table
 
 
 @click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
@@ -47,25 +47,7 @@ def command(
     several statements with ; between, the answer of the last is printed.
     Needs the extra 'query'.
     """
-    with _asked(_statement(sql), roots, options, recompute, fleet, selection) as answer:
-        if options["json"]:
-            names = _distinct(answer.columns)
-            write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
-        elif as_csv:
-            _write_csv(answer)
-        else:
-            show(_page(answer))
-
-
-def _asked(
-    sql: str,
-    roots: tuple[Path, ...],
-    options: dict[str, Any],
-    recompute: bool,
-    fleet: str | None,
-    selection: Selection,
-) -> AbstractContextManager[Answer]:
-    """Return what asks a fleet's data set, or the logs."""
+    statement = _statement(sql)
     if fleet is not None:
         if roots:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
@@ -73,9 +55,21 @@ def _asked(
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         from scoring.fleet.asking import ask_fleet
 
-        return ask_fleet(opened(fleet), sql)
-
-    return ask(sql, rows_of(log_views(roots, options, recompute, selection)))
+        asked = ask_fleet(opened(fleet), statement)
+    else:
+        asked = ask(statement, rows_of(log_views(roots, options, recompute, selection)))
+    with asked as answer:
+        if options["json"]:
+            names = _distinct(answer.columns)
+            write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
+        elif as_csv:
+            _write_csv(answer)
+        else:
+            shown = [
+                ["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row]
+                for row in answer.rows
+            ]
+            show([Table([Column(printable(name)) for name in answer.columns], shown, records=True)])
 
 
 def _statement(given: str) -> str:
@@ -97,11 +91,8 @@ def _distinct(names: tuple[str, ...]) -> list[str]:
     """Return the names of columns, those that are there already with a number behind them: ``n``, ``n_1``."""
     found: list[str] = []
     for name in names:
-        tried, more = name, 0
-        while tried in found:
-            more += 1
-            tried = f"{name}_{more}"
-        found.append(tried)
+        numbered = (f"{name}_{n}" for n in itertools.count(1))
+        found.append(next(one for one in itertools.chain([name], numbered) if one not in found))
     return found
 
 
@@ -118,28 +109,16 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def _field(value: Any) -> Any:
-    plain = _plain(value)
-    if plain is None:
-        return ""
-    if isinstance(plain, bool):
-        return str(plain).lower()
-    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
-
-
 def _write_csv(answer: Answer) -> None:
     text = io.StringIO(newline="")
     out = csv.writer(text, lineterminator="\n")
     out.writerow(answer.columns)
     for row in answer.rows:
-        out.writerow(map(_field, row))
+        plain = [_plain(value) for value in row]
+        out.writerow(
+            "" if v is None else v if isinstance(v, str | float) else json.dumps(v, ensure_ascii=False) for v in plain
+        )
         write(text.getvalue())
         text.seek(0)
         text.truncate()
     write(text.getvalue())
-
-
-def _page(answer: Answer) -> list[Block]:
-    """Return an answer as a table with columns as wide as they must be, or as blocks where that is too wide."""
-    rows = [["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in answer.rows]
-    return [Table([Column(printable(name)) for name in answer.columns], rows, records=True)]

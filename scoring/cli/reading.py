@@ -4,14 +4,14 @@ Everything that scores is imported by the functions that need it: most commands 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
 
-from rubric import Rubric, evidence_of, find_rubric
+from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import LogError, Warn, silent
@@ -157,6 +157,21 @@ def log_view(
     rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
     rules = outcome_rules(settings) if outcomes else None
     return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries, outcomes=rules)
+
+
+def view_under(version: str, settings: Settings, iterations: Collection[int]) -> "LogView":
+    """Return some iterations of a log under a released rubric, or that of the settings where this is none; no warnings.
+
+    Raises:
+        RubricError: the rubric of the settings cannot be used.
+    """
+    from scoring.log.selection import Selection
+    from scoring.views.examined import LogView
+
+    rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
+    how = options(settings, RULES[rubric.evidence], silent)
+    log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
+    return LogView(*log, rubric, selection=Selection(only=iterations), options=how)
 
 
 def log_views(

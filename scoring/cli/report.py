@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
-from scoring.cli.output import on_terminal, say, show, spooled, write_json
+from scoring.cli.output import on_terminal, say, show, write_bytes, write_json
 from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.files import atomic_stream
@@ -79,10 +79,12 @@ def command(
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
     changed = None if before is None else changes(found.lines, before)
-    with spooled() if piped else atomic_stream(out, mode=0o644) as f:
-        f.writelines(part.encode("utf-8", "replace") for part in page_parts(found, changed))
+    page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
     if piped:
+        write_bytes(b"".join(page))
         return
+    with atomic_stream(out, mode=0o644) as f:
+        f.writelines(page)
     if settings.json:
         meaning = {"validity": found.validity.as_dict() if found.validity else None}
         means = {"mean": found.mean, "interval": found.interval and list(found.interval)}

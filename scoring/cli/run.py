@@ -6,7 +6,7 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import json_item, on_terminal, say, show, write_json_in_parts
+from scoring.cli.output import encoded, on_terminal, say, show, write_json
 from scoring.cli.reading import broken_entries, sources
 from scoring.errors import InputError
 from scoring.files import list_names
@@ -15,8 +15,7 @@ from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_whole_log
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import is_iteration_score_name
-from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_parts
-from scoring.views.session_pages import session_payload
+from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_payload
 
 
 @click.command(epilog="Example:  da-score run --last 5")
@@ -30,20 +29,18 @@ def command(settings: Settings, selection: Selection, no_write: bool) -> None:
     --task choose what is printed; the whole log is scored and written all the same.
     """
     log_dir, evidence, rubric = settings.iter_log_dir, sources(settings), find_rubric(settings.rubric)
-    items: list[bytes] = []
+    items: list[object] = []
 
     def add_item(one: ScoredIteration, lost: tuple[Loss, ...]) -> None:
         if settings.json:
-            items.append(json_item(run_item(one, lost)))
+            items.append(encoded(run_item(one, lost)))
 
     first = not _has_scores(log_dir)
     log = score_whole_log(
         log_dir, evidence, rubric, selection, add_item, write=not no_write, observe=settings.json, broken=broken_entries
     )
     if settings.json:
-        members = {line.iteration: line for line in log.lines}
-        sessions = (json_item(session_payload(session, members)) for session in log.sessions)
-        write_json_in_parts(run_parts(log, iter(items), sessions))
+        write_json(run_payload(log, items))
         return
     if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")

@@ -2,15 +2,14 @@
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
-from scoring.log.selection import Selection
+from scoring.cli.reading import view_under
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError, silent
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import (
@@ -20,11 +19,9 @@ from scoring.sidecars.scores import (
     read_session,
     session_score_path,
 )
+from scoring.sidecars.states import State
 from scoring.views.session_pages import session_page, session_payload
-
-if TYPE_CHECKING:  # loaded where evidence is looked at
-    from scoring.sidecars.states import State
-    from scoring.views.spending import Spending
+from scoring.views.spending import Spending, together
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
@@ -45,7 +42,11 @@ def command(session_id: str, settings: Settings) -> None:
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir) if settings.json or drawn or full else {}
-    states, used = _seen_now(settings, session)
+    states: dict[int, State] = {}
+    used: Spending | None = None
+    with contextlib.suppress(DaScoreError):  # as far as the evidence can be looked at
+        now = list(view_under(session.rubric_version, settings, session.iterations).examine(warn=silent))
+        states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
     if settings.json:
         write_json(session_payload(session, members, used, states))
         return
@@ -53,26 +54,6 @@ def command(session_id: str, settings: Settings) -> None:
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
     show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states))
-
-
-def _seen_now(settings: Settings, session: SessionScore) -> "tuple[dict[int, State], Spending | None]":
-    """Return what the scores of a session are worth, and what its iterations used; as far as it can be looked at."""
-    from rubric import find_rubric, released_rubric, rubric_versions
-    from scoring.cli.reading import options
-    from scoring.errors import silent
-    from scoring.evidence.rules import rules_of
-    from scoring.views.examined import LogView
-    from scoring.views.spending import together
-
-    log, repository, folders = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    with contextlib.suppress(DaScoreError):
-        known = session.rubric_version in rubric_versions()
-        rubric = released_rubric(session.rubric_version) if known else find_rubric(settings.rubric)
-        how, members = options(settings, rules_of(rubric), silent), frozenset(session.iterations)
-        view = LogView(log, repository, folders, rubric, selection=Selection(only=members), options=how)
-        found = list(view.examine(warn=silent))
-        return {one.record.iteration: one.state for one in found}, together(one.spending for one in found)
-    return {}, None
 
 
 def _in_full(given: str, log_dir: Path) -> str:

@@ -1,17 +1,19 @@
 """``da-score watch``: scores entries while they are written."""
 
-from typing import Any
-
 import click
 
+from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, say, warn, write_json
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
+from scoring.jobs.announced import times_to_look
+from scoring.jobs.watch import LogWatch, Seen
 from scoring.log.settings import Settings
+from scoring.sidecars.provenance import sidecar_of, write_scores
 from scoring.text import cell, printable
-
-_TASK_WIDTH = 60
+from scoring.views.gates.gate import weakest
+from scoring.views.score_cells import band_text
 
 
 @click.command(epilog="Example:  da-score watch --json")
@@ -34,60 +36,48 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     trunk moves, entries that score differently then are reported as changed. With --json every line is a JSON object,
     for a status bar.
     """
-    from rubric import find_rubric
-    from scoring.jobs.announced import times_to_look
-    from scoring.jobs.watch import LogWatch
-
-    log_dir = settings.iter_log_dir
+    log = settings.iter_log_dir
     watch = LogWatch(
-        log_dir, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
+        log, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
     )
     WARNINGS.hold_no_longer()
     warned = ""
+
+    def show(found: list[Seen]) -> None:
+        for seen in found:
+            if writes and seen.score is not None:
+                write_scores(log, [sidecar_of(seen.score, seen.provenance)])
+            if settings.json:
+                write_json(seen.as_dict(), indent=None)
+            else:
+                say(_line(seen))
+
+    def wait_after(error: DaScoreError) -> str:
+        if warned != (text := f"{error}; waiting for it"):
+            warn(text)
+        return text
+
     try:
-        _show(watch.begin(last), settings, writes)
+        show(watch.begin(last))
     except LogError as e:
         if once:
             raise
-        warned = _warned(e, warned)
+        warned = wait_after(e)
     if once:
         return
     for _ in times_to_look(interval, lambda: watch.places, lambda: watch.restless, watch.matters):
         try:
-            _show(watch.look(), settings, writes)
+            show(watch.look())
             warned = ""
         except DaScoreError as e:  # a log that is away for a moment may come back
-            warned = _warned(e, warned)
+            warned = wait_after(e)
 
 
-def _warned(error: DaScoreError, last: str) -> str:
-    """Warn that something is being waited for, unless the ``last`` warning was the same; return the warning."""
-    text = f"{error}; waiting for it"
-    if text != last:
-        warn(text)
-    return text
-
-
-def _show(found: list[Any], settings: Settings, writes: bool) -> None:
-    for seen in found:
-        if writes and seen.score is not None:
-            from scoring.sidecars.provenance import write_score
-
-            write_score(settings.iter_log_dir, seen.score, seen.provenance)
-        if settings.json:
-            write_json(seen.as_dict(), indent=None)
-        else:
-            say(_line(seen))
-
-
-def _line(seen: Any) -> str:
-    from scoring.views.gates.gate import weakest
-    from scoring.views.score_cells import band_text
-
+def _line(seen: Seen) -> str:
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"
     head = f"{seen.change:<9}iteration {seen.iteration}"
-    task = f"  {cell(seen.task_id, _TASK_WIDTH)}" if seen.task_id else ""
+    task = f"  {cell(seen.task_id, 60)}" if seen.task_id else ""
     if seen.score is None:
         return f"{head}{task}\n"
     value = f"{seen.score.value:.3f}" if seen.score.scored else "-"

@@ -116,7 +116,7 @@ class Evidence:
             if self._only is not None and not sources.rules.compares_entries:
                 near = records.near(self._only, before)
             opened = self._scan.repository or sources.repo_dir
-            git = sources.rules.git(opened, near, self._scan.cache_dir, sources.trunk)
+            git = sources.rules.git(opened, near, sources.trunk)
             if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
                 return git, near
             before *= _BEFORE

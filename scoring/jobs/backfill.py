@@ -20,20 +20,19 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import read_file, remove_stale
+from scoring.files import holds, read_file, remove_stale
 from scoring.log.kept import Records
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
-from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
 from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     Provenance,
     changed_between,
-    is_kept,
+    evidence_path,
     read_provenance,
-    write_provenance,
-    write_score,
+    sidecar_of,
+    write_scores,
 )
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 
@@ -189,12 +188,12 @@ def _judged(
 ) -> PersistedScore | None:
     """Write the score of an iteration where it must be, and return the score that counts then; None where none does."""
     log, facts, n, provenance = report.iter_log_dir, one.facts, one.record.iteration, one.provenance
-    new = one.persisted
-    data = emit(new.as_dict())
+    files = sidecar_of(one.persisted, provenance)
+    new, data = files.score, files.data
     now, then = fingerprint(one.inputs, facts, data), known.get(n)
     was = None
     if provenance:
-        was = provenance if is_kept(log, provenance, new.rubric_version) else read_provenance(log, n)
+        was = provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
     old, old_data = _on_disk(log, new, data)
     reason = _reason(facts, plan, now, then, old, old_data, data, report)
     reason = _with_provenance(reason, was, provenance)
@@ -206,12 +205,12 @@ def _judged(
     if reason:
         report.scored[n] = reason
         if not plan.dry_run:
-            write_score(log, new, provenance)
+            write_scores(log, [files])
             known.put(n, now)
     elif old_data == data:
         known.put(n, now)
         if provenance and was is None and not plan.dry_run:
-            write_provenance(log, provenance, new.rubric_version)
+            write_scores(log, [files])
     if score := new if reason else old:
         take(Standing(facts, new, score))
         for row in score.breakdown:

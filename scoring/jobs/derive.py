@@ -100,15 +100,13 @@ def derive(
         WriteError: an entry cannot be written; those before it may be there.
     """
     assert sources.rules is ATTRIBUTED
-    cache_dir = sources.reading.get("cache_dir")
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
         with alone_in(GitRepository(sources.repo_dir).common_dir, seconds=600):
             log = _read_log(log_dir)
-            history = AttributedHistory(sources.repo_dir, log.records, cache_dir, sources.trunk)
+            history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
             commits, branches = _looked_at(history, sources.warn)
             makers = makers_of(commits, scan, history, sources)
-            history.keep()
             wanted = [
                 commits[sha]
                 for sha, made in reversed(makers.items())  # the newest commits of the trunk come first, and tips last

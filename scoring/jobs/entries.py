@@ -13,9 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import (
@@ -31,10 +29,10 @@ from scoring.errors import (
 )
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import list_names, read_file, write_atomically
+from scoring.files import list_names, read_file, reason, write_atomically
 from scoring.jobs.derive import MODE
 from scoring.jobs.entry_text import quoted, task_of
-from scoring.jobs.yaml_edit import AsWritten, round_trip
+from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
 from scoring.log.fields import ENTRIES, DescribedField, described_fields
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
 from scoring.log.missing import no_log
@@ -50,11 +48,10 @@ Level = Literal["error", "warning"]
 _FIXED = ("schema_version", "iteration")
 _WIDTH = 118
 _LINE = re.compile(r"line ([0-9]{1,9}):? ?")
-_FILE_NUMBER = re.compile(r"iter-0*([0-9]+)\.yaml")
 _BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
 _ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
 _SAME = 7
-"""How many digits of two names of a commit must agree where git does not know them."""
+"""The fewest digits by which a commit is named, and how many must agree where git does not know it."""
 
 
 # A new entry
@@ -72,51 +69,40 @@ def new_entry(
         NotFoundError: there is no such commit.
         WriteError: it cannot be written.
     """
-    held = _held(log_dir)
-    number = max(held, default=0) + 1 if iteration is None else iteration
+    entries = _entries(log_dir)
+    number = max(entries, default=0) + 1 if iteration is None else iteration
     path = log_dir / f"iter-{number}.yaml"
-    if number in held or os.path.lexists(path):
-        place = held[number].path if number in held else path
+    if number in entries or os.path.lexists(path):
+        place = entries[number][0] if number in entries else path
         raise InputError(f"{place}: iteration {number} has an entry already; it was left alone")
     known = known_of(repo_dir, commit)
-    content = template(number, known)
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise WriteError(f"{log_dir}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
-    write_atomically(path, content.encode(), mode=MODE)
+        raise WriteError(f"{log_dir}: cannot make the folder: {reason(e)}") from e
+    write_atomically(path, template(number, known).encode(), mode=MODE)
     sha = known.get("commit", "").strip('"')
-    if other := next((n for n, one in held.items() if one.names(sha)), None):
-        warn(f"{path}: commit {sha[:12]} is named by iteration {other} as well; name another one with --commit")
+    for n, (_, name) in entries.items():
+        if len(name) >= _SAME and sha.startswith(name.lower()):
+            warn(f"{path}: commit {sha[:12]} is named by iteration {n} as well; name another one with --commit")
+            break
     return path
 
 
-class _Held(NamedTuple):
-    """The file of an entry, and the commit that it names."""
-
-    path: Path
-    commit: str = ""
-
-    def names(self, sha: str) -> bool:
-        """Return whether it names a commit, in full or by its beginning."""
-        return len(self.commit) >= _SHORTEST and sha.startswith(self.commit.lower())
-
-
-_SHORTEST = 7
-"""The fewest digits by which a commit is named."""
-
-
-def _held(log_dir: Path) -> dict[int, _Held]:
-    """Return the entries of a log by iteration; a file that cannot be read has the number of its name."""
-    found: dict[int, _Held] = {}
+def _entries(log_dir: Path) -> dict[int, tuple[Path, str]]:
+    """Return the files of a log by iteration, and the commit that each names; one that is broken by its own name."""
+    found: dict[int, tuple[Path, str]] = {}
     for name in filter(is_entry_name, list_names(log_dir) if log_dir.is_dir() else ()):
         try:
             record = load_entry(log_dir / name)
-            found[record.iteration] = _Held(log_dir / name, trim(record.commit))
+            found[record.iteration] = log_dir / name, trim(record.commit)
         except LogError:
-            number = int(_FILE_NUMBER.fullmatch(name)[1][:18])  # type: ignore[index]
-            found[number] = _Held(log_dir / name)
+            found[_number_of(name)] = log_dir / name, ""
     return found
+
+
+def _number_of(name: str) -> int:
+    return int(name.removeprefix("iter-").removesuffix(".yaml").lstrip("0")[:18] or 0)
 
 
 def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
@@ -133,7 +119,8 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
         if name == "HEAD":
             return {}
         raise NotFoundError(f"{repo_dir}: no commit {shown(name)} here")
-    branch = _branch_of(history, commit.sha, name)
+    current = history.current_branch if name == "HEAD" else ""
+    branch = current or history.tips().get(commit.sha) or history.merged_from(commit.sha) or history.trunk_branch
     size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
     known = {
         "date": quoted(commit.date),
@@ -146,11 +133,6 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
         "impl.summary": quoted(trim(commit.subject)),
     }
     return known | ({} if commit.parents else {"first_commit": "true"})
-
-
-def _branch_of(history: AttributedHistory, sha: str, name: str) -> str:
-    current = history.current_branch if name == "HEAD" else ""
-    return current or history.tips().get(sha) or history.merged_from(sha) or history.trunk_branch
 
 
 _EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
@@ -199,10 +181,10 @@ def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
         InputError: the entry cannot be read, or cannot be changed without changing more than that.
         WriteError: it cannot be written.
     """
-    held = _held(log_dir).get(iteration)
-    if held is None:
+    entries = _entries(log_dir)
+    if iteration not in entries:
         raise no_such_entry(log_dir, iteration)
-    path = held.path
+    path = entries[iteration][0]
     before = read_file(path)
     after = _changed(path, before, way, text)
     if after != before:
@@ -221,19 +203,16 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
         raise InputError(f"{path}: schema_version is neither 1 nor 2; mend it by hand first")
     parts = way.split(".")
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in parts)[1:]
-    field = next(
-        (field for field in described_fields(model) if field.way in (numbered, numbered.removesuffix("[]"))), None
-    )
-    if field is None or way in _FIXED or field.kind == "block" or (field.way.endswith("[]")):
+    ways = (numbered, numbered.removesuffix("[]"))
+    field = next((field for field in described_fields(model) if field.way in ways), None)
+    if field is None or way in _FIXED or field.kind == "block" or field.way.endswith("[]"):
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
         raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
     yaml = round_trip(before)
-    _indent_as(before, yaml)
-    try:
-        tree = yaml.load(before.replace(b"\r\n", b"\n"))
-    except (YAMLError, ValueError, RecursionError) as e:
-        what = " ".join(str(getattr(e, "problem", None) or e).split())
-        raise InputError(f"{path}: cannot be kept as it is ({what}); change it by hand") from e
+    block, items = _BLOCK.search(before), _ITEMS.search(before)
+    offset, dash = (len(items[1]), len(items[2])) if items else (2, 2)
+    yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
+    tree = kept_tree(yaml, before.replace(b"\r\n", b"\n"), path)
     made = _put(tree, parts, _scalar(field, text, way), way)
     out = io.BytesIO()
     yaml.dump(tree, out)
@@ -247,13 +226,6 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     return after
 
 
-def _indent_as(before: bytes, yaml: YAML) -> None:
-    """Have blocks and lists indented as the first of each in a file is."""
-    block, items = _BLOCK.search(before), _ITEMS.search(before)
-    offset, dash = (len(items[1]), len(items[2])) if items else (2, 2)
-    yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
-
-
 def _scalar(field: DescribedField, text: str, way: str) -> Any:
     """Return a value as the file is to hold it: text in quotes, whatever else as it is written."""
     if field.kind == "text":
@@ -263,22 +235,20 @@ def _scalar(field: DescribedField, text: str, way: str) -> Any:
     except YamlError as e:
         raise SettingsError(f"{way}: {shown(text)} is no YAML value: {e}") from e
     if field.kind == "list" and isinstance(node, Sequence):
-        items = [DoubleQuotedScalarString(item.value) for item in node.items if isinstance(item, Scalar)]
-        found = CommentedSeq(items)
+        found = CommentedSeq(DoubleQuotedScalarString(item.value) for item in node.items if isinstance(item, Scalar))
         found.fa.set_flow_style()
         return found
     if field.kind == "list":
         return DoubleQuotedScalarString(text)
     if not isinstance(node, Scalar) or node.quoted or node.tag:
         raise SettingsError(f"{way}: {shown(text)} is no single value; nothing was written")
-    tag = (
-        "null"
-        if Reader().is_null(node)
-        else {"yes or no": "bool", "flag": "bool", "number": "float"}.get(field.kind, "int")
-    )
     written = AsWritten(node.value)
+    tag = "null" if Reader().is_null(node) else _TAGS.get(field.kind, "int")
     written.tag = f"tag:yaml.org,2002:{tag}"
     return written
+
+
+_TAGS = {"yes or no": "bool", "flag": "bool", "number": "float"}
 
 
 def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
@@ -286,28 +256,24 @@ def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
     made: list[str] = []
     here: Any = tree
     for n, part in enumerate(parts):
-        last = n + 1 == len(parts)
+        key: Any = part
         if isinstance(here, CommentedSeq):
-            index = int(part) if part.isdigit() and len(part) < 6 else -1
-            if not 0 <= index <= len(here):
+            key = int(part) if part.isdigit() and len(part) < 6 else -1
+            if not 0 <= key <= len(here):
                 raise SettingsError(f"{way}: there are {len(here)} in the list; the next one is {len(here)}")
-            if index == len(here):
+            if key == len(here):
                 here.append(None)
-            key: Any = index
-            held = here[index]
-        elif isinstance(here, CommentedMap):
-            key, held = part, here.get(part)
-        else:
+        elif not isinstance(here, CommentedMap):
             raise SettingsError(f"{way}: {'.'.join(parts[:n]) or 'the entry'} holds no fields; change it by hand")
-        if last:
+        inner = here[key] if isinstance(here, CommentedSeq) else here.get(key)
+        if n + 1 == len(parts):
             here[key] = value
-        else:
-            if held is None or (isinstance(held, AsWritten) and held.is_null):
-                here[key] = CommentedSeq() if parts[n + 1].isdigit() else CommentedMap()
-                made.append(".".join(parts[: n + 1]))
-            elif isinstance(held, CommentedSeq) and not held:
-                held.fa.set_block_style()
-            here = here[key]
+        elif inner is None or (isinstance(inner, AsWritten) and inner.is_null):
+            here[key] = CommentedSeq() if parts[n + 1].isdigit() else CommentedMap()
+            made.append(".".join(parts[: n + 1]))
+        elif isinstance(inner, CommentedSeq) and not inner:
+            inner.fa.set_block_style()
+        here = here[key]
     return made
 
 
@@ -363,9 +329,7 @@ class _Entry(NamedTuple):
 
 
 def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
-    """Return how many entries a log has, and what is wrong with it, file by file and line by line.
-
-    A file that cannot be read counts too.
+    """Return how many entries a log has, broken ones too, and what is wrong with it, file by file and line by line.
 
     ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
 
@@ -392,21 +356,18 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 
 def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     """Compare an entry with its model and its name; yield it, if it can be read."""
-    number = int(_FILE_NUMBER.fullmatch(path.name)[1][:18])  # type: ignore[index]
+    number = _number_of(path.name)
     try:
         data = read_file(path)
         document = parse(data)
     except (InputError, FileNotFoundError) as e:
         found.append(_unreadable(path, number, e))
         return
-    before = len(found)
-    for fault in faults_of(document):
-        level: Level = "error" if fault.is_error else "warning"
-        found.append(LintFinding(level, path, fault.line, number, fault.way, fault.what))
+    found += _faults(path, document, number)
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
-        if not any(one.level == "error" for one in found[before:]):
+        if not any(one.path == path and one.level == "error" for one in found):
             found.append(_unreadable(path, number, e))
         return
     lines = _lines(document)
@@ -426,19 +387,22 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         return
     for item in items.items if isinstance(items, Sequence) else ():
         if isinstance(item, MappingNode):
-            lines = _lines(item)
-            for fault in faults_of(item, archived=True):
-                level: Level = "error" if fault.is_error else "warning"
-                found.append(LintFinding(level, path, fault.line, None, fault.way, fault.what))
+            found += _faults(path, item, None)
             with contextlib.suppress(YamlError):
-                fields = {"iteration": Reader.integer, "commit": Reader.string}
-                given = Reader().struct(item, fields)
-                yield _Entry(path, given.get("iteration", 0), trim(given.get("commit", "")), "", lines)
+                given = Reader().struct(item, {"iteration": Reader.integer, "commit": Reader.string})
+                yield _Entry(path, given.get("iteration", 0), trim(given.get("commit", "")), "", _lines(item))
     try:
         parse_archive(data)
     except YamlError as e:
         if not any(one.path == path and one.level == "error" for one in found):
             found.append(_unreadable(path, None, e))
+
+
+def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
+    """Yield what is wrong with an entry, which is archived where it has no number of its own."""
+    for fault in faults_of(document, archived=number is None):
+        level: Level = "error" if fault.is_error else "warning"
+        yield LintFinding(level, path, fault.line, number, fault.way, fault.what)
 
 
 def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:

@@ -17,6 +17,7 @@ import select
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from scoring.errors import InputError
 
@@ -51,29 +52,19 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     if not isinstance(data, dict):
         raise InputError("the harness's input is not a JSON object")
     cwd = data.get("cwd")
-    transcripts = [data.get(name) for name in ("transcript_path", "agent_transcript_path")]
-    folders = [_path(t).parent for t in transcripts if isinstance(t, str) and _is_path(t)]
+    files = [data.get(name) for name in ("transcript_path", "agent_transcript_path")]
+    folders = [Path(os.path.expanduser(file)).parent for file in files if _is_path(file)]
+    ids = [data.get(name) for name in ("session_id", "thread-id")]
     return HookInput(
-        Path(cwd) if isinstance(cwd, str) and _is_path(cwd) else None,
+        Path(cwd) if _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),
         data.get("stop_hook_active") is True,
-        next(filter(None, (_session(data.get(key)) for key in ("session_id", "thread-id"))), None),
+        next((name for name in ids if isinstance(name, str) and _ID.fullmatch(name)), None),
     )
 
 
-def _session(value: object) -> str | None:
-    return value if isinstance(value, str) and _ID.fullmatch(value) else None
-
-
-def _is_path(text: str) -> bool:
-    return bool(text) and "\0" not in text
-
-
-def _path(text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:  # ~ of a user that is not there
-        return Path(text)
+def _is_path(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value) and "\0" not in value
 
 
 def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:
@@ -85,25 +76,18 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
     Raises:
         InputError: what came is no JSON object, or its end did not come in time.
     """
+    data, until = b"", time.monotonic() + patience
     try:
-        data = b"" if os.isatty(fd) else _available(fd, patience)
+        while len(data) <= SIZE_LIMIT and not os.isatty(fd):
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                break
+            data += (block := os.read(fd, 1 << 16))
+            if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
+                break
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None
-
-
-def _available(fd: int, patience: float) -> bytes:
-    deadline = time.monotonic() + patience
-    data = b""
-    while len(data) <= SIZE_LIMIT:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
-            break
-        block = os.read(fd, 1 << 16)
-        data += block
-        if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
-            break
-    return data
 
 
 def _is_whole(data: bytes) -> bool:

@@ -2,21 +2,29 @@
 
 Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``,
 Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
-A settings file belongs to its user, so it is edited in place: every other byte stays as it is.
+A settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking the hook out gives
+back its bytes. A harness may start hooks without the virtual environment of the project, so the command is an absolute
+path.
 """
 
+import contextlib
+import json
 import os
+import re
+import shlex
+import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, remove_stale, write_atomically
-from scoring.jobs.hook_command import PROGRAM, hook_command, why_it_does_not_run
-from scoring.jobs.json_edit import parse_json, put_item, take_item
+from scoring.files import is_inside, read_file, reason, remove_stale, write_atomically
 
+PROGRAM = "da-score"
 EVENT = "Stop"
 HARNESS_TIMEOUT = 30
 """Seconds that the harness gives the hook; the hook gives itself 20."""
@@ -27,8 +35,8 @@ HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 BACKUP_SUFFIX = ".da-score-backup"
 
-_MOST_HOOKS = 100
-"""How often a file may run the hook for it to be taken out, since the file is read anew for each."""
+_BY_HAND = "fix it by hand, it was left alone"
+_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,43 @@ def refuse_outside(path: Path, project: Path) -> None:
         raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
+def hook_command() -> str:
+    """Return the command line that scores a task, with the absolute path of the program that runs now.
+
+    Raises:
+        InputError: there is no such program.
+    """
+    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
+    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
+    if found is None:
+        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
+    return f"{shlex.quote(os.path.abspath(found))} close-task"
+
+
+def why_it_does_not_run(command: str) -> str:
+    """Run the program of a hook once, for its help; return why that fails, "" when it does not."""
+    try:
+        words = shlex.split(command)
+    except ValueError as e:
+        return f"{command!r} is no command line: {e}"
+    place = next((n for n, word in enumerate(words) if os.path.basename(word) == PROGRAM), None)
+    if place is None:
+        return f"{command!r} does not name {PROGRAM}"
+    program = words[place]
+    if shutil.which(program) is None:
+        where = "is not there, or not executable" if "/" in program else "is not on the path"
+        return f"{program} {where}"
+    try:
+        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        done = subprocess.run([program, "close-task", "--help"], timeout=_SECONDS, check=False, **how)  # type: ignore[call-overload]
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return f"{program} does not run: {e}"
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return f"{program} ends with status {done.returncode}{f': {lines[-1]}' if lines else ''}"
+    return ""
+
+
 def install_command(path: Path) -> HookChange:
     """Put the da-score that runs now into a settings file, after running it once.
 
@@ -81,65 +126,76 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
         InputError: the file cannot be read or is not JSON of the expected shape; it is left alone.
         WriteError: it could not be written; it is as it was.
     """
-    if installed_in(path):
+    text, data = _read(path)
+    if _hooks(data):
         return HookChange(path, changed=False)
-    entry = {"hooks": [{"type": "command", "command": command, "timeout": HARNESS_TIMEOUT}]}
-    try:
-        new = put_item(_read(path), ("hooks", EVENT), entry)
-    except InputError as e:
-        raise InputError(f"{path}: {e}; fix it by hand, it was left alone") from e
-    return HookChange(path, changed=True, backup=_write(path, new, keep=True))
+    hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
+    groups = hooks.setdefault(EVENT, []) if isinstance(hooks, dict) else None
+    if not isinstance(groups, list):
+        shape = "hooks is not a JSON object" if hooks is not None else "the file is not a JSON object"
+        wrong = f"hooks.{EVENT} is not a list" if isinstance(hooks, dict) else shape
+        raise InputError(f"{path}: {wrong}; {_BY_HAND}")
+    groups.append({"hooks": [{"type": "command", "command": command, "timeout": HARNESS_TIMEOUT}]})
+    return HookChange(path, changed=True, backup=_write(path, _written(path, data, text), keep=True))
 
 
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
 
-    The copy of the former file goes, and so does a file that had nothing but the hook from the beginning.
+    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that
+    had nothing but the hook from the beginning.
     """
-    text = new = _read(path)
-    if len(_hooks(path, text)) > _MOST_HOOKS:
-        raise InputError(f"{path}: runs the hook more than {_MOST_HOOKS} times; fix it by hand, it was left alone")
-    while hooks := _hooks(path, new):
-        event, number, inner, _ = hooks[-1]
-        alone, groups = len(parse_json(new)["hooks"][event][number]["hooks"]) == 1, ("hooks", event)
-        new = take_item(new, groups, number) if alone else take_item(new, (*groups, number, "hooks"), inner)
-    if new == text:
+    text, data = _read(path)
+    places = _hooks(data)
+    for event, group, hook in places:
+        group["hooks"].remove(hook)
+        if not group["hooks"]:
+            data["hooks"][event].remove(group)
+        if not data["hooks"][event]:
+            del data["hooks"][event]
+        if not data["hooks"]:
+            del data["hooks"]
+    if not places:
         return HookChange(path, changed=False)
-    _write(path, new, keep=False)
     backup = _backup_of(path)
-    if not backup.is_file() and not path.is_symlink() and new.strip() == "{}":
-        path.unlink()
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
-    backup.unlink(missing_ok=True)
+    if data or backup.is_file() or path.is_symlink():
+        new = _written(path, data, text)
+        with contextlib.suppress(InputError, WriteError):
+            former = _read(backup)
+            new = former[0].encode() if backup.is_file() and former[1] == data else new
+        _write(path, new, keep=False)
+        backup.unlink(missing_ok=True)
+    else:
+        try:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+        except OSError as e:
+            raise WriteError(f"{path}: cannot write: {reason(e)}") from e
     return HookChange(path, changed=True)
 
 
 def installed_in(path: Path) -> list[str]:
     """Return the events for which a settings file runs the hook; raises as :func:`install_hook`."""
-    return list(dict.fromkeys(event for event, *_ in _hooks(path, _read(path))))
+    return list(dict.fromkeys(event for event, *_ in _hooks(_read(path)[1])))
 
 
 def hooks_that_do_not_run(path: Path) -> Iterator[str]:
     """Yield why a hook of a settings file does not run, for each that does not; raises as :func:`install_hook`."""
-    for command in dict.fromkeys(command for *_, command in _hooks(path, _read(path))):
+    for command in dict.fromkeys(hook["command"] for _, _, hook in _hooks(_read(path)[1])):
         if why := why_it_does_not_run(command):
             yield why
 
 
-def _hooks(path: Path, text: str) -> list[tuple[str, int, int, str]]:
-    """Return where the hook is, as event, group and place in the group, and its command."""
-    try:
-        data: Any = parse_json(text) if text.strip() else {}
-    except InputError as e:
-        raise InputError(f"{path}: {e}; fix it by hand, it was left alone") from e
+def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return where the hook is in settings: the event, the group, and itself."""
     events = data.get("hooks") if isinstance(data, dict) else None
     return [
-        (event, number, inner, hook["command"])
+        (event, group, hook)
         for event, groups in (events.items() if isinstance(events, dict) else ())
-        for number, group in enumerate(groups if isinstance(groups, list) else ())
+        for group in (groups if isinstance(groups, list) else ())
         if isinstance(group, dict) and isinstance(group.get("hooks"), list)
-        for inner, hook in enumerate(group["hooks"])
+        for hook in group["hooks"]
         if isinstance(hook, dict) and _is_the_hook(hook.get("command"))
     ]
 
@@ -156,13 +212,39 @@ def _is_the_hook(command: object) -> bool:
     )
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> tuple[str, Any]:
+    """Return the text of a settings file and what it says; an empty object where there is nothing."""
     try:
-        return read_file(path).decode("utf-8")
+        text = read_file(path).decode("utf-8")
     except FileNotFoundError:
-        return ""
+        return "", {}
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: is not UTF-8; it was left alone") from e
+    try:
+        return text, json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path}: not JSON: {e}; {_BY_HAND}") from e
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _written(path: Path, data: Any, like: str) -> bytes:
+    """Return settings as JSON, with the indentation, line ends and end of a text."""
+    body = like.strip()
+    unit = re.search(r"\n([ \t]+)\S", body)
+    indent = unit[1] if unit else "  " if "\n" in body or body in ("", "{}") else None
+    surrogates = re.search(r"\\u[dD][89a-fA-F]", body) is not None  # such an escape may be half a character
+    try:
+        text = json.dumps(data, indent=indent, ensure_ascii=surrogates, allow_nan=False)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"{path}: cannot be written again: {e}; {_BY_HAND}") from e
+    if "\r\n" in body:
+        text = text.replace("\n", "\r\n")
+    return (text + (like[len(like.rstrip()) :] if body else "\n")).encode()
 
 
 def _backup_of(path: Path) -> Path:
@@ -170,7 +252,7 @@ def _backup_of(path: Path) -> Path:
     return target.with_name(target.name + BACKUP_SUFFIX)
 
 
-def _write(path: Path, new: str, keep: bool) -> Path | None:
+def _write(path: Path, new: bytes, keep: bool) -> Path | None:
     """Write a settings file through a symlink, with the owner and mode it had; to ``keep`` is to copy it before."""
     target, backup = Path(os.path.realpath(path)), None
     mode, owner = 0o644, None
@@ -187,6 +269,6 @@ def _write(path: Path, new: str, keep: bool) -> Path | None:
         raise
     except OSError as e:
         old = "; the file is untouched" if os.path.lexists(path) else ""
-        raise WriteError(f"{path}: cannot write: {(e.strerror or str(e)).lower()}{old}") from e
-    write_atomically(target, new.encode("utf-8"), mode=mode, owner=owner)
+        raise WriteError(f"{path}: cannot write: {reason(e)}{old}") from e
+    write_atomically(target, new, mode=mode, owner=owner)
     return backup

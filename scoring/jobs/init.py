@@ -6,21 +6,15 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubric import EVIDENCE_ATTRIBUTED, Rubric, newest_version
+from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
-from scoring.files import is_inside, write_atomically
+from scoring.files import is_inside, reason, write_atomically
 from scoring.log.missing import how_to_make_one
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
-_DERIVE = "Whether close-task, the hook, first writes the entries that the session which ended lacks."
-_WORKTREES = (
-    "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that is gone "
-    "count too."
-)
-_TEST_COMMANDS = "How commands begin that run tests here, beside the tools that da-score knows."
 
 
 def rubric_for_real_work() -> str:
@@ -30,28 +24,58 @@ def rubric_for_real_work() -> str:
 
 def settings_text(seen: Examination, settings: Settings) -> str:
     """Return the file: what the command line names as settings, and what was found under its rubric as comments."""
-    trunk = seen.repository.trunk
+    rubric, trunk, files = seen.rubric, seen.repository.trunk, seen.transcripts.files
+    top = seen.repository.top_level or seen.repository.path
+    claims = "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote"
+    log_dir = _place(seen.log.path, top)
+    log = f"Found at {log_dir}: {counted(len(seen.log.iterations), 'iteration')}"
+    usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
+    if trunk and trunk.commit:
+        branch = f"Found: {trunk.name}, {trunk.how}"
+    else:
+        branch = f"None was found: {trunk.how if trunk else 'there is no repository'}"
+    count = sum(not file.left_out for file in files)
+    known = f"{count} of {len(files)} transcripts found are of work in this repository"
+    folders = [_place(folder, top) for folder in settings.transcript_dirs]
+    auto = '# transcripts = "auto"' if folders else f"transcripts = {_quoted(settings.transcripts or 'auto')}"
     parts = [
         _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
         _block(
             "The rubric: which signals vote, under which rules their evidence is read, and how much of it is enough. "
-            f"Under {settings.rubric} {_votes(seen.rubric)}; da-score rubric show {settings.rubric} has the rest.",
+            f"Under {settings.rubric} {claims}, and a band needs {rubric.minimum_coverage * 100:.0f} % of the weight; "
+            f"da-score rubric show {settings.rubric} has the rest.",
             f"rubric = {_quoted(settings.rubric)}",
         ),
-        _block(_log_found(seen), _log_setting(seen, settings)),
-        _block(_trunk_found(seen), _setting("trunk", settings.trunk, (trunk and trunk.name) or "main")),
-        _block(_transcripts_found(seen), *_transcript_settings(seen, settings)),
-        _block(_DERIVE, "derive = true" if settings.derive else "# derive = true"),
-        _block(_WORKTREES, _list_setting("worktrees", settings.worktrees, "~/worktrees/*")),
-        _block(_TEST_COMMANDS, _list_setting("test-commands", settings.test_commands, "./check --all")),
+        _block(
+            f"Where the iteration log is. {f'There is none at {log_dir} yet' if seen.log.problem else log}.",
+            _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR)),
+        ),
+        _block(
+            f"The branch on which work lands. {branch}.",
+            _setting("trunk", settings.trunk, (trunk and trunk.name) or "main"),
+        ),
+        _block(
+            "Where transcripts are looked for: auto takes the default transcript directories and counts the work done "
+            "in this repository, none reads none; a list of folders counts whole. "
+            f"{known if files else 'None were found'}.",
+            auto,
+            _list_setting("transcript-dir", folders, "~/.claude/projects/-home-me-src-app"),
+        ),
+        _block(
+            "Whether close-task, the hook, first writes the entries that the session which ended lacks.",
+            "derive = true" if settings.derive else "# derive = true",
+        ),
+        _block(
+            "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that "
+            "is gone count too.",
+            _list_setting("worktrees", settings.worktrees, "~/worktrees/*"),
+        ),
+        _block(
+            "How commands begin that run tests here, beside the tools that da-score knows.",
+            _list_setting("test-commands", settings.test_commands, "./check --all"),
+        ),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _votes(rubric: Rubric) -> str:
-    """Say what a rubric asks of evidence before it gives a band."""
-    claims = "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote"
-    return f"{claims}, and a band needs {rubric.minimum_coverage * 100:.0f} % of the weight"
 
 
 def _block(comment: str, *lines: str) -> str:
@@ -74,53 +98,10 @@ def _list_setting(key: str, values: Sequence[str], example: str) -> str:
     return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
 
 
-def _log_found(seen: Examination) -> str:
-    log = seen.log
-    place = _place(log.path, seen.repository.top_level or seen.repository.path)
-    if log.problem:
-        return f"Where the iteration log is. There is none at {place} yet."
-    return f"Where the iteration log is. Found at {place}: {counted(len(log.iterations), 'iteration')}."
-
-
-def _log_setting(seen: Examination, settings: Settings) -> str:
-    top = seen.repository.top_level or settings.repo_dir
-    usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
-    return _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR))
-
-
 def _place(path: Path, top: Path) -> str:
     """Return a path as the file names it: relative to the repository where it is in it."""
     real, root = os.path.realpath(path), os.path.realpath(top)
     return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
-
-
-def _trunk_found(seen: Examination) -> str:
-    trunk = seen.repository.trunk
-    if trunk is None or trunk.commit is None:
-        why = trunk.how if trunk else "there is no repository"
-        return f"The branch on which work lands. None was found: {why}."
-    return f"The branch on which work lands. Found: {trunk.name}, {trunk.how}."
-
-
-def _transcripts_found(seen: Examination) -> str:
-    files = seen.transcripts.files
-    count = sum(not file.left_out for file in files)
-    known = f"{count} of {len(files)} transcripts found are of work in this repository"
-    return (
-        "Where transcripts are looked for: auto takes the default transcript directories and counts the work done in "
-        f"this repository, none reads none; a list of folders counts whole. {known if files else 'None were found'}."
-    )
-
-
-def _transcript_settings(seen: Examination, settings: Settings) -> tuple[str, ...]:
-    top = seen.repository.top_level or settings.repo_dir
-    if settings.transcript_dirs:
-        folders = ", ".join(_quoted(_place(folder, top)) for folder in settings.transcript_dirs)
-        return ('# transcripts = "auto"', f"transcript-dir = [{folders}]")
-    return (
-        f"transcripts = {_quoted(settings.transcripts or 'auto')}",
-        '# transcript-dir = ["~/.claude/projects/-home-me-src-app"]',
-    )
 
 
 def write_settings(seen: Examination, text: str, force: bool) -> Path:
@@ -143,6 +124,6 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as e:
-        raise WriteError(f"{path.parent}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
+        raise WriteError(f"{path.parent}: cannot make the folder: {reason(e)}") from e
     write_atomically(path, text.encode("utf-8"), mode=0o644)
     return path

@@ -35,6 +35,7 @@ FILE_LIMIT = 1 << 20
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
 
+_NOTHING = Judgement()
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -49,7 +50,7 @@ class NewLabel:
 
     iteration: int
     actor: str
-    judgement: Judgement = Judgement()
+    judgement: Judgement = _NOTHING
     note: str | None = None
     overrides: bool = False
     role: str | None = None
@@ -175,7 +176,7 @@ def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> Com
     """Return a label as an edit in a history; what it leaves out is as the last label has it."""
     earlier = last.latest if last else None
     note = label.note if label.note is not None else earlier.note if earlier else ""
-    values = zip(label.judgement, earlier.judgement if earlier else Judgement(), strict=True)
+    values = zip(label.judgement, earlier.judgement if earlier else _NOTHING, strict=True)
     given = dict(zip(("correctness", "scope_judgement", "hallucination"), values, strict=True))
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
     if note:

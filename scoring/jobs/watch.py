@@ -44,6 +44,11 @@ class Seen:
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's rules keep that."""
 
+    @property
+    def value(self) -> float | None:
+        """The value of the score, where there is one."""
+        return self.score.value if self.score and self.score.scored else None
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         score = self.score
@@ -53,7 +58,7 @@ class Seen:
             "task_id": self.task_id,
             "rubric_version": score.rubric_version if score else None,
             "scored": score.scored if score else None,
-            "value": score.value if score and score.scored else None,
+            "value": self.value,
             "band": score.band if score else None,
             "before": self.before,
             "reason": self.reason or None,
@@ -192,7 +197,6 @@ class LogWatch:
         """Score what is due. It stays due when that fails, so that a later look makes up for it."""
         found = self._score(dict(sorted(self._due.items())))
         self._due = {}
-        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
         return found
 
     def _moved(self) -> list[Seen]:
@@ -200,11 +204,9 @@ class LogWatch:
         trunk = self._stamps_of_trunk()
         if trunk == self._trunk:
             return []
-        again = self._score(dict.fromkeys(sorted(self._values), "changed"))
+        found = self._score(dict.fromkeys(sorted(self._values), "changed"))
         self._trunk = trunk
-        found = [seen for seen in again if _value(seen) != seen.before]
-        self._values |= {seen.iteration: _value(seen) for seen in found if seen.iteration is not None}
-        return found
+        return [seen for seen in found if seen.value != seen.before]
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         """Return the state of the files that say which commit the trunk is at."""
@@ -221,11 +223,8 @@ class LogWatch:
             self._trunk_ref = one.facts.trunk.ref or self._trunk_ref
             score, before = one.persisted, self._values.get(n)
             found.append(Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance))
+        self._values |= {seen.iteration: seen.value for seen in found if seen.iteration is not None}
         return found
-
-
-def _value(seen: Seen) -> float | None:
-    return seen.score.value if seen.score and seen.score.scored else None
 
 
 def _stamp(path: Path | str) -> _Stamp | None:

@@ -10,20 +10,20 @@ evidence lacks something that the old one has, so that no score outlives what it
 """
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from msgspec.structs import fields
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
-from scoring.files import holds, read_file, write_atomically, write_together
+from scoring.files import holds, read_file, write_together
 from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
+from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
 
@@ -111,18 +111,15 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
         if (was.turns, was.tool_calls) != (now.turns, now.tool_calls):
             calls = f"{was.tool_calls} → {now.tool_calls} tool calls"
             said.append(f"{name}: {was.turns} → {now.turns} turns, {calls}")
-        elif _kept(was) != _kept(now):
+        elif [getattr(was, name) for name in _COMPARED] != [getattr(now, name) for name in _COMPARED]:
             said.append(f"{name}: other numbers in as many turns and calls")
     if old.own and new.own:
         said += old.own.changed(new.own)
     return said
 
 
-def _kept(facts: HarnessFacts) -> tuple[object, ...]:
-    """Return what is compared: not how the numbers are spread over files, nor how often they were repeated."""
-    tokens = (facts.input_tokens, facts.output_tokens, facts.cache_read_tokens, facts.cache_creation_tokens)
-    return (*tokens, facts.tool_errors)
-
+_COMPARED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "tool_errors")
+"""What is compared: not how the numbers are spread over files, nor how often they were repeated."""
 
 _COUNTS = tuple(f.name for f in fields(HarnessFacts) if f.name not in ("name", "flags"))
 """The counts of a harness, in the order in which they are written."""
@@ -133,89 +130,47 @@ def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
     return Path(iter_log_dir) / f"iter-{iteration}.evidence.yaml"
 
 
-def write_score(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None = None) -> Path:
-    """Persist a score, and with it what it was computed from when that is known; return the path of the score.
+class Sidecar(NamedTuple):
+    """The files of a score as they are written; ``evidence`` is empty where the rules keep no provenance."""
 
-    Raises:
-        WriteError: one of the two could not be written; its old file is untouched.
-    """
-    turn = _turn_of(iter_log_dir, score, provenance)
-    if provenance and turn == "first":
-        write_provenance(iter_log_dir, provenance, score.rubric_version)
-    path = write_persisted_score(iter_log_dir, score)
-    if provenance and turn == "after":
-        write_provenance(iter_log_dir, provenance, score.rubric_version)
-    return path
+    score: PersistedScore
+    provenance: Provenance | None
+    data: bytes
+    evidence: bytes
 
 
-def write_scores(
-    iter_log_dir: Path | str, scores: Sequence[tuple[PersistedScore, Provenance | None, bytes]]
-) -> list[Path]:
-    """Persist many scores, each with what it was computed from and as it is written, and return their paths.
+def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
+    """Return the files of a score."""
+    evidence = emit(provenance_as_dict(provenance, score.rubric_version)) if provenance else b""
+    return Sidecar(score, provenance, emit(score.as_dict()), evidence)
 
-    Some at a time are written together: the evidence that may go first, then the scores, then the other evidence.
+
+def is_written(iter_log_dir: Path | str, one: Sidecar) -> bool:
+    """Tell whether the files of a score are on disk, byte for byte."""
+    score, evidence = (place(iter_log_dir, one.score.iteration) for place in (iteration_score_path, evidence_path))
+    return holds(score, one.data) and (not one.evidence or holds(evidence, one.evidence))
+
+
+def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
+    """Persist scores, and what they were computed from: the evidence that may go first, the scores, the other evidence.
 
     Raises:
         WriteError: some could not be written; its ``written`` holds the paths of the scores that are.
     """
-    written: list[Path] = []
-    for start in range(0, len(scores), _TOGETHER):
-        first: list[tuple[Path, bytes]] = []
-        after: list[tuple[Path, bytes]] = []
-        files: list[tuple[Path, bytes]] = []
-        for score, provenance, sidecar in scores[start : start + _TOGETHER]:
-            files.append((iteration_score_path(iter_log_dir, score.iteration), sidecar))
-            if provenance and (turn := _turn_of(iter_log_dir, score, provenance)):
-                data = emit(provenance_as_dict(provenance, score.rubric_version))
-                (first if turn == "first" else after).append((evidence_path(iter_log_dir, score.iteration), data))
-        try:
-            for some in (first, files, after):
-                write_together(some)
-        except WriteError as e:
-            raise WriteError(str(e), (*written, *(path for path, data in files if holds(path, data)))) from e
-        written += [path for path, _ in files]
-    return written
-
-
-_TOGETHER = 2000
-"""How many scores are written together."""
-
-
-def is_written(iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None, data: bytes) -> bool:
-    """Tell whether a score, ``data`` as it would be written, is on disk so, and so is what it was computed from."""
-    if not holds(iteration_score_path(iter_log_dir, score.iteration), data):
-        return False
-    return provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version)
-
-
-def _turn_of(
-    iter_log_dir: Path | str, score: PersistedScore, provenance: Provenance | None
-) -> Literal["first", "after"] | None:
-    """Return when the evidence behind a score is to be written, before or after it; None when it need not be."""
-    if provenance is None or is_kept(iter_log_dir, provenance, score.rubric_version):
-        return None
-    before = read_provenance(iter_log_dir, score.iteration)
-    return "after" if before is not None and lost_between(before, provenance) else "first"
-
-
-def write_provenance(iter_log_dir: Path | str, provenance: Provenance, rubric_version: str) -> Path:
-    """Write what a score was computed from, and return the path.
-
-    Raises:
-        WriteError: it could not be written; the old file is untouched.
-    """
-    path = evidence_path(iter_log_dir, provenance.iteration)
-    write_atomically(path, emit(provenance_as_dict(provenance, rubric_version)))
-    return path
-
-
-def is_kept(iter_log_dir: Path | str, provenance: Provenance, rubric_version: str) -> bool:
-    """Tell whether the file holds exactly this already, without parsing it."""
+    first: list[tuple[Path, bytes]] = []
+    after: list[tuple[Path, bytes]] = []
+    scores: list[tuple[Path, bytes]] = []
+    for score, provenance, data, evidence in sidecars:
+        scores.append((iteration_score_path(iter_log_dir, score.iteration), data))
+        path = evidence_path(iter_log_dir, score.iteration)
+        if provenance and not holds(path, evidence):
+            before = read_provenance(iter_log_dir, score.iteration)
+            (after if before and lost_between(before, provenance) else first).append((path, evidence))
     try:
-        data = read_file(evidence_path(iter_log_dir, provenance.iteration))
-    except (FileNotFoundError, InputError):
-        return False
-    return data == emit(provenance_as_dict(provenance, rubric_version))
+        for files in (first, scores, after):
+            write_together(files)
+    except WriteError as e:
+        raise WriteError(str(e), tuple(path for path, data in scores if holds(path, data))) from e
 
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
@@ -261,8 +216,6 @@ _SHAPE: dict[str, Take] = {
     "landed": _block({"method": Reader.string}),
     "harnesses": items_of(lambda reader, node: HarnessFacts(**{"name": ""} | reader.struct(node, _HARNESS))),
 }
-
-
 _WITH_OWN_LINES = _SHAPE | {block: _block(shape) for block, shape in OWN_LINES.items()}
 """The fields of the file; one without an iteration's own lines is whole as well."""
 

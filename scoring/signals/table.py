@@ -43,6 +43,12 @@ def signal_of(signal_id: str) -> Signal | None:
     return next((signal for signal in SIGNALS if signal.id == signal_id), None)
 
 
+def is_chosen(signal_id: str) -> bool:
+    """Return whether a project decides to have a signal, so that its absence is no gap."""
+    signal = signal_of(signal_id)
+    return signal is not None and (signal.by_choice or signal.optional)
+
+
 def signal_set(
     facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
 ) -> SignalSet:

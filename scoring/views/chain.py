@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import LinesFound, Method, Observed
+from scoring.evidence.transcripts.facts import Method, Observed
 from scoring.sidecars.ownlines import OwnLines
 from scoring.text import counted, cut, short
 
@@ -34,10 +34,17 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         if kept and kept.method:
             yield from _as_it_was(kept)
         return
-    if commit := facts.landing.sha:
-        yield f"commit {short(commit)}{_landed(facts)}{_checkpoints(observed)}"
-    elif facts.landing.field:
-        yield f"commit {cut(facts.landing.field, _LONGEST_NAME)}, which is not here"
+    landing = facts.landing
+    if landing.sha:
+        fate = ""
+        if landing.reverted_by:
+            fate = f", taken back by {short(landing.reverted_by)}"
+        elif landing.landed and landing.commit and landing.commit != landing.sha:
+            fate = f", on the trunk as {short(landing.commit)}"
+        names = f", names {_named('checkpoint', observed.checkpoints)}" if observed.checkpoints else ""
+        yield f"commit {short(landing.sha)}{fate}{names}"
+    elif landing.field:
+        yield f"commit {cut(landing.field, _LONGEST_NAME)}, which is not here"
     if facts.counted_for is not None:
         yield f"the commit counts for iteration {facts.counted_for}, which names it too"
     if observed.method is None:
@@ -53,8 +60,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         yield f"but: {observed.problem}"
     if observed.shared_with is not None:
         yield f"shared with iteration {observed.shared_with}, for which every line of them counts"
-    yield _sessions(observed.sessions)
-    yield from (_span(found) for found in observed.lines[:_MOST_LISTED])
+    yield _named("session", observed.sessions)
+    for found in observed.lines[:_MOST_LISTED]:
+        last = f" to {found.last}" if found.total > 1 else ""
+        yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"
     if more := observed.lines[_MOST_LISTED:]:
         yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
@@ -78,35 +87,14 @@ def _work(observed: Observed) -> Iterator[str]:
         yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
 
 
-def _landed(facts: IterationFacts) -> str:
-    landing = facts.landing
-    if landing.reverted_by:
-        return f", taken back by {short(landing.reverted_by)}"
-    other = landing.commit if landing.commit != landing.sha else None
-    return f", on the trunk as {short(other)}" if landing.landed and other else ""
-
-
-def _checkpoints(observed: Observed) -> str:
-    names = observed.checkpoints
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    listed = ", ".join(names[:_MOST_LISTED])
-    return f", names checkpoint{'' if len(names) == 1 else 's'} {listed}{more}" if names else ""
-
-
-def _sessions(names: Sequence[str]) -> str:
+def _named(what: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     listed = ", ".join(cut(name, _LONGEST_NAME) for name in names[:_MOST_LISTED])
-    return f"session{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"
-
-
-def _span(found: LinesFound) -> str:
-    if found.total == 1:
-        return f"1 line, {found.path}:{found.first}"
-    return f"{found.total} lines, {found.path}:{found.first} to {found.last}"
+    return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"
 
 
 def _as_it_was(kept: OwnLines) -> Iterator[str]:
-    yield f"when the sidecar was written, {_sessions(kept.sessions)}, found by {kept.method}"
+    yield f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:

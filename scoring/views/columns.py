@@ -1,6 +1,6 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here, and one in docs/TABLES.md. The module is long because it is the list of them.
+A new column is one line here, and one in docs/TABLES.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,74 +52,71 @@ class DataColumn(Generic[T]):
         return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
 
 
-Take: TypeAlias = str | Callable[[Of[Any]], Any]
-"""What takes a value from what a row is of: a function, or the names of attributes of what it is about."""
+_KINDS: dict[str, tuple[Kind, str]] = {
+    "text": ("text", ""),
+    "flag": ("yes/no", ""),
+    "count": ("integer", ""),
+    "share": ("number", "0 to 1"),
+    "dollars": ("number", "US dollars"),
+    "seconds": ("number", "seconds"),
+}
 
 
-def _column(name: str, kind: Kind, unit: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
-    return DataColumn(name, kind, unit, meaning, _at(take.split(".")) if isinstance(take, str) else take, missing)
+def _column(
+    name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any], unit: str = ""
+) -> DataColumn[Any]:
+    """Return a column.
+
+    ``kind`` is one of the above, or what is counted; with a ``?`` where the value may miss. ``take`` is a function, or
+    the names of attributes of what the row is about, with dots between.
+    """
+    word = kind.removesuffix("?")
+    its_kind, its_unit = _KINDS.get(word, ("integer", word))
+    return DataColumn(
+        name, its_kind, unit or its_unit, meaning, _at(take) if isinstance(take, str) else take, word != kind
+    )
 
 
-def _at(names: Sequence[str]) -> Callable[[Of[Any]], Any]:
+def _at(path: str) -> Callable[[Of[Any]], Any]:
     """Return what takes an attribute of an attribute; None where one on the way is."""
 
     def take(of: Of[Any]) -> Any:
         value = of.it
-        for name in names:
+        for name in path.split("."):
             value = None if value is None else getattr(value, name)
         return value
 
     return take
 
 
-def _text(name: str, meaning: str, take: Take, unit: str = "", missing: bool = False) -> DataColumn[Any]:
-    return _column(name, "text", unit, meaning, take, missing)
-
-
-def _count(name: str, unit: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
-    return _column(name, "integer", unit, meaning, take, missing)
-
-
-def _share(name: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
-    return _column(name, "number", "0 to 1", meaning, take, missing)
-
-
-def _flag(name: str, meaning: str, take: Take, missing: bool = False) -> DataColumn[Any]:
-    return _column(name, "yes/no", "", meaning, take, missing)
-
-
-def _dollars(name: str, meaning: str, take: Take) -> DataColumn[Any]:
-    return _column(name, "number", "US dollars", meaning, take, True)
-
-
-def _seconds(meaning: str, take: Take) -> DataColumn[Any]:
-    return _column("duration", "number", "seconds", meaning, take, True)
-
-
 def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
     """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
     for kind in ("input", "output", "cache_read", "cache_write"):
-        yield _count(f"used_{kind}_tokens", "tokens", meaning, _tokens(spending, f"{kind}_tokens"), True)
+        yield _column(f"used_{kind}_tokens", "tokens?", meaning, _tokens(_at(spending), f"{kind}_tokens"))
         meaning = "likewise"
 
 
-def _tokens(spending: str, name: str) -> Callable[[Of[Any]], Any]:
-    used = _at(spending.split("."))
+def _tokens(used: Callable[[Of[Any]], Any], name: str) -> Callable[[Of[Any]], Any]:
     return lambda of: getattr(found, name) if (found := used(of)) and found.spent else None
 
 
 def _listed(of: Of[Any], kind: str) -> str | None:
-    names = getattr(of.it.spending, kind, None)
-    return ", ".join(name or "unknown" for name in names) if names else None
+    return ", ".join(name or "unknown" for name in getattr(of.it.spending, kind, ())) or None
 
 
 def _objective(name: str, meaning: str = "likewise") -> DataColumn[Any]:
     """Return a column of an objective check, which has no part in the score."""
-    return _flag(name, meaning, lambda of: _seen(getattr(of.it.signals.objective, name)), True)
+
+    def take(of: Of[Any]) -> bool | None:
+        value: SignalValue | None = getattr(of.it.signals.objective, name)
+        return bool(value.sub_score) if value and value.present else None
+
+    return _column(name, "flag?", meaning, take)
 
 
-def _seen(value: SignalValue | None) -> bool | None:
-    return bool(value.sub_score) if value and value.present else None
+def _signal(name: str, kind: str, meaning: str, unit: str = "") -> DataColumn[Any]:
+    """Return a column of a row of the breakdown."""
+    return _column(name, kind, meaning, lambda of: getattr(of.it[1], name), unit)
 
 
 def _sub_score(value: SignalValue | SignalContribution) -> float | None:
@@ -140,189 +137,176 @@ class GroupSeen(NamedTuple):
 
 _Columns: TypeAlias = tuple[DataColumn[Any], ...]
 
-_LOG = _text("log", "the log directory, as it was named", lambda of: of.log)
-_ITERATION = _count("iteration", "", "the number of the iteration", lambda of: of.iteration)
+_LOG = _column("log", "text", "the log directory, as it was named", lambda of: of.log)
+_ITERATION = _column("iteration", "count", "the number of the iteration", lambda of: of.iteration)
 
 _ITERATIONS: _Columns = (
     _LOG,
     _ITERATION,
-    _text("date", "when the agent says it was", "record.date", "as in the entry"),
-    _text("task_id", "the task that was worked on", "record.task_id"),
-    _text("wave", "the wave of work it belongs to", "record.wave"),
-    _text("commit", "the commit it led to", "record.commit", "as in the entry"),
-    _text("session_id", "the agent's session", lambda of: of.it.record.agent.session_id or None, missing=True),
-    _text("harness", "what ran the agent", lambda of: of.it.record.agent.harness or None, missing=True),
-    _text("model", "the model it ran", lambda of: of.it.record.agent.model or None, missing=True),
-    _count("schema_version", "", "the schema of the entry", "record.schema_version"),
-    _text("rubric_version", "the rubric of the score", "score.rubric_version"),
-    _text("origin", "where the score comes from", "origin", "sidecar, computed"),
-    _text("state", "what it is worth", "state.name", "current, stale, unverified"),
-    _text("state_reason", "why it is stale or unverified", lambda of: of.it.state.reason or None, missing=True),
-    _flag("scored", "whether there was anything to score", "score.scored"),
-    _share("score", "the score", lambda of: _value(of.it.score), True),
-    _text("band", "the name of the score", "score.band"),
-    _share(
+    _column("date", "text", "when the agent says it was", "record.date", "as in the entry"),
+    _column("task_id", "text", "the task that was worked on", "record.task_id"),
+    _column("wave", "text", "the wave of work it belongs to", "record.wave"),
+    _column("commit", "text", "the commit it led to", "record.commit", "as in the entry"),
+    _column("session_id", "text?", "the agent's session", lambda of: of.it.record.agent.session_id or None),
+    _column("harness", "text?", "what ran the agent", lambda of: of.it.record.agent.harness or None),
+    _column("model", "text?", "the model it ran", lambda of: of.it.record.agent.model or None),
+    _column("schema_version", "count", "the schema of the entry", "record.schema_version"),
+    _column("rubric_version", "text", "the rubric of the score", "score.rubric_version"),
+    _column("origin", "text", "where the score comes from", "origin", "sidecar, computed"),
+    _column("state", "text", "what it is worth", "state.name", "current, stale, unverified"),
+    _column("state_reason", "text?", "why it is stale or unverified", lambda of: of.it.state.reason or None),
+    _column("scored", "flag", "whether there was anything to score", "score.scored"),
+    _column("score", "share?", "the score", lambda of: _value(of.it.score)),
+    _column("band", "text", "the name of the score", "score.band"),
+    _column(
         "computed",
+        "share?",
         "what the evidence gives now, under the rubric that was asked for",
         lambda of: _value(of.it.computed),
-        True,
     ),
-    _count("signals_present", "signals", "how many signals voted", "score.coverage.present"),
-    _count("signals_total", "signals", "how many the rubric has", "score.coverage.total"),
-    _share("weight_present", "the share of the rubric's weight that voted", "score.coverage.weight"),
-    _share("bounds_low", "the score if every absent signal were 0", "score.bounds.low"),
-    _share("bounds_high", "the score if every absent signal were 1", "score.bounds.high"),
-    _count("retries", "times", "what the agent says it had to try again", "record.impl.retries"),
-    _count("files_changed", "files", "as in the entry", "record.files_changed"),
-    _count("lines_added", "lines", "as in the entry", "record.lines_added"),
-    _count("lines_removed", "lines", "as in the entry", "record.lines_removed"),
-    _count("input_tokens", "tokens", "as the log itself counted them", "record.session_tokens.input_tokens", True),
-    _count("output_tokens", "tokens", "likewise", "record.session_tokens.output_tokens", True),
-    _count("cache_read_tokens", "tokens", "likewise", "record.session_tokens.cache_read_tokens", True),
-    _count("cache_creation_tokens", "tokens", "likewise", "record.session_tokens.cache_creation_tokens", True),
+    _column("signals_present", "signals", "how many signals voted", "score.coverage.present"),
+    _column("signals_total", "signals", "how many the rubric has", "score.coverage.total"),
+    _column("weight_present", "share", "the share of the rubric's weight that voted", "score.coverage.weight"),
+    _column("bounds_low", "share", "the score if every absent signal were 0", "score.bounds.low"),
+    _column("bounds_high", "share", "the score if every absent signal were 1", "score.bounds.high"),
+    _column("retries", "times", "what the agent says it had to try again", "record.impl.retries"),
+    _column("files_changed", "files", "as in the entry", "record.files_changed"),
+    _column("lines_added", "lines", "as in the entry", "record.lines_added"),
+    _column("lines_removed", "lines", "as in the entry", "record.lines_removed"),
+    _column("input_tokens", "tokens?", "as the log itself counted them", "record.session_tokens.input_tokens"),
+    _column("output_tokens", "tokens?", "likewise", "record.session_tokens.output_tokens"),
+    _column("cache_read_tokens", "tokens?", "likewise", "record.session_tokens.cache_read_tokens"),
+    _column("cache_creation_tokens", "tokens?", "likewise", "record.session_tokens.cache_creation_tokens"),
     _objective("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
     _objective("committed_after_tests"),
     _objective("read_loop_state"),
     _objective("ran_tests", "seen in the iteration's own lines, where the rubric's evidence gives it some"),
-    _objective("tests_passed_last"),
-    _objective("edited_after_tests"),
-    _objective("user_interrupted"),
-    _objective("reverted_own_work"),
-    _flag(
+    *map(_objective, ("tests_passed_last", "edited_after_tests", "user_interrupted", "reverted_own_work")),
+    _column(
         "linked_traces_to_outcomes",
+        "flag",
         "whether a verifier named a trace and its outcome",
         "score.linked_traces_to_outcomes",
     ),
-    _text(
+    _column(
         "outcome",
+        "text?",
         "whether it is known what became of the work within the horizon",
         "outcome.status",
         "known, too_young, not_landed",
-        True,
     ),
-    _text("landed_commit", "the trunk's commit that brought the work", "outcome.commit", missing=True),
-    _count("code_lines", "lines", "the lines of code that this commit added", "outcome.lines_added", True),
-    _count("code_lines_changed", "lines", "those that later commits changed", "outcome.lines_changed", True),
-    _count("code_lines_fixed", "lines", "those that fixes changed", "outcome.lines_fixed", True),
-    _share("survival", "the share of these lines that is still there", "outcome.survival", True),
-    _flag("reverted", "whether the trunk took the work back", "outcome.reverted", True),
-    _text("reverted_by", "the commit that did", "outcome.reverted_by", missing=True),
-    _flag("defective", "whether it was reverted, or fixes changed 5 % of its lines", "outcome.defective", True),
-    _text(
-        "used_from", "where the tokens are known from", "spending.source", "transcripts, lines, checkpoint, entry", True
+    _column("landed_commit", "text?", "the trunk's commit that brought the work", "outcome.commit"),
+    _column("code_lines", "lines?", "the lines of code that this commit added", "outcome.lines_added"),
+    _column("code_lines_changed", "lines?", "those that later commits changed", "outcome.lines_changed"),
+    _column("code_lines_fixed", "lines?", "those that fixes changed", "outcome.lines_fixed"),
+    _column("survival", "share?", "the share of these lines that is still there", "outcome.survival"),
+    _column("reverted", "flag?", "whether the trunk took the work back", "outcome.reverted"),
+    _column("reverted_by", "text?", "the commit that did", "outcome.reverted_by"),
+    _column("defective", "flag?", "whether it was reverted, or fixes changed 5 % of its lines", "outcome.defective"),
+    _column(
+        "used_from",
+        "text?",
+        "where the tokens are known from",
+        "spending.source",
+        "transcripts, lines, checkpoint, entry",
     ),
-    _text(
-        "used_models",
-        "the models that answered",
-        lambda of: _listed(of, "models"),
-        "by tokens",
-        True,
-    ),
+    _column("used_models", "text?", "the models that answered", lambda of: _listed(of, "models"), "by tokens"),
     *_used("spending", "the prompt, without what the cache holds"),
-    _dollars("cost", "what these tokens cost, as far as prices are known; needs the extra cost", "spending.cost"),
-    _text(
-        "unpriced_models",
-        "those of them with no known price",
-        lambda of: _listed(of, "unpriced"),
-        "",
-        True,
+    _column(
+        "cost",
+        "dollars?",
+        "what these tokens cost, as far as prices are known; needs the extra cost",
+        "spending.cost",
     ),
-    _seconds("from the first line to the last", "spending.seconds"),
-    _count("used_shared_with", "", "the iteration that counts the same lines", "spending.shared_with", True),
+    _column("unpriced_models", "text?", "those of them with no known price", lambda of: _listed(of, "unpriced")),
+    _column("duration", "seconds?", "from the first line to the last", "spending.seconds"),
+    _column("used_shared_with", "count?", "the iteration that counts the same lines", "spending.shared_with"),
 )
 
 _SIGNALS: _Columns = (
     _LOG,
     _ITERATION,
-    _text("rubric_version", "the rubric of the score", lambda of: of.it[0]),
-    _text("signal", "the signal", lambda of: of.it[1].signal),
-    _text("label", "its name for people", lambda of: of.it[1].label),
-    _flag("present", "whether it voted", lambda of: of.it[1].present),
-    _share("sub_score", "its vote", lambda of: _sub_score(of.it[1]), True),
-    _share("nominal_weight", "its weight in the rubric", lambda of: of.it[1].nominal_weight),
-    _share("effective_weight", "its weight among the signals that voted", lambda of: of.it[1].effective_weight),
-    _share("contribution", "what it added to the score", lambda of: float(of.it[1].contribution)),
-    _text("source", "whether the vote was observed or claimed", lambda of: of.it[1].source, "observed, claimed", True),
-    _flag("applicable", "whether the signal has anything to say of the iteration", lambda of: of.it[1].applicable),
-    _text("detail", "what produced the vote, or why there is none", lambda of: of.it[1].detail),
+    _column("rubric_version", "text", "the rubric of the score", lambda of: of.it[0]),
+    _signal("signal", "text", "the signal"),
+    _signal("label", "text", "its name for people"),
+    _signal("present", "flag", "whether it voted"),
+    _column("sub_score", "share?", "its vote", lambda of: _sub_score(of.it[1])),
+    _signal("nominal_weight", "share", "its weight in the rubric"),
+    _signal("effective_weight", "share", "its weight among the signals that voted"),
+    _column("contribution", "share", "what it added to the score", lambda of: float(of.it[1].contribution)),
+    _signal("source", "text?", "whether the vote was observed or claimed", "observed, claimed"),
+    _signal("applicable", "flag", "whether the signal has anything to say of the iteration"),
+    _signal("detail", "text", "what produced the vote, or why there is none"),
 )
 
 _INTEGRITY: _Columns = (
     _LOG,
     _ITERATION,
-    _text("signal", "the signal that was claimed", lambda of: str(of.it.signal)),
-    _text("role", "who claimed it", lambda of: str(of.it.role), "impl, verifier, review"),
-    _share("claimed", "the claim", lambda of: _sub_score(of.it.claimed), True),
-    _share("observed", "what was seen", lambda of: _sub_score(of.it.observed), True),
+    _column("signal", "text", "the signal that was claimed", lambda of: str(of.it.signal)),
+    _column("role", "text", "who claimed it", lambda of: str(of.it.role), "impl, verifier, review"),
+    _column("claimed", "share?", "the claim", lambda of: _sub_score(of.it.claimed)),
+    _column("observed", "share?", "what was seen", lambda of: _sub_score(of.it.observed)),
     _column(
         "delta",
-        "number",
-        "-1 to 1",
+        "share?",
         "observed minus claimed; below 0 is an over-claim",
         lambda of: float(of.it.delta) if of.it.comparable else None,
-        True,
+        "-1 to 1",
     ),
-    _flag("over_claim", "whether more was claimed than was seen", lambda of: of.it.delta < 0),
-    _text("claimed_detail", "where the claim comes from", "claimed.detail"),
-    _text("observed_detail", "where the observation comes from", "observed.detail"),
-)
-
-_GROUP: _Columns = (
-    _count("iterations", "iterations", "how many belong to it", lambda of: len(of.it.score.iterations)),
-    _count(
-        "scored_iterations",
-        "iterations",
-        "how many of them have a score",
-        lambda of: sum(ref.scored for ref in of.it.score.per_iteration),
-    ),
-    _count(
-        "insufficient_iterations",
-        "iterations",
-        "how many of them have a score on too little evidence, and are not in the mean",
-        "score.insufficient",
-    ),
-    _count("first_iteration", "", "the first of them", lambda of: of.iteration),
-    _count("last_iteration", "", "the last of them", lambda of: of.it.score.iterations[-1]),
-    _flag("scored", "whether any of them has a score", "score.scored"),
-    _share("score", "the mean of their scores", lambda of: _value(of.it.score), True),
-    _text("band", "the name of that mean", "score.band"),
-    *_used("bought.spending", "what its iterations used; lines that two share count once"),
-    _dollars("cost", "what these tokens cost", "bought.cost"),
-    _seconds("the sum of the durations of its iterations", "bought.spending.seconds"),
-    _count("priced_iterations", "iterations", "how many of them have a cost", "bought.priced"),
-    _count("landed_iterations", "iterations", "how many of these landed and stayed", "bought.landed"),
-    _dollars("cost_per_landed", "the cost by those that landed and stayed", "bought.per_landed"),
-    _dollars("cost_unsound", "the cost of work that was reverted or fixed", "bought.unsound"),
-    _dollars("cost_not_landed", "the cost of work that never landed", "bought.not_landed"),
+    _column("over_claim", "flag", "whether more was claimed than was seen", lambda of: of.it.delta < 0),
+    _column("claimed_detail", "text", "where the claim comes from", "claimed.detail"),
+    _column("observed_detail", "text", "where the observation comes from", "observed.detail"),
 )
 
 
-def _rubric_of(what: str) -> DataColumn[Any]:
-    meaning = f"the rubric of its scores; a {what} scored under two has two rows"
-    return _text("rubric_version", meaning, "score.rubric_version")
+def _group(what: str, *named: DataColumn[Any]) -> _Columns:
+    """Return the columns of a table with a row for each session or task: its name first, then what both have."""
+    name, *more = named
+    rubric = f"the rubric of its scores; a {what} scored under two has two rows"
+    return (
+        _LOG,
+        name,
+        _column("rubric_version", "text", rubric, "score.rubric_version"),
+        *more,
+        _column("iterations", "iterations", "how many belong to it", lambda of: len(of.it.score.iterations)),
+        _column(
+            "scored_iterations",
+            "iterations",
+            "how many of them have a score",
+            lambda of: sum(ref.scored for ref in of.it.score.per_iteration),
+        ),
+        _column(
+            "insufficient_iterations",
+            "iterations",
+            "how many of them have a score on too little evidence, and are not in the mean",
+            "score.insufficient",
+        ),
+        _column("first_iteration", "count", "the first of them", lambda of: of.iteration),
+        _column("last_iteration", "count", "the last of them", lambda of: of.it.score.iterations[-1]),
+        _column("scored", "flag", "whether any of them has a score", "score.scored"),
+        _column("score", "share?", "the mean of their scores", lambda of: _value(of.it.score)),
+        _column("band", "text", "the name of that mean", "score.band"),
+        *_used("bought.spending", "what its iterations used; lines that two share count once"),
+        _column("cost", "dollars?", "what these tokens cost", "bought.cost"),
+        _column("duration", "seconds?", "the sum of the durations of its iterations", "bought.spending.seconds"),
+        _column("priced_iterations", "iterations", "how many of them have a cost", "bought.priced"),
+        _column("landed_iterations", "iterations", "how many of these landed and stayed", "bought.landed"),
+        _column("cost_per_landed", "dollars?", "the cost by those that landed and stayed", "bought.per_landed"),
+        _column("cost_unsound", "dollars?", "the cost of work that was reverted or fixed", "bought.unsound"),
+        _column("cost_not_landed", "dollars?", "the cost of work that never landed", "bought.not_landed"),
+    )
 
-
-_SESSIONS: _Columns = (
-    _LOG,
-    _text("session_id", "the agent's session", "score.session_id"),
-    _rubric_of("session"),
-    *_GROUP,
-)
-
-_TASKS: _Columns = (
-    _LOG,
-    _text("task_id", "the task", "score.session_id"),
-    _rubric_of("task"),
-    _count("sessions", "sessions", "how many sessions worked on it", "sessions"),
-    *_GROUP,
-)
 
 TABLES: dict[str, _Columns] = {
     "iterations": _ITERATIONS,
     "signals": _SIGNALS,
     "integrity": _INTEGRITY,
-    "sessions": _SESSIONS,
-    "tasks": _TASKS,
+    "sessions": _group("session", _column("session_id", "text", "the agent's session", "score.session_id")),
+    "tasks": _group(
+        "task",
+        _column("task_id", "text", "the task", "score.session_id"),
+        _column("sessions", "sessions", "how many sessions worked on it", "sessions"),
+    ),
 }
 """Every table, with its columns in order."""
 

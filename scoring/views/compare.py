@@ -5,8 +5,6 @@ to signals in two exact steps. First the sub-scores of the signals that vote on 
 effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
 that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
 its sub-score. The effects of all signals add up to the change, and a signal that keeps its proportion has none.
-
-The module is long because the reasons are beside what they explain.
 """
 
 import math
@@ -29,7 +27,6 @@ DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidec
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
-_Rows: TypeAlias = Mapping[str, SignalContribution]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +40,8 @@ class SpecChange:
     @property
     def change(self) -> Change:
         """What became of the signal, its words included."""
-        if self.before is None:
-            return "added"
-        if self.after is None:
-            return "removed"
+        if self.before is None or self.after is None:
+            return "added" if self.before is None else "removed"
         return "same" if self.before == self.after else "changed"
 
     @property
@@ -67,20 +62,9 @@ class RubricDiff:
     signals: tuple[SpecChange, ...]
 
     @property
-    def same_bands(self) -> bool:
-        """Whether both name values alike."""
-        return self.before.bands == self.after.bands
-
-    @property
-    def same_combination(self) -> bool:
-        """Whether both combine signals alike."""
-        return self.before.combination == self.after.combination
-
-    @property
     def same_proportions(self) -> bool:
         """Whether the signals of both rubrics weigh the same in proportion to each other."""
-        pairs = [(s.before.weight, s.after.weight) for s in self.signals if s.before and s.after]
-        ratios = [after / before for before, after in pairs]
+        ratios = [s.after.weight / s.before.weight for s in self.signals if s.before and s.after]
         return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
 
     @property
@@ -88,6 +72,12 @@ class RubricDiff:
         """What else differs in the data of both, by :data:`DATA`."""
         sides = {name: (getattr(self.before, name), getattr(self.after, name)) for name in DATA}
         return {name: (a, b) for name, (a, b) in sides.items() if a != b}
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called: their versions, with a letter where those are equal."""
+        before, after = self.before.version, self.after.version
+        return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
@@ -163,6 +153,16 @@ class IterationDiff:
         """Whether both sides are scored on enough evidence, so that the change counts in a mean."""
         return self.change is not None and BAND_INSUFFICIENT not in (self.before.band, self.after.band)
 
+    @property
+    def by_evidence(self) -> list[SignalMove]:
+        """The signals that differ in evidence, or that vote on one side only."""
+        return [move for move in self.signals if set(move.causes) - {"weight"}]
+
+    @property
+    def by_weight(self) -> list[SignalMove]:
+        """The signals that moved by weight alone."""
+        return [move for move in self.signals if move.moved and move.causes == ("weight",)]
+
 
 class Totals(NamedTuple):
     """What the step does to a whole log.
@@ -193,29 +193,23 @@ class LogDiff:
 
     def totals(self) -> Totals:
         """Add up what moved."""
-        there = [diff for diff in self.iterations if diff.suffices]
-        changes = [diff.after.value - diff.before.value for diff in there]
+        sure = [diff for diff in self.iterations if diff.suffices]
+        changes = [diff.after.value - diff.before.value for diff in sure]
         moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
-        rules = (rule for diff in self.iterations for rule in dict.fromkeys(reason.rule for reason in diff.reasons))
-        bands = Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed)
         effects: dict[str, list[float]] = {}
         for move in (move for diff in self.iterations for move in diff.signals if move.moved):
             effects.setdefault(move.signal, []).append(move.effect)
         return Totals(
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
-            mean_change=_mean(changes),
-            mean_move=_mean(moves),
-            band_changes=bands,
+            mean_change=math.fsum(changes) / len(changes) if changes else None,
+            mean_move=math.fsum(moves) / len(moves) if moves else None,
+            band_changes=Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed),
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
-            interval=paired_interval([diff.before.value for diff in there], [diff.after.value for diff in there]),
-            insufficient=sum(BAND_INSUFFICIENT in (d.before.band, d.after.band) for d in self.iterations),
-            reasons=Counter(rules),
+            interval=paired_interval([diff.before.value for diff in sure], [diff.after.value for diff in sure]),
+            insufficient=sum(BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations),
+            reasons=Counter(rule for diff in self.iterations for rule in dict.fromkeys(r.rule for r in diff.reasons)),
         )
-
-
-def _mean(numbers: Sequence[float]) -> float | None:
-    return math.fsum(numbers) / len(numbers) if numbers else None
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
@@ -224,22 +218,13 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     Raises:
         ValueError: they are not of the same iterations.
     """
-    pairs = zip(before.iterations, after.iterations, strict=True)
-    return LogDiff(tuple(_explained(before.rubric, a, after.rubric, b) for a, b in pairs))
-
-
-class _Side(NamedTuple):
-    """One iteration under one rubric."""
-
-    rubric: Rubric
-    one: ScoredIteration
-
-
-def _explained(first: Rubric, a: ScoredIteration, second: Rubric, b: ScoredIteration) -> IterationDiff:
-    diff = diff_scores(a.score, b.score)
-    if not (diff.moved or diff.band_changed):
-        return diff
-    return replace(diff, reasons=tuple(_reasons(diff, _Side(first, a), _Side(second, b))))
+    found = []
+    for a, b in zip(before.iterations, after.iterations, strict=True):
+        diff = diff_scores(a.score, b.score)
+        if diff.moved or diff.band_changed:
+            diff = replace(diff, reasons=tuple(_reasons(diff, _Side(before.rubric, a), _Side(after.rubric, b))))
+        found.append(diff)
+    return LogDiff(tuple(found))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
@@ -252,60 +237,58 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
     both = [name for name, row in first.items() if row.present and _votes(second.get(name))]
-    weighed = sum(_weight(second[name]) for name in both)
-    scale = sum(_weight(first[name]) for name in both) / weighed if weighed else 1.0
-    effects = _effects(first, second, both, scale) if before.scored and after.scored else {}
-    moves = tuple(
-        SignalMove(name, a, b, effects.get(name, 0.0), _causes(a, b, scale))
-        for name in dict.fromkeys((*second, *first))
-        for a, b in [(first.get(name), second.get(name))]
-    )
-    return IterationDiff(before, after, moves)
-
-
-def _effects(first: _Rows, second: _Rows, both: Sequence[str], scale: float) -> dict[str, float]:
-    """Return what each signal adds to the change; ``both`` vote on both sides and weighed ``scale`` times as much."""
+    weighed = sum(second[name].effective_weight for name in both)
+    scale = sum(first[name].effective_weight for name in both) / weighed if weighed else 1.0
     shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
     value = sum(row.contribution for row in first.values()) + sum(shifts.values())
-    effects = {}
-    for name in first.keys() | second.keys():
-        before, after = _weight(first.get(name)), _weight(second.get(name))
-        sub_score = second[name].sub_score if after else first[name].sub_score if before else 0.0
-        effects[name] = shifts.get(name, 0.0) + (after - before / scale) * (sub_score - value)
-    return effects
+    moves = []
+    for name in dict.fromkeys((*second, *first)):
+        a, b = first.get(name), second.get(name)
+        effect = 0.0
+        if before.scored and after.scored:
+            was, now = (row.effective_weight if row and row.present else 0.0 for row in (a, b))
+            sub_score = b.sub_score if b and now else a.sub_score if a and was else 0.0
+            effect = shifts.get(name, 0.0) + (now - was / scale) * (sub_score - value)
+        moves.append(SignalMove(name, a, b, effect, tuple(_causes(a, b, scale))))
+    return IterationDiff(before, after, tuple(moves))
 
 
-def _causes(before: SignalContribution | None, after: SignalContribution | None, scale: float) -> tuple[Cause, ...]:
+def _causes(before: SignalContribution | None, after: SignalContribution | None, scale: float) -> Iterator[Cause]:
     if _votes(before) != _votes(after):
-        return ("presence",)
-    causes: list[Cause] = []
-    if before is not None and after is not None and before.present:
+        yield "presence"
+    elif before and after and before.present:
         if abs(after.sub_score - before.sub_score) > EQUAL_WITHIN:
-            causes.append("sub-score")
+            yield "sub-score"
         if abs(after.effective_weight * scale - before.effective_weight) > EQUAL_WITHIN:
-            causes.append("weight")
-    return tuple(causes)
+            yield "weight"
 
 
 def _votes(row: SignalContribution | None) -> bool:
     return row is not None and row.present
 
 
-def _weight(row: SignalContribution | None) -> float:
-    return row.effective_weight if row is not None and row.present else 0.0
-
-
 # Why an iteration moved
 
 
+class _Side(NamedTuple):
+    """One iteration under one rubric."""
+
+    rubric: Rubric
+    one: ScoredIteration
+
+
 def _counted_before(move: SignalMove, old: _Side, new: _Side) -> bool:
-    counted = old.one.facts.counted_for is None and new.one.facts.counted_for is not None
-    return counted and _votes(move.before) and not _votes(move.after) and move.signal in (LANDED, SCOPE)
+    counted_now = old.one.facts.counted_for is None and new.one.facts.counted_for is not None
+    return counted_now and _votes(move.before) and not _votes(move.after) and move.signal in (LANDED, SCOPE)
 
 
 def _claim(move: SignalMove, old: _Side, new: _Side) -> bool:
     claimed = move.before is not None and move.before.source == "claimed"
     return claimed and old.rubric.claims_vote and not new.rubric.claims_vote
+
+
+def _applies(row: SignalContribution | None) -> bool:
+    return row is not None and row.applicable
 
 
 RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
@@ -325,34 +308,24 @@ A rule looks at the facts and the rows of both sides, never at the texts of deta
 
 
 def _reasons(diff: IterationDiff, old: _Side, new: _Side) -> Iterator[Reason]:
-    moved = [move for move in diff.signals if set(move.causes) - {"weight"}]
-    for name, words, holds in RULES:
-        signals = tuple(move.signal for move in moved if holds(move, old, new))
+    moved = diff.by_evidence
+    for name, words, applies in RULES:
+        signals = tuple(move.signal for move in moved if applies(move, old, new))
         moved = [move for move in moved if move.signal not in signals]
         if signals:
             text = words.format(counted_for=new.one.facts.counted_for)
             yield Reason(name, signals, f"{text}: {', '.join(signals)}")
-    if diff.band_changed:
-        yield from _about_bands(diff, new.rubric)
-    if by_weight := tuple(move.signal for move in diff.signals if move.moved and move.causes == ("weight",)):
-        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")
-
-
-def _about_bands(diff: IterationDiff, rubric: Rubric) -> Iterator[Reason]:
-    """Yield why the band is another one than the value says."""
     after, weight = diff.after, diff.after.coverage.weight
     capping = tuple(row.signal for row in after.breakdown if row.cap)
-    if after.band == BAND_INSUFFICIENT:
-        lack = f"{weight * 100:.1f} % of the weight, {rubric.minimum_coverage * 100:.1f} % needed"
-        lack = "none of its own tool calls was seen" if rubric.suffices(weight) else lack
+    if not diff.band_changed:
+        pass
+    elif after.band == BAND_INSUFFICIENT:
+        lack = f"{weight * 100:.1f} % of the weight, {new.rubric.minimum_coverage * 100:.1f} % needed"
+        lack = "none of its own tool calls was seen" if new.rubric.suffices(weight) else lack
         yield Reason("too_little_evidence", (), f"too little evidence: {lack}")
     elif diff.before.band == BAND_INSUFFICIENT:
         yield Reason("enough_evidence", (), f"enough evidence: {weight * 100:.1f} % of the weight")
-    elif (capping := tuple(row.signal for row in after.breakdown if row.cap)) and after.band != rubric.band(
-        after.value
-    ):
+    elif capping and after.band != new.rubric.band(after.value):
         yield Reason("last_test_run_failed", capping, f"last test run failed: at best {after.band}")
-
-
-def _applies(row: SignalContribution | None) -> bool:
-    return row is not None and row.applicable
+    if by_weight := tuple(move.signal for move in diff.by_weight):
+        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")

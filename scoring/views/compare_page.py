@@ -4,21 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rubric import Rubric, SignalContribution
 from rubric.model import FULL_TEXT
 from scoring.text import counted
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
 from scoring.views.score_cells import BAND, ITER, TASK, band_cell, band_text, score_cell
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
-
-NOT_IN = "not in this rubric"
-_ROW = ("present", "source", "applicable", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
-
-
-def names(diff: RubricDiff) -> tuple[str, str]:
-    """Return what the two rubrics are called: their versions, with a letter where those are equal."""
-    before, after = diff.before.version, diff.after.version
-    return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
 
 def comparison_page(
@@ -28,12 +18,11 @@ def comparison_page(
 
     ``source`` is the directory of the log; None where none was asked for.
     """
-    before, after = names(diff)
-    sides = [Column(name, width=max(7, len(name)), right=True) for name in (before, after)]
-    yield Line(f"Rubric {before} → {after}", "bold")
+    sides = [Column(name, width=max(7, len(name)), right=True) for name in diff.names]
+    yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield Line()
     columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
-    yield Table(columns, [TableRow((spec.signal, *_weights(spec)), _changed_words(spec)) for spec in diff.signals])
+    yield Table(columns, list(map(_spec_row, diff.signals)))
     yield Line()
     yield from map(Line, _summary(diff))
     if source is None:
@@ -52,21 +41,18 @@ def comparison_page(
     yield pairs(_total_rows(log.totals()), 12)
 
 
-def _weights(spec: SpecChange) -> tuple[str, str, str]:
-    weights = [f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after)]
+def _spec_row(spec: SpecChange) -> TableRow:
+    before, after = (f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after))
     change: str = spec.change
     if spec.before and spec.after:
-        moved = spec.after.weight - spec.before.weight
-        change = f"{moved:+.6g}" if "weight" in spec.fields else "-" if change == "same" else "words"
-    return weights[0], weights[1], change
-
-
-def _changed_words(spec: SpecChange) -> list[str]:
-    return [
+        moved = f"{spec.after.weight - spec.before.weight:+.6g}"
+        change = moved if "weight" in spec.fields else "-" if change == "same" else "words"
+    notes = [
         f"{field.replace('_', '-')}: {_word(getattr(spec.before, field))} → {_word(getattr(spec.after, field))}"
         for field in spec.fields
         if field != "weight"
     ]
+    return TableRow((spec.signal, before, after, change), notes)
 
 
 def _word(value: object) -> str:
@@ -76,7 +62,6 @@ def _word(value: object) -> str:
 
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
-    before, after = names(diff)
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
         yield "The signals that both have keep their proportions to each other."
     for name, more in (("combination", ""), ("evidence", "; each side is read under its own rules.")):
@@ -85,15 +70,11 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
     for name, (a, b) in diff.changed_data.items():
         if name != "evidence":
             yield f"{name.replace('_', ' ').capitalize()}: {_word(a)} → {_word(b)}"
-    if diff.same_bands:
-        yield f"Bands: {_bands(diff.before)} in both."
+    before, after = (", ".join(f"{b.name} from {b.min:g}" for b in side.bands) for side in (diff.before, diff.after))
+    if diff.before.bands == diff.after.bands:
+        yield f"Bands: {before} in both."
     else:
-        yield f"Bands of {before}: {_bands(diff.before)}"
-        yield f"Bands of {after}: {_bands(diff.after)}"
-
-
-def _bands(rubric: Rubric) -> str:
-    return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
+        yield from (f"Bands of {name}: {bands}" for name, bands in zip(diff.names, (before, after), strict=True))
 
 
 def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
@@ -105,53 +86,36 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
-def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    """Yield why an iteration moved, what moved it, the largest effect first, and then what did by weight alone."""
-    for reason in item.reasons:
-        if reason.rule not in _SEEN_ANYWAY:
-            yield f"because: {reason.text}"
-    for move in shown_moves(item):
-        effect = "" if item.change is None else f"{move.effect:+.3f}  "
-        yield f"{move.signal}  {effect}{why(move)}"
-        yield from (f"  {name}: {text}" for name, text in details(diff, move))
-    by_weight = sorted((m for m in item.signals if m.moved and m.causes == ("weight",)), key=lambda m: -abs(m.effect))
-    if by_weight and item.change is not None:
-        total = sum(move.effect for move in by_weight)
-        yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
-
-
 _SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")
 """The reasons that the lines of signals give already."""
 
 
-def shown_moves(item: IterationDiff) -> list[SignalMove]:
-    """Return the signals that differ in evidence, or that vote on one side only, the largest effect first."""
-    changed = [move for move in item.signals if set(move.causes) - {"weight"}]
-    return sorted(changed, key=lambda move: -abs(move.effect))
+def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
+    """Yield why an iteration moved, what moved it, the largest effect first, and then what did by weight alone."""
+    yield from (f"because: {reason.text}" for reason in item.reasons if reason.rule not in _SEEN_ANYWAY)
+    for move in sorted(item.by_evidence, key=_size):
+        effect = "" if item.change is None else f"{move.effect:+.3f}  "
+        yield f"{move.signal}  {effect}{_why(move)}"
+        details = ["not in this rubric" if row is None else row.detail for row in (move.before, move.after)]
+        if move.before is None or move.after is None or details[0] != details[1]:
+            yield from (f"  {name}: {text}" for name, text in zip(diff.names, details, strict=True))
+    if item.change is not None and (by_weight := sorted(item.by_weight, key=_size)):
+        total = sum(move.effect for move in by_weight)
+        yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
 
 
-def why(move: SignalMove) -> str:
+def _size(move: SignalMove) -> float:
+    return -abs(move.effect)
+
+
+def _why(move: SignalMove) -> str:
     """Say why a signal moved a score: presence, sub-score, weight."""
-    parts = []
-    for cause in move.causes:
-        if cause == "weight" and move.before and move.after:
-            before, after = move.before.nominal_weight, move.after.nominal_weight
-            words = f"{before:.6g} → {after:.6g}" if before != after else "in proportion to others"
-            parts.append(f"weight: {words}")
-        else:
-            parts.append(f"{cause}: {_sub_score(move.before)} → {_sub_score(move.after)}")
-    return ", ".join(parts)
-
-
-def _sub_score(row: SignalContribution | None) -> str:
-    return number(row.sub_score) if row and row.present else "absent"
-
-
-def details(diff: RubricDiff, move: SignalMove) -> Iterator[tuple[str, str]]:
-    """Yield what each side says of a signal, by the names of the rubrics, where they differ."""
-    if move.before is None or move.after is None or move.before.detail != move.after.detail:
-        for name, row in zip(names(diff), (move.before, move.after), strict=True):
-            yield name, NOT_IN if row is None else row.detail
+    before, after = (number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after))
+    parts = dict.fromkeys(move.causes, f"{before} → {after}")
+    if "weight" in parts and move.before and move.after:
+        was, now = move.before.nominal_weight, move.after.nominal_weight
+        parts["weight"] = f"{was:.6g} → {now:.6g}" if was != now else "in proportion to others"
+    return ", ".join(f"{cause}: {words}" for cause, words in parts.items())
 
 
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
@@ -172,16 +136,24 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     return rows
 
 
+_ROW = ("present", "source", "applicable", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
+_RUBRIC = ("version", "combination", *DATA)
+
+
 def comparison_payload(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> dict[str, Any]:
     """Return the whole comparison as JSON; ``a`` is the first rubric and ``b`` the second."""
+    one, other = diff.before, diff.after
+    rubrics = {
+        side: _picked(rubric, *_RUBRIC) | {"bands": [_picked(band, "name", "min") for band in rubric.bands]}
+        for side, rubric in (("a", one), ("b", other))
+    }
     return {
-        "a": _rubric(diff.before),
-        "b": _rubric(diff.after),
-        "same_combination": diff.same_combination,
-        "same_evidence": diff.before.evidence == diff.after.evidence,
-        "same_bands": diff.same_bands,
+        **rubrics,
+        "same_combination": one.combination == other.combination,
+        "same_evidence": one.evidence == other.evidence,
+        "same_bands": one.bands == other.bands,
         "changed_data": {name: {"a": a, "b": b} for name, (a, b) in diff.changed_data.items()},
         "same_proportions": diff.same_proportions,
         "signals": [_spec(spec) for spec in diff.signals],
@@ -191,51 +163,44 @@ def comparison_payload(
     }
 
 
-def _rubric(rubric: Rubric) -> dict[str, Any]:
-    bands = [_picked(band, "name", "min") for band in rubric.bands]
-    return _picked(rubric, "version", "combination", *DATA) | {"bands": bands}
+def _picked(found: object, *keys: str) -> dict[str, Any]:
+    return {key: getattr(found, key) for key in keys}
 
 
 def _spec(spec: SpecChange) -> dict[str, Any]:
     def sides(field: str) -> dict[str, Any]:
         return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
 
-    weights = sides("weight")
-    both = None not in weights.values()
+    change = spec.after.weight - spec.before.weight if spec.before and spec.after else None
     return {
         "signal": spec.signal,
         "change": spec.change,
-        "weight": weights | {"change": weights["b"] - weights["a"] if both else None},
+        "weight": {**sides("weight"), "change": change},
         "changed_words": {field: sides(field) for field in spec.fields if field != "weight"},
     }
 
 
 def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
+    signals = [
+        {
+            "signal": move.signal,
+            "effect": None if item.change is None else move.effect,
+            "moved": move.moved,
+            "causes": list(move.causes),
+            "a": move.before and _picked(move.before, *_ROW),
+            "b": move.after and _picked(move.after, *_ROW),
+        }
+        for move in item.signals
+    ]
     return {
         "iteration": item.iteration,
         "task_id": tasks.get(item.iteration, ""),
         "a": _picked(item.before, "scored", "value", "band"),
         "b": _picked(item.after, "scored", "value", "band"),
-        "change": item.change,
-        "moved": item.moved,
-        "band_changed": item.band_changed,
+        **_picked(item, "change", "moved", "band_changed"),
         "reasons": [reason._asdict() for reason in item.reasons],
-        "signals": [
-            {
-                "signal": move.signal,
-                "effect": None if item.change is None else move.effect,
-                "moved": move.moved,
-                "causes": list(move.causes),
-                "a": move.before and _picked(move.before, *_ROW),
-                "b": move.after and _picked(move.after, *_ROW),
-            }
-            for move in item.signals
-        ],
+        "signals": signals,
     }
-
-
-def _picked(found: object, *keys: str) -> dict[str, Any]:
-    return {key: getattr(found, key) for key in keys}
 
 
 def _totals(totals: Totals) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from scoring.frozen import Frozen
 from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
-from scoring.score import ScoredIteration, score_iterations
+from scoring.score import score_iterations
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import Fingerprints, fingerprints
+from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
@@ -123,8 +123,15 @@ class LogView(Frozen, frozen=True):
         log = self.iter_log_dir
         with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
             for (one,) in score_iterations(records, log, sources, rubric, only=wanted, observe=self.observe):
-                found = self.examined(one, known, sources.warn)
-                yield replace(found, outcome=became.get(one.record.iteration))
+                n, state = one.record.iteration, CURRENT
+                kept = None if self.recompute else self._sidecar(n, sources.warn)
+                if kept is not None:
+                    was = read_provenance(log, n) if one.provenance else None
+                    edited = known.is_edited(n, one.inputs, emit(kept.as_dict()))
+                    state = state_of(kept, rubric, one.facts, one.signals, was, one.provenance, edited)
+                origin: ScoreOrigin = "sidecar" if kept else "computed"
+                computed = one.persisted
+                yield Examined(one.facts, one.signals, computed, kept or computed, origin, became.get(n), state)
 
     def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
         if self.outcomes is None:
@@ -140,16 +147,6 @@ class LogView(Frozen, frozen=True):
             sources.warn(f"outcomes are not known: {e}")
             return {}
         return {outcome.iteration: outcome for outcome in found}
-
-    def examined(self, one: ScoredIteration, known: Fingerprints, warn: Warn = silent) -> Examined:
-        """Return an iteration that was scored now beside the score of its sidecar, if that is to be looked at."""
-        on_disk = None if self.recompute else self._sidecar(one.record.iteration, warn)
-        if on_disk is None:
-            return Examined(one.facts, one.signals, one.persisted, one.persisted, "computed")
-        was = read_provenance(self.iter_log_dir, one.record.iteration) if one.provenance else None
-        edited = known.is_edited(one.record.iteration, one.inputs, emit(on_disk.as_dict()))
-        state = state_of(on_disk, self.rubric, one.facts, one.signals, was, one.provenance, edited)
-        return Examined(one.facts, one.signals, one.persisted, on_disk, "sidecar", state=state)
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
         try:

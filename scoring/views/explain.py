@@ -39,9 +39,9 @@ class ExplainedSignal:
     detail: str
     sources: tuple[str, ...]
     advice: str
-    source: Source | None = None
-    applicable: bool = True
-    fact: str | None = None
+    source: Source | None
+    applicable: bool
+    fact: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        one = self.one
+        one, score = self.one, self.one.score
         return {
             "iteration": one.record.iteration,
             "task_id": one.record.task_id,
-            "rubric_version": one.score.rubric_version,
-            "scored": one.score.scored,
-            "value": one.score.value,
-            "band": one.score.band,
-            "bounds": asdict(one.score.bounds),
-            "coverage": asdict(one.score.coverage),
+            "rubric_version": score.rubric_version,
+            "scored": score.scored,
+            "value": score.value,
+            "band": score.band,
+            "bounds": asdict(score.bounds),
+            "coverage": asdict(score.coverage),
             "origin": one.origin,
             "state": one.state.name,
             "state_reason": one.state.reason or None,
@@ -104,17 +104,27 @@ def explain(
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
-    cost = could_add = row.effective_weight - row.contribution if row.present else None
-    if could_add is None:
+    cost = could_add = row.effective_weight - row.contribution
+    if not row.present:
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
     signal = signal_of(row.signal)
-    sources = tuple(signal.sources(one.facts, entry)) if signal else ()
-    advice = signal.advice(row.present, one.facts) if signal else ""
-    label = signal.named(row.label, one.facts) if signal else row.label
-    vote = row.sub_score if row.present else None, row.effective_weight, row.contribution
-    found = (*vote, cost, could_add, row.detail, sources, advice, row.source, row.applicable)
-    return ExplainedSignal(row.signal, label, row.present, *found, fact=fact_of(row, one.signals) or None)
+    return ExplainedSignal(
+        signal=row.signal,
+        label=signal.named(row.label, one.facts) if signal else row.label,
+        present=row.present,
+        sub_score=row.sub_score if row.present else None,
+        effective_weight=row.effective_weight,
+        contribution=row.contribution,
+        cost=cost if row.present else None,
+        could_add=could_add,
+        detail=row.detail,
+        sources=tuple(signal.sources(one.facts, entry)) if signal else (),
+        advice=signal.advice(row.present, one.facts) if signal else "",
+        source=row.source,
+        applicable=row.applicable,
+        fact=fact_of(row, one.signals) or None,
+    )
 
 
 def explanation_text(explanation: Explanation, bounds: bool = False) -> str:
@@ -138,13 +148,10 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
     if one.state.name != "current":
         yield f"This score is {one.state}."
-    if one.differs and one.state.lost:
+    if one.differs:
         now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
-        takes_over = f"'da-score iteration {score.iteration} --recompute' takes that over"
-        yield f"With evidence lost it would be {now}; {takes_over}."
-    elif one.differs:
-        now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
-        yield f"The evidence gives {now} today; 'da-score iteration {score.iteration} --recompute' takes that over."
+        would = f"With evidence lost it would be {now}" if one.state.lost else f"The evidence gives {now} today"
+        yield f"{would}; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
     if one.facts.window:
@@ -155,7 +162,14 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     if voted := [s for s in explanation.signals if s.present]:
         yield from ("", "What voted")
         for signal in sorted(voted, key=lambda s: -s.effective_weight):
-            yield from _voted(signal, bounds)
+            share, cost = f"{signal.effective_weight * 100:.1f} %", ""
+            if signal.cost and signal.cost >= _WORTH_SAYING:
+                cost = f", which cost {signal.cost:.3f}"
+            vote = f"{signal.label}: {signal.sub_score:.3f} of 1, with {share} of the vote"
+            yield f"  {vote}, gave {signal.contribution:.3f}{cost}"
+            fact = f"{signal.fact} · " if signal.fact and bounds else ""
+            yield f"    {fact}{signal.detail}{', as claimed' if signal.source == 'claimed' else ''}"
+            yield from (f"    from {source}" for source in signal.sources)
     if silent := [s for s in explanation.signals if not s.present]:
         yield from ("", "What did not vote")
         for signal in silent:
@@ -180,17 +194,6 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     if one.outcome:
         yield from ("", "What became of it, which has no part in the score")
         yield f"  {outcome_text(one.outcome, explanation.horizon_days)}"
-
-
-def _voted(signal: ExplainedSignal, facts: bool) -> Iterator[str]:
-    cost = f", which cost {signal.cost:.3f}" if signal.cost and signal.cost >= _WORTH_SAYING else ""
-    yield (
-        f"  {signal.label}: {signal.sub_score:.3f} of 1, with {signal.effective_weight * 100:.1f} % of the vote, "
-        f"gave {signal.contribution:.3f}{cost}"
-    )
-    fact = f"{signal.fact} · " if signal.fact and facts else ""
-    yield f"    {fact}{signal.detail}{', as claimed' if signal.source == 'claimed' else ''}"
-    yield from (f"    from {source}" for source in signal.sources)
 
 
 def _claim(observation: IntegrityObservation) -> str:

@@ -1,6 +1,6 @@
 """The formats in which tables are written, row by row: CSV, JSON lines, Parquet.
 
-A new format is a class that is a :class:`RowWriter`, and its line in :data:`FORMATS`.
+A new format is a :class:`Writer`, and its name in :data:`FORMATS`.
 """
 
 import contextlib
@@ -8,10 +8,9 @@ import csv
 import importlib.util
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from scoring.errors import InputError, WriteError, installing
 from scoring.files import atomic_stream
@@ -19,11 +18,22 @@ from scoring.text import as_utf8, json_escaped
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
 _ROW_GROUP = 8192
-_READABLE = 0o644
 
 
-class RowWriter(Protocol):
-    """Takes the rows of one table."""
+class Writer:
+    """Writes the rows of one table to a stream.
+
+    Attributes:
+        needs: the optional extra of da-score and the module of it that the format needs; None when it needs nothing.
+        binary: its name in the message that a terminal cannot show it; empty when it is text.
+    """
+
+    needs: tuple[str, str] | None = None
+    binary = ""
+
+    def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
+        """Begin a table of some columns."""
+        self._columns, self._out = columns, out
 
     def add(self, row: DataRow) -> None:
         """Write a row, now or later."""
@@ -32,22 +42,7 @@ class RowWriter(Protocol):
         """Write what is left; the stream stays open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How tables are written.
-
-    Attributes:
-        writer: begins a table of some columns on a stream.
-        needs: the optional extra of da-score and the module of it that the format needs; None when it needs nothing.
-        binary: its name in the message that a terminal cannot show it; empty when it is text.
-    """
-
-    writer: Callable[[Sequence[DataColumn[Any]], BinaryIO], RowWriter]
-    needs: tuple[str, str] | None = None
-    binary: str = ""
-
-
-class CsvWriter:
+class CsvWriter(Writer):
     """Writes comma-separated values (RFC 4180, lines end in LF); a value that is missing is an empty field."""
 
     delimiter = ","
@@ -63,59 +58,51 @@ class CsvWriter:
         self._csv.writerow("" if v is None else str(v).lower() if isinstance(v, bool) else v for v in values)
 
     def close(self) -> None:
-        """Let go of the stream without closing it."""
+        """Write what is left."""
         self._text.detach()
 
 
-class JsonlWriter:
+class JsonlWriter(Writer):
     """Writes one JSON object a line."""
-
-    def __init__(self, _: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
-        self._out = out
 
     def add(self, row: DataRow) -> None:
         """Write a row."""
         text = json.dumps(clean(row), ensure_ascii=False, allow_nan=False)
         self._out.write(json_escaped(text).encode() + b"\n")
 
-    def close(self) -> None:
-        """Nothing is left."""
 
-
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Writes Parquet in groups of rows; the meaning and the unit of a column are in its metadata."""
+
+    needs = ("frames", "pyarrow")
+    binary = "Parquet"
 
     def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
         from pyarrow import parquet
 
-        self._schema = arrow_schema(columns)
-        self._writer = parquet.ParquetWriter(out, self._schema, compression="zstd")
+        self._writer = parquet.ParquetWriter(out, arrow_schema(columns), compression="zstd")
         self._rows: list[DataRow] = []
 
     def add(self, row: DataRow) -> None:
-        """Hold a row until a group is full."""
+        """Write a row."""
         self._rows.append(clean(row))
         if len(self._rows) >= _ROW_GROUP:
-            self._flush()
+            self._write_group()
 
-    def _flush(self) -> None:
+    def _write_group(self) -> None:
         import pyarrow as pa
 
-        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
         self._rows = []
 
     def close(self) -> None:
-        """Write the last group."""
+        """Write what is left."""
         if self._rows:
-            self._flush()
+            self._write_group()
         self._writer.close()
 
 
-FORMATS: dict[str, Format] = {
-    "csv": Format(CsvWriter),
-    "jsonl": Format(JsonlWriter),
-    "parquet": Format(ParquetWriter, needs=("frames", "pyarrow"), binary="Parquet"),
-}
+FORMATS: dict[str, type[Writer]] = {"csv": CsvWriter, "jsonl": JsonlWriter, "parquet": ParquetWriter}
 """Every format, by the ending of its files."""
 
 
@@ -153,7 +140,7 @@ def require(extra: str, *modules: str) -> None:
 
 def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]) -> None:
     """Write tables to streams that are open already, by the names of the tables; rows of other tables are left out."""
-    writers = {table: FORMATS[form].writer(TABLES[table], out) for table, out in streams.items()}
+    writers = {table: FORMATS[form](TABLES[table], out) for table, out in streams.items()}
     for name, row in rows:
         if writer := writers.get(name):
             writer.add(row)
@@ -161,30 +148,25 @@ def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mappi
         writer.close()
 
 
-def write_file(rows: Iterable[tuple[str, DataRow]], table: str, form: str, path: Path) -> None:
-    """Write one table to a file, which appears when it is whole.
+def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
+    """Write tables to files, by the names of the tables. They appear together, at the end.
 
     Raises:
-        WriteError: it could not be written; the old file is untouched.
+        WriteError: one could not be written; the old files are untouched, or all new ones up to it are in place.
     """
-    with atomic_stream(path, _READABLE) as out:
-        write_streams(rows, form, {table: out})
+    with contextlib.ExitStack() as files:
+        streams = {table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()}
+        write_streams(rows, form, streams)
 
 
 def write_directory(
     rows: Iterable[tuple[str, DataRow]], tables: Sequence[str], form: str, directory: Path
 ) -> list[Path]:
-    """Write tables to a directory, a file each, and return their paths. They appear together, at the end.
-
-    Raises:
-        WriteError: one could not be written; the old files are untouched, or all new ones up to it are in place.
-    """
+    """Write tables to a directory, which is made, a file each, and return their paths; see :func:`write_files`."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise WriteError(f"{directory}: cannot make this directory: {(e.strerror or str(e)).lower()}") from e
     paths = {table: directory / f"{table}.{form}" for table in tables}
-    with contextlib.ExitStack() as files:
-        streams = {table: files.enter_context(atomic_stream(path, _READABLE)) for table, path in paths.items()}
-        write_streams(rows, form, streams)
+    write_files(rows, form, paths)
     return list(paths.values())

@@ -33,10 +33,6 @@ def _scores(verdict: MeetingVerdict, heads: Iterable[str]) -> list[str]:
     return [f"{rounded(getattr(verdict.scores, _SCORES[head])):.{PLACES}f}" for head in heads]
 
 
-def _score_columns(heads: Iterable[str]) -> list[Column]:
-    return [Column(head, width=6, right=True) for head in heads]
-
-
 def _status(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
@@ -45,7 +41,7 @@ def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
     """Return the rounds of a meeting as a table, and the reasons of each in words."""
     limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
     columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
-    columns += [Column("MAY END", width=7), *_score_columns(_SCORES)]
+    columns += [Column("MAY END", width=7), *(Column(head, width=6, right=True) for head in _SCORES)]
     rows = [
         (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v, _SCORES))
         for v in verdicts
@@ -109,7 +105,8 @@ def simulation_view(knobs: MeetingKnobs, found: Sequence[Ending], out: Path | No
     said = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items())
     width = max(9, *(len(printable(ending.config)) for ending in found))
     columns = [Column("CONFIG", width=width), Column("ENDS IN", width=8), Column("STATUS", width=17)]
-    columns += [Column("STRENGTH", width=8), Column("RULE", width=15), *_score_columns(_ENDING_SCORES)]
+    columns += [Column("STRENGTH", width=8), Column("RULE", width=15)]
+    columns += [Column(head, width=6, right=True) for head in _ENDING_SCORES]
     rows: list[Sequence[AnyCell]] = []
     for ending in found:
         v, ends = ending.verdicts[-1], f"round {ending.last.round_index}" if ending.last else "no round"

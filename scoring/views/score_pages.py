@@ -5,7 +5,7 @@ colours, and with the coverage beside every score. The JSON has the keys of the 
 hold beside them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from rubric import SignalContribution, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
 from scoring.evidence.beside import HookOutcome
-from scoring.score import LogSummary, ScoredIteration, ScoredLine, ScoredLog
+from scoring.score import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.loss import in_words
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore
@@ -256,25 +256,18 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
     }
 
 
-def run_payload(scored: ScoredLog) -> dict[str, Any]:
-    """Return a whole scored log, with the share of iterations in which each signal is present."""
-    summary = scored.summary
-    members = {line.iteration: line for line in summary.lines}
-    sessions = (session_payload(session, members) for session in summary.sessions)
-    parts = run_parts(summary, map(run_item, scored.iterations), sessions)
-    return {key: list(value) if isinstance(value, Iterator) else value for key, value in parts}
+def run_payload(scored: LogSummary, items: Iterable[object]) -> dict[str, Any]:
+    """Return a whole scored log, with the share of iterations in which each signal is present.
 
-
-def run_parts(scored: LogSummary, items: Iterator[Any], sessions: Iterator[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the same, a key at a time; what the lists hold is made when they are read, one after the other.
-
-    ``items`` are what :func:`run_item` returns of each iteration, ``sessions`` what
-    :func:`~scoring.views.session_pages.session_payload` does of each session, as they are or encoded.
+    ``items`` are what :func:`run_item` returns of each iteration, as they are or encoded.
     """
-    yield "rubric_version", scored.rubric.version
-    yield "iterations", items
-    yield "sessions", sessions
-    yield "presence", scored.shares
+    members = {line.iteration: line for line in scored.lines}
+    return {
+        "rubric_version": scored.rubric.version,
+        "iterations": list(items),
+        "sessions": [session_payload(session, members) for session in scored.sessions],
+        "presence": scored.shares,
+    }
 
 
 def run_item(one: ScoredIteration, lost: Sequence[Loss] = ()) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rubric import Bounds
 from rubric.scorer import Rested
@@ -45,15 +45,19 @@ def session_rows(
     sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool
 ) -> list[tuple[AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
-    rows: list[tuple[AnyCell, ...]] = []
     beginnings = _beginnings([session.session_id for session in sessions])
-    for session in sessions:
-        name = Cell(session.session_id, brief=beginnings[session.session_id])
-        value, bounds = score_cell(session.value, session.scored), bounds_text(session_bounds(session, members))
-        sure = interval_text(session) if intervals else ""
-        coverage = Cell(None, _coverage_text(session, members, "row"), brief=_coverage_text(session, members, "brief"))
-        rows.append((name, value, bounds, sure, len(session.iterations), band_cell(session.band), coverage))
-    return rows
+    return [
+        (
+            Cell(session.session_id, brief=beginnings[session.session_id]),
+            score_cell(session.value, session.scored),
+            bounds_text(_bounds(session, members)),
+            str(_interval(session) or "") if intervals else "",
+            len(session.iterations),
+            band_cell(session.band),
+            Cell(None, _coverage_text(session, members), brief=_brief_coverage(session, members)),
+        )
+        for session in sessions
+    ]
 
 
 def _beginnings(ids: Sequence[str]) -> dict[str, str]:
@@ -85,13 +89,15 @@ def session_page(
     value = number(session.value, session.scored)
     yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = value_text(session.value, session.scored, session_bounds(session, members))
+    sure = value_text(session.value, session.scored, _bounds(session, members))
     yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
-    yield Line(_coverage_text(session, members, "whole"), "dim", only=None if full else "terminal")
-    if intervals and (interval := interval_text(session)):
+    yield Line(_coverage_text(session, members, " iterations", " on average"), "dim", only=None if full else "terminal")
+    if intervals and (interval := _interval(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
-    rows = [_member_row(ref, members.get(ref.iteration), states or {}) for ref in session.per_iteration]
+    rows = [
+        _member_row(ref, members.get(ref.iteration), (states or {}).get(ref.iteration)) for ref in session.per_iteration
+    ]
     yield Table(_MEMBERS, rows, full=full)
     yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
@@ -99,47 +105,28 @@ def session_page(
 
 def spending_section(found: Spending | None, full: bool = False) -> Iterator[Block]:
     """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
-    lines = spending_lines(found)
-    if lines:
-        only: Place | None = None if full else "terminal"
-        yield Line(only=only)
-        yield Line("Used", "bold", only=only)
+    only: Place | None = None if full else "terminal"
+    if lines := spending_lines(found):
+        yield from (Line(only=only), Line("Used", "bold", only=only))
         yield from (Line(text, only=only) for text in lines)
 
 
-def _member_row(ref: SessionIterRef, member: Rested | None, states: Mapping[int, State]) -> tuple[AnyCell, ...]:
-    state = states.get(ref.iteration)
-    bounds, coverage = (
-        (bounds_text(member.bounds, ref.scored), coverage_cell(member.coverage)) if member else ("", Cell(None, "-"))
-    )
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, _state_cell(state)
+def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[AnyCell, ...]:
+    bounds = bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = coverage_cell(member.coverage) if member else Cell(None, "-")
+    worth = Cell(None, "")
+    if state is not None:
+        style = "dim" if state.name == "current" else "bold yellow"
+        worth = Cell(state.name, str(state), style, brief=state.name)
+    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, worth
 
 
-def _state_cell(state: State | None) -> Cell:
-    """Return what a score is worth as a cell, with the reason where it is not current."""
-    if state is None:
-        return Cell(None, "")
-    return Cell(state.name, str(state), "dim" if state.name == "current" else "bold yellow", brief=state.name)
-
-
-def session_state(states: Mapping[int, State]) -> str | None:
-    """Return the worst state of a session's scores: stale, unverified or current; None where none is known."""
-    names = {state.name for state in states.values()}
-    return next((name for name in ("stale", "unverified", "current") if name in names), None)
-
-
-def session_interval(session: SessionScore) -> Interval | None:
+def _interval(session: SessionScore) -> Interval | None:
     """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
     return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
 
 
-def interval_text(session: SessionScore) -> str:
-    """Return that interval as a terminal shows it; nothing where there is none."""
-    interval = session_interval(session)
-    return "" if interval is None else str(interval)
-
-
-def session_bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
+def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
     """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not all(n in members for n in counting):
@@ -148,19 +135,7 @@ def session_bounds(session: SessionScore, members: Mapping[int, Rested]) -> Boun
     return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
 
 
-def _coverage_text(session: SessionScore, members: Mapping[int, Rested], form: Literal["whole", "row", "brief"]) -> str:
-    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
-    coverage, too_few = _session_coverage(session, members), session.insufficient
-    scored, total, weight = coverage["scored"], coverage["total"], coverage["weight"]
-    if form == "brief":
-        parts = [f"{scored}/{total}", "" if weight is None else f"{weight * 100:.0f} %"]
-        return " · ".join(filter(None, [*parts, f"{too_few} not enough" if too_few else ""]))
-    what, average = ("", "") if form == "row" else (" iterations", " on average")
-    parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
-    return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))
-
-
-def _session_coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:
+def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:
     known = [members[n].coverage.weight for n in session.iterations if n in members]
     return {
         "scored": sum(ref.scored for ref in session.per_iteration),
@@ -168,6 +143,19 @@ def _session_coverage(session: SessionScore, members: Mapping[int, Rested]) -> d
         "weight": sum(known) / len(known) if known else None,
         "insufficient": session.insufficient,
     }
+
+
+def _coverage_text(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> str:
+    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
+    scored, total, weight, too_few = _coverage(session, members).values()
+    parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
+    return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))
+
+
+def _brief_coverage(session: SessionScore, members: Mapping[int, Rested]) -> str:
+    scored, total, weight, too_few = _coverage(session, members).values()
+    parts = [f"{scored}/{total}", "" if weight is None else f"{weight * 100:.0f} %"]
+    return " · ".join(filter(None, [*parts, f"{too_few} not enough" if too_few else ""]))
 
 
 def session_payload(
@@ -179,23 +167,26 @@ def session_payload(
     """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
 
     With ``states`` also what its scores are worth: the worst of it, and by iteration.
-
     ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
     members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
     with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
     how many of these on too little evidence, and on how much of the weight they rest.
     """
-    bounds, interval = session_bounds(session, members), session_interval(session)
+    bounds, interval, worth = _bounds(session, members), _interval(session), {}
+    if states is not None:
+        names = {state.name for state in states.values()}
+        worth = {
+            "state": next((name for name in ("stale", "unverified", "current") if name in names), None),
+            "states": [
+                {"iteration": n, "state": state.name, "state_reason": state.reason or None}
+                for n, state in states.items()
+            ],
+        }
     return {
         **session_as_dict(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
         "interval": interval and list(interval),
-        "coverage": _session_coverage(session, members),
+        "coverage": _coverage(session, members),
         **({"spending": spending.as_dict()} if spending else {}),
-        **({} if states is None else _states_payload(states)),
+        **worth,
     }
-
-
-def _states_payload(states: Mapping[int, State]) -> dict[str, Any]:
-    each = [{"iteration": n, "state": state.name, "state_reason": state.reason or None} for n, state in states.items()]
-    return {"state": session_state(states), "states": each}

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
@@ -37,7 +36,12 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
     with database() as db:
         with temporary_directory("query") as directory:
             for path in write_directory(rows, tuple(TABLES), "jsonl", directory):
-                _load(db, path)
+                columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
+                db.execute(
+                    f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - the names are those of TABLES
+                    f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
+                    [str(path)],
+                )
         with answered(db, sql, tuple(TABLES)) as answer:
             yield answer
 
@@ -77,17 +81,9 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
             names = tuple(column[0] for column in found.description or ())
             yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))
     except duckdb.Error as e:
-        raise InputError(f"query: {_first_lines(str(e))}; the tables are {', '.join(tables)}") from e
-
-
-def _load(db: Any, path: Path) -> None:
-    """Make a table of a file of JSON lines, which is named as the table is."""
-    columns = ", ".join(f"'{c.name}': '{_TYPES[c.kind]}'" for c in TABLES[path.stem])
-    db.execute(
-        f"CREATE TABLE {path.stem} AS SELECT * FROM "  # noqa: S608 - the names are those of TABLES
-        f"read_json(?, format='newline_delimited', columns={{{columns}}}, maximum_object_size=33554432)",
-        [str(path)],
-    )
+        lines = filter(None, map(str.strip, str(e).splitlines()))  # without the picture of where, which needs lines
+        wrong = " ".join(line for line in lines if not line.startswith(("LINE ", "^"))) or "failed"
+        raise InputError(f"query: {wrong}; the tables are {', '.join(tables)}") from e
 
 
 @contextlib.contextmanager
@@ -101,10 +97,3 @@ def _ends_when_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-def _first_lines(text: str) -> str:
-    """Return what is wrong without the picture of where, which needs lines of its own."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("LINE ", "^"))]
-    return " ".join(said) if said else "failed"

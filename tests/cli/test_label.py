@@ -27,6 +27,7 @@ from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.locks import alone_in
 
 ANN = ("--as", "ann")
 CONTROL_C = "\x03"
@@ -169,7 +170,7 @@ class TestRefused:
             pytest.param((5,), 2, "Nothing to say", id="nothing, and nobody to ask"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
-            pytest.param(("five",), 2, "'five' is not a whole number", id="neither a number nor a command"),
+            pytest.param(("five",), 2, "'five' is not a valid whole number", id="neither a number nor a command"),
             pytest.param(("--nope", "5"), 2, "--nope", id="an unknown option"),
         ],
     )
@@ -332,6 +333,10 @@ for n in range(6):
         histories = {one["actor"]: len(one["history"]) for one in labels_in(log)}
         assert histories == dict.fromkeys(names, 6) | {"all": 24}
 
+    def test_a_lock_is_not_waited_for_without_end(self, log: Path) -> None:
+        with alone_in(log), pytest.raises(WriteError, match="another da-score is at work"), alone_in(log, seconds=0.05):
+            pass
+
     def test_a_write_that_fails_in_its_middle_is_undone(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = write(log, label("bob", edit(1))).read_bytes()
         (log / "iter-6.labels.yaml").mkdir()
@@ -385,7 +390,7 @@ class TestImport:
         ("row", "said"),
         [
             pytest.param((99, "ann", 3), "iteration 99 is not in the log", id="an iteration that is not there"),
-            pytest.param(("x", "ann", 3), 'iteration "x": input should be a valid integer', id="an iteration that is none"),
+            pytest.param(("x", "ann", 3), 'iteration "x": input should be a valid', id="an iteration that is none"),
             pytest.param(("", "ann", 3), "iteration: field required", id="no iteration"),
             pytest.param((5, "ann", 4), 'correctness "4": input should be less than or equal to 3', id="too correct"),
             pytest.param((5, "ann", "2.5"), 'correctness "2.5": input should be a valid integer', id="half correct"),
@@ -420,7 +425,7 @@ class TestImport:
         ("content", "said"),
         [
             pytest.param(b"", "holds no label", id="empty"),
-            pytest.param(b"iteration,colour\n5,red\n", 'colour "red": extra inputs are not permitted', id="an unknown column"),
+            pytest.param(b"iteration,colour\n5,red\n", 'colour "red": extra inputs are not', id="an unknown column"),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
             pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
         ],

@@ -15,7 +15,7 @@ from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, pr
 from helpers.projects import CODEX_SESSION, LOG, READING, tree
 
 from scoring.cli import main
-from scoring.cli.output import write_json, write_json_in_parts
+from scoring.cli.output import encoded, write_json
 from scoring.text import as_utf8, spans
 
 pytestmark = pytest.mark.sampled(3)
@@ -369,7 +369,7 @@ class TestEmptyLog:
         assert da_score("integrity", "--json", *where).json == {"pairs": []}
 
 
-class TestJsonInParts:
+class TestWrittenJson:
     @pytest.mark.parametrize(
         "value",
         [
@@ -379,17 +379,15 @@ class TestJsonInParts:
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
     )
-    @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-    def test_is_what_python_writes(
-        self, value: dict[str, Any], streamed: bool, capsysbinary: pytest.CaptureFixture[bytes]
-    ) -> None:
+    def test_is_what_python_writes(self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
-        if streamed:
-            parts = ((key, iter(part) if isinstance(part, list) else part) for key, part in value.items())
-            write_json_in_parts(parts)
-        else:
-            write_json(value)
-        assert capsysbinary.readouterr().out == expected
+        write_json(value)
+        write_json({key: encoded(part) for key, part in value.items()})
+        assert capsysbinary.readouterr().out == expected * 2
+
+    def test_has_encoded_parts_beside_what_is_no_text(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        write_json([encoded({"a": 1}), "\udcff"], indent=None)
+        assert capsysbinary.readouterr().out.decode() == '[{"a": 1}, "\ufffd"]\n'
 
     def test_reads_back_to_the_last_digit(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
@@ -398,7 +396,7 @@ class TestJsonInParts:
 
     def test_that_fails_writes_nothing(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         with pytest.raises(TypeError):
-            write_json_in_parts([("a", 1), ("b", iter([1.0, object()]))])
+            write_json({"a": 1, "b": [1.0, object()]})
         assert capsysbinary.readouterr().out == b""
 
     def test_has_null_for_what_is_no_number(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

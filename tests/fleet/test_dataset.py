@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import DaScore
 from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
 
-from scoring.cli.fleet_progress import Progress
+from scoring.cli.fleet_progress import say_line
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
@@ -343,11 +343,11 @@ class TestCommands:
         ],
     )
     def test_one_is_one(self, number: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-        report, progress = FleetReport("x", "2.3.0", repositories=number), Progress(False)
+        report = FleetReport("x", "2.3.0", repositories=number)
         done = {"iterations": 3, "broken": number, "warnings": []}
-        progress.say(FleetEvent("begun", more={"to_score": number}), report)
-        progress.say(FleetEvent("done", "/r", done), report)
-        progress.say(FleetEvent("failed", "/r", {"attempts": number, "reason": "it fails"}), report)
+        say_line(FleetEvent("begun", more={"to_score": number}), report)
+        say_line(FleetEvent("done", "/r", done), report)
+        say_line(FleetEvent("failed", "/r", {"attempts": number, "reason": "it fails"}), report)
         said = capsys.readouterr().out
         assert [word in said for word in words] == [True] * 3
 

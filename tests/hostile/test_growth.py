@@ -36,7 +36,7 @@ from scoring.jobs.derive import _COMMIT_FIELD
 from scoring.jobs.entries import _BLOCK, _ITEMS
 from scoring.jobs.entry_text import task_of
 from scoring.jobs.hook_input import parse_hook_input
-from scoring.jobs.json_edit import parse_json, put_item
+from scoring.jobs.hook_install import install_hook
 from scoring.jobs.yaml_edit import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
@@ -177,7 +177,7 @@ def _actions(text: str) -> None:
         METER.is_specific(action)
         METER.is_owned(action)
         METER.names_artifact(action)
-        METER.has_other_sense(action)
+        METER.measure(1, [action], [], None)
 
 
 def _deliberation(text: str) -> None:
@@ -240,6 +240,13 @@ def _labels(text: str) -> None:
     labels_in(f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(), Path("x"), 1)
 
 
+def _install(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "settings.json")
+        path.write_text(text)
+        install_hook(path)
+
+
 PLACES: dict[str, Work] = {
     "a next action": _actions,
     "running text of a deliberation": lambda text: (sentences_of(text), transcript_of(text)),
@@ -262,8 +269,7 @@ PLACES: dict[str, Work] = {
         _ITEMS.search(f"a:\n{text}".encode()),
     ),
     "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
-    "settings of a harness": _refused(lambda text: parse_json(json.dumps({"hooks": {"Stop": text}, text: [text]}))),
-    "settings of a harness as they are written": _refused(lambda text: put_item(text, ("hooks", "Stop"), {})),
+    "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),
     "the id of a session in the input of a hook": lambda text: parse_hook_input(json.dumps({"session_id": text})),
     "an earlier report": _report,

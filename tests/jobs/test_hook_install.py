@@ -94,27 +94,24 @@ class TestInstall:
         assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, text)
 
     @pytest.mark.parametrize(
-        ("text", "wanted"),
+        "text",
         [
-            pytest.param(
-                '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] }\n}\n',
-                '{\n  "model": "opus",\n  "permissions": { "allow": ["Bash(ls:*)"] },\n' + NEW_FILE.partition("\n")[2],
-                id="two spaces",
-            ),
-            pytest.param(
-                '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}], "PreToolUse": []}, "a": 1}',
-                '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}, '
-                + ONE_LINE
-                + '], "PreToolUse": []}, "a": 1}',
-                id="other hooks in the event, other events, keys behind",
-            ),
+            '{\n    "model": "ö \\ud83d",\n    "n": 1.5,\n    "list": []\n}\n',
+            '{\r\n\t"a": {\r\n\t\t"b": null\r\n\t}\r\n}',
+            '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}], "PreToolUse": []}, "z": 1}\n',
         ],
+        ids=["four spaces", "tabs and the line ends of Windows", "one line"],
     )
-    def test_keeps_every_other_byte(self, settings: Path, text: str, wanted: str) -> None:
+    def test_keeps_the_rest_and_its_style_and_gives_back_every_byte(self, settings: Path, text: str) -> None:
         given(settings, text)
         install_hook(settings)
-        assert settings.read_bytes() == wanted.encode()
-        assert json.loads(wanted)["hooks"]["Stop"][-1] == json.loads(ONE_LINE)
+        data, new = json.loads(text), settings.read_bytes()
+        data.setdefault("hooks", {}).setdefault("Stop", []).append(json.loads(ONE_LINE))
+        assert (json.loads(new), list(json.loads(new))) == (data, list(data))
+        assert new.startswith(text.partition(":")[0].encode())
+        assert new.endswith(text[-2:].encode())
+        uninstall_hook(settings)
+        assert (settings.read_bytes(), backup_of(settings).exists()) == (text.encode(), False)
 
     @pytest.mark.parametrize(
         "text", [None, "{}", '{ "a": 1 }', '{\r\n\t"hooks": {\r\n\t\t"Stop": [1]\r\n\t}\r\n}'], ids=repr
@@ -184,26 +181,6 @@ class TestInstall:
 
 class TestUninstall:
     @pytest.mark.parametrize(
-        "text",
-        [
-            pytest.param("{}", id="an empty object"),
-            pytest.param('{\n  "a": [1,2 , 3],\n  "b": { "c": 1 }\n}\n', id="two spaces"),
-            pytest.param('{"hooks": {"Stop": [{"hooks": [1]}]}}', id="other hooks in the event"),
-            pytest.param('{"hooks": {"Start": [{"hooks": [1]}]}, "a": 1}', id="other events"),
-        ],
-    )
-    def test_gives_back_what_was_before_the_installation(self, settings: Path, text: str) -> None:
-        given(settings, text)
-        install_hook(settings)
-        assert uninstall_hook(settings) == HookChange(settings, changed=True)
-        assert (settings.read_bytes(), backup_of(settings).exists()) == (text.encode(), False)
-
-    def test_leaves_nothing_of_a_file_of_its_own(self, settings: Path) -> None:
-        install_hook(settings)
-        uninstall_hook(settings)
-        assert not settings.parent.exists()
-
-    @pytest.mark.parametrize(
         ("text", "wanted"),
         [
             pytest.param(
@@ -214,7 +191,7 @@ class TestUninstall:
             ),
             pytest.param(
                 '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": "yours"}]}]}}',
-                '{"hooks": {"Stop": [{"hooks": [ {"command": "yours"}]}]}}',
+                '{"hooks": {"Stop": [{"hooks": [{"command": "yours"}]}]}}',
                 id="before another command",
             ),
             pytest.param(
@@ -231,7 +208,7 @@ class TestUninstall:
             pytest.param(
                 '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}, 7], '
                 '"SubagentStop": [{"hooks": [{"command": "da-score close-task --json"}]}]}, "b": 2}',
-                '{"a": 1, "hooks": {"Stop": [ 7]}, "b": 2}',
+                '{"a": 1, "hooks": {"Stop": [7]}, "b": 2}',
                 id="of two events",
             ),
         ],
@@ -263,14 +240,6 @@ class TestBackup:
         install_hook(settings)
         assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
         assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [mode, mode]
-
-    def test_is_of_the_latest_change(self, settings: Path) -> None:
-        given(settings, '{"a": 1}')
-        install_hook(settings)
-        uninstall_hook(settings)
-        settings.write_text('{"a": 2}')
-        install_hook(settings)
-        assert backup_of(settings).read_text() == '{"a": 2}'
 
     def test_does_not_follow_a_symlink_in_its_place(self, settings: Path, tmp_path: Path) -> None:
         mine = given(tmp_path / "mine", "mine")
@@ -306,16 +275,6 @@ class TestSymlink:
         settings.symlink_to(tmp_path / "dotfiles/claude.json")
         install_hook(settings)
         assert (settings.is_symlink(), (tmp_path / "dotfiles/claude.json").read_text()) == (True, NEW_FILE)
-
-    def test_of_the_folder_is_kept(self, settings: Path, tmp_path: Path) -> None:
-        (tmp_path / "dotfiles").mkdir()
-        settings.parent.parent.mkdir()
-        settings.parent.symlink_to(tmp_path / "dotfiles")
-        install_hook(settings)
-        assert (settings.parent.is_symlink(), files_below(tmp_path / "dotfiles")) == (
-            True,
-            {"settings.json": NEW_FILE.encode()},
-        )
 
 
 INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}'
@@ -375,12 +334,6 @@ class TestRefused:
         given(settings, "")
         os.truncate(settings, (16 << 20) + 1)
         self.refused(install_hook, settings, "larger than 16 MiB")
-
-    def test_is_a_folder_that_is_a_file(self, settings: Path) -> None:
-        given(settings.parent, "mine")
-        with pytest.raises(WriteError, match=r"settings\.json: cannot write: [a-z ]*$"):
-            install_hook(settings)
-        assert settings.parent.read_text() == "mine"
 
 
 @contextmanager
@@ -442,29 +395,6 @@ class TestCommand:
         assert not (tmp_path / place).parent.exists()
         assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: not installed\n", "")
 
-    @pytest.mark.slow
-    def test_is_for_claude_and_the_project_unless_told_otherwise(self, da_score: DaScore, tmp_path: Path) -> None:
-        da_score("hook", "install")
-        assert installed_files(tmp_path) == {"project/.claude/settings.json": NEW_FILE}
-
-    @pytest.mark.slow
-    def test_works_on_the_repository_that_is_named(self, da_score: DaScore, tmp_path: Path) -> None:
-        Repo(tmp_path / "other")
-        da_score("hook", "install", "--repo-dir", "../other", "--harness", "codex")
-        assert installed_files(tmp_path) == {"other/.codex/hooks.json": NEW_FILE}
-
-    @pytest.mark.slow
-    def test_shows_every_place(self, da_score: DaScore, tmp_path: Path) -> None:
-        da_score("hook", "install", "--scope", "user")
-        assert da_score("hook", "show") == Outcome(
-            0,
-            "claude  project  not installed  .claude/settings.json\n"
-            f"claude  user     Stop           {tmp_path}/home/.claude/settings.json\n"
-            "codex   project  not installed  .codex/hooks.json\n"
-            f"codex   user     not installed  {tmp_path}/home/.codex/hooks.json\n",
-            "",
-        )
-
     def test_shows_every_event(self, da_score: DaScore) -> None:
         groups = [{"hooks": [{"command": "da-score close-task"}]}]
         given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
@@ -502,11 +432,6 @@ class TestCommand:
         assert found.err.endswith("; fix it by hand, it was left alone\n")
         assert found.err.count("\n") == 1
         assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"a": 1,}'}
-
-    @pytest.mark.parametrize("options", [["--harness", "cursor"], ["--scope", "global"], ["--nonsense"]], ids=" ".join)
-    def test_takes_no_other_options(self, da_score: DaScore, tmp_path: Path, options: list[str]) -> None:
-        assert da_score("hook", "install", *options).status == 2
-        assert files_below(tmp_path) == {}
 
     @pytest.mark.slow
     def test_installs_what_runs(self, da_score: DaScore) -> None:

@@ -9,7 +9,7 @@ from helpers.commands import DaScore
 
 from scoring.cli import export
 from scoring.errors import installing
-from scoring.views.formats import FORMATS, CsvWriter, Format
+from scoring.views.formats import FORMATS, CsvWriter
 
 
 class TsvWriter(CsvWriter):
@@ -21,7 +21,7 @@ class TsvWriter(CsvWriter):
 @pytest.fixture(autouse=True)
 def _with_a_format() -> Iterator[None]:
     """The line, and the command as a new process would load it."""
-    FORMATS["tsv"] = Format(TsvWriter)
+    FORMATS["tsv"] = TsvWriter
     importlib.reload(export)
     yield
     del FORMATS["tsv"]
@@ -49,14 +49,14 @@ def test_is_written(da_score: DaScore, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_says_what_it_needs(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, "tsv", Format(TsvWriter, needs=("tabs", "no_such_module")))
+    monkeypatch.setattr(TsvWriter, "needs", ("tabs", "no_such_module"))
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
     assert found.err == (f"da-score: error: this needs no_such_module, of the extra 'tabs': {installing('tabs')}\n")
 
 
 @pytest.mark.usefixtures("here")
 def test_is_kept_from_a_terminal_that_cannot_show_it(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, "tsv", Format(TsvWriter, binary="A picture of tabs"))
+    monkeypatch.setattr(TsvWriter, "binary", "A picture of tabs")
     monkeypatch.setattr(export, "on_terminal", lambda: True)
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
     assert found.err == "da-score: error: A picture of tabs is not for a terminal: give --out FILE\n"

@@ -17,7 +17,7 @@ from rubric import released_rubric
 from scoring.cli import main
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Observed, TestsSeen
-from scoring.files import write_atomically, write_together
+from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.log.model import IterationRecord
@@ -34,8 +34,8 @@ from scoring.sidecars.provenance import (
     provenance_as_dict,
     provenance_of,
     read_provenance,
-    write_provenance,
-    write_score,
+    sidecar_of,
+    write_scores,
 )
 from scoring.sidecars.scores import iteration_score_path
 
@@ -62,6 +62,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     place.session("two", place.turn(2), place.turn(2, 2))
     monkeypatch.chdir(place.path)
     return place
+
+
+def write_provenance(log: Path, provenance: Provenance, rubric_version: str) -> None:
+    evidence_path(log, provenance.iteration).write_bytes(emit(provenance_as_dict(provenance, rubric_version)))
 
 
 def scored(place: Place, **options: Any) -> ScoredLog:
@@ -192,12 +196,11 @@ class TestOrder:
     def renames(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names: list[str] = []
 
-        def noted(path: Path, data: bytes) -> None:
-            names.append(path.name)
-            write_atomically(path, data)
+        def noted(files: Sequence[tuple[Path, bytes]]) -> None:
+            names.extend(path.name for path, _ in files)
+            write_together(files)
 
-        monkeypatch.setattr(scoring.sidecars.provenance, "write_atomically", noted)
-        monkeypatch.setattr("scoring.sidecars.scores.write_atomically", noted)
+        monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
         return names
 
     @pytest.mark.sampled(100)
@@ -218,7 +221,7 @@ class TestOrder:
         if before is not None:
             write_provenance(place.log, replace(origin, harnesses=(before,)), "2.3.0")
         renames.clear()
-        write_score(place.log, item.persisted, origin)
+        write_scores(place.log, [sidecar_of(item.persisted, origin)])
         assert renames == [f"iter-1.{kind}.yaml" for kind in expected]
 
     @pytest.mark.parametrize(("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])])

@@ -364,8 +364,7 @@ def test_iterations_are_counted_by_method_and_reason() -> None:
     found = attribution_found([
         facts_of(IterationRecord(2, n), observed=observed) for n, observed in enumerate(given, 1)
     ])  # fmt: skip
-    assert {m: numbers for m, numbers in found.iterations.items() if numbers} == {"commit": (3, 4), "time": (1,)}
-    assert {m: n for m, n in found.sessions.items() if n} == {"commit": 2, "time": 1}
+    assert {m: n for m, n in found.methods.items() if any(n)} == {"commit": (2, 2), "time": (1, 1), "none": (3, 0)}
     assert list(found.without.items()) == [
         ("2 sessions overlap", (2, 6)),
         ("no session found for this iteration", (5,)),

@@ -29,8 +29,8 @@ from scoring.signals.values import (
 )
 from scoring.views.examined import Examined, LogView
 from scoring.views.gates import Verdict, check, demands
-from scoring.views.gates.drops import Baseline, BaselineScore, MaxDrop
-from scoring.views.gates.gate import Gate
+from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
+from scoring.views.gates.gate import Demand
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -52,7 +52,7 @@ def checked(iterations: list[Examined], last: int | None = None, **given: Any) -
     """Check iterations with the options of gates; a baseline may be given as it is."""
     log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)
-    drop: list[Gate] = [MaxDrop(given.pop("max_drop"), log, before)] if before else []
+    drop = [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
     return check(iterations, demands(given, log) + drop, last)
 
 
@@ -167,7 +167,7 @@ class TestCommand:
     def test_no_gate_is_a_number_that_is_none(self, da_score: DaScore, option: str) -> None:
         found = da_score("check", option, "nan", "--baseline", "HEAD")
         assert (found.status, found.err.count("\n")) == (2, 1)
-        assert "'nan' is not a number" in found.err
+        assert "'nan' is not a valid number" in found.err
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("written", "said"), [(".nan", "nan"), (".inf", "inf"), ("7", "7"), ("-0.5", "-0.5")])

@@ -18,7 +18,7 @@ from scoring.evidence.transcripts.facts import Spent
 from scoring.views.report import page
 from scoring.views.report.answers import comparisons, losses, nothing_known, steps
 from scoring.views.report.digest import Digest
-from scoring.views.report.links import commit_page, commit_pages, project_name, where_it_is
+from scoring.views.report.links import commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
 from scoring.views.report.since import ReportChanges, changes
 from scoring.views.spending import Spending, Used, purchase
@@ -136,8 +136,8 @@ class TestComparisons:
             1,
             2,
         )
-        assert sonnet.per_landed == pytest.approx(3.0)
-        assert (gpt.name, gpt.unsound, gpt.fate_known, gpt.per_landed) == ("gpt-5", 1, 1, None)
+        assert sonnet.bought.per_landed == pytest.approx(3.0)
+        assert (gpt.name, gpt.unsound, gpt.fate_known, gpt.bought.per_landed) == ("gpt-5", 1, 1, None)
         assert [group.name for group in harness.groups] == ["claude", "codex"]
         assert [group.name for group in task.groups] == ["task", "other"]
 
@@ -254,7 +254,6 @@ class TestLinks:
         repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
         assert where_it_is(repo.path) == ("shortlink", "https://github.com/o/shortlink/commit/")
         assert remote_urls(GitRepository(repo.path)) == {"origin": "git@github.com:o/shortlink.git"}
-        assert project_name({"upstream": "https://github.com/o/r"}, "folder") == "folder"
 
     def test_outside_of_a_repository(self, tmp_path: Path) -> None:
         assert where_it_is(tmp_path)[1] == ""

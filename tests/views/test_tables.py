@@ -26,7 +26,7 @@ from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
 from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
-from scoring.views.formats import CsvWriter, JsonlWriter
+from scoring.views.formats import CsvWriter, JsonlWriter, write_files
 from scoring.views.sql import database
 
 pytestmark = pytest.mark.sampled(3)
@@ -392,10 +392,8 @@ class TestFrames:
 
 
 def test_a_table_cannot_be_written_where_nothing_can(demo: Demo) -> None:
-    from scoring.views.formats import write_file
-
     with pytest.raises(WriteError, match="cannot write"):
-        write_file(iter([]), "iterations", "csv", demo.root / "nowhere" / "x.csv")
+        write_files(iter([]), "csv", {"iterations": demo.root / "nowhere" / "x.csv"})
 
 
 @pytest.mark.slow

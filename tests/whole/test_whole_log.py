@@ -14,8 +14,7 @@ from scoring.evidence.rules import Sources, rules_of
 from scoring.log.selection import Selection
 from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_log, write_scored_log
 from scoring.sidecars.provenance import Loss
-from scoring.views.score_pages import run_item, run_parts, run_payload
-from scoring.views.session_pages import session_payload
+from scoring.views.score_pages import run_item, run_payload
 
 RUBRIC = released_rubric("2.3.0")
 ALL = Selection()
@@ -28,22 +27,20 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
     log = score_whole_log(
         demo.iter_log_dir, sources, RUBRIC, selection, lambda *one: items.append(run_item(*one)), write=write
     )
-    members = {line.iteration: line for line in log.lines}
-    parts = run_parts(log, iter(items), (session_payload(session, members) for session in log.sessions))
-    return log, json.dumps({key: list(value) if hasattr(value, "__next__") else value for key, value in parts})
+    return log, json.dumps(run_payload(log, items))
+
+
+def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
+    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
+    items = map(run_item, in_memory.iterations)
+    assert gone_through(demo)[1] == json.dumps(run_payload(in_memory.summary, items))
 
 
 @pytest.mark.parametrize(
-    "selection",
-    [
-        pytest.param(Selection(), id="all of them"),
-        pytest.param(Selection(last=3), id="the newest"),
-        pytest.param(Selection(task="no-such-task"), id="none of them"),
-    ],
+    ("selection", "shown"), [(Selection(last=3), [7, 8, 9]), (Selection(task="no-such-task"), [])], ids=str
 )
-def test_says_what_a_log_in_memory_says(demo: Demo, selection: Selection) -> None:
-    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC).of(selection)
-    assert gone_through(demo, selection)[1] == json.dumps(run_payload(in_memory))
+def test_shows_what_is_chosen(demo: Demo, selection: Selection, shown: list[int]) -> None:
+    assert [line.iteration for line in gone_through(demo, selection)[0].lines] == shown
 
 
 def files_of(log: Path) -> dict[str, bytes]:

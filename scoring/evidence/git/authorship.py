@@ -17,6 +17,7 @@ from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
+from scoring.evidence.git.walk import named_commits
 from scoring.log.model import IterationRecord
 
 MOST_ASKED = 2000
@@ -25,7 +26,6 @@ MOST_ASKED = 2000
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
-_WRITTEN = ("log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H%x00%P%x00%at%x00%as%x00%s%x00%B%x00")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OWN_BRANCHES = "refs/heads/entire/"
@@ -116,7 +116,7 @@ class AttributedHistory(CorrectedHistory):
         """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
         records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
         try:
-            history = AttributedHistory(self._repository, records, None, self.trunk.name) if records else self
+            history = AttributedHistory(self._repository, records, self.trunk.name) if records else self
         except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
             return {}
         return {record.commit: history.landing(record) for record in records}
@@ -158,21 +158,13 @@ class AttributedHistory(CorrectedHistory):
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
-        return answered(self._ask_written, shas)
-
-    def _ask_written(self, batch: Sequence[str]) -> Mapping[str, WrittenCommit] | None:
-        answer = self._repository.ask(*_WRITTEN, given=as_lines(batch))
-        if answer.returncode:
-            return None
-        fields = as_text(answer.stdout).split("\0")
-        found = {}
-        for at in range(0, len(fields) - 7 + 1, 7):
-            sha, parents, time, date, subject, message = fields[at : at + 6]
-            checkpoints = checkpoint_ids(message)
-            agents = agents_named(message)
-            when = int(time) if time else None
-            found[sha] = WrittenCommit(sha, tuple(parents.split()), when, date, subject, checkpoints, agents)
-        return found
+        found = named_commits(self._repository, shas)
+        return {
+            sha: WrittenCommit(
+                sha, c.parents, c.authored, c.date, c.subject, checkpoint_ids(c.message), agents_named(c.message)
+            )
+            for sha, c in found.items()
+        }
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""

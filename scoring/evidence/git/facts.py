@@ -176,7 +176,3 @@ class GitFacts(ABC):
         """Return the commit field of an entry, trimmed, and the SHA of the commit that it names."""
         field = trim(record.commit)
         return field, self._resolved[field] if field else None
-
-    @abstractmethod
-    def keep(self) -> None:
-        """Keep what was learnt and will never change for the next run."""

@@ -21,36 +21,23 @@ _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 T = TypeVar("T", bound="dict[str, Any]")
 
 
-class GitStore:
-    """The kept answers about one repository, by section: dictionaries that their readers fill; what a key has stays."""
+def kept_answers(cache_dir: Path | None, repository: Path, name: str, kind: type[T]) -> T:
+    """Return the answers that are kept under a name about a repository: the directory that its work trees share."""
+    with Store(None if may_change(repository) else cache_dir, keeps=False) as store, contextlib.suppress(*_UNUSABLE):
+        if raw := store.get("git", _key(repository, name), _STAMP):
+            found: T = msgspec.convert(json.loads(raw), kind)
+            return found
+    return kind()
 
-    def __init__(self, cache_dir: Path | None, repository: Path) -> None:
-        """Take the cache directory, None to keep nothing, and the directory that all work trees of it share."""
-        self._cache_dir = None if cache_dir is None or may_change(repository) else cache_dir
-        self._repository = os.fsencode(repository)
-        self._sections: dict[str, tuple[dict[str, Any], set[str]]] = {}
 
-    def section(self, name: str, kind: type[T]) -> T:
-        """Return what is kept under a name; what is added to it is kept by :meth:`save`."""
-        if name not in self._sections:
-            found: dict[str, Any] = kind()
-            with Store(self._cache_dir, keeps=False) as store, contextlib.suppress(*_UNUSABLE):
-                if raw := store.get("git", self._key(name), _STAMP):
-                    found = msgspec.convert(json.loads(raw), kind)
-            self._sections[name] = found, set(found)
-        section: T = self._sections[name][0]  # type: ignore[assignment]
-        return section
+def keep_answers(cache_dir: Path | None, repository: Path, name: str, answers: dict[str, Any]) -> None:
+    """Keep all answers under a name; None as ``cache_dir`` keeps none."""
+    with Store(None if may_change(repository) else cache_dir) as store:
+        store.put("git", _key(repository, name), _STAMP, json.dumps(answers).encode())
 
-    def save(self) -> None:
-        """Write the sections that have other keys than before to the store."""
-        with Store(self._cache_dir) as store:
-            for name, (section, before) in self._sections.items():
-                if section.keys() != before:
-                    store.put("git", self._key(name), _STAMP, json.dumps(section).encode())
-                    self._sections[name] = section, set(section)
 
-    def _key(self, name: str) -> bytes:
-        return b"\0".join((self._repository, name.encode()))
+def _key(repository: Path, name: str) -> bytes:
+    return b"\0".join((os.fsencode(repository), name.encode()))
 
 
 def may_change(repository: Path) -> bool:

@@ -4,7 +4,7 @@
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
 Line = tuple[str, tuple[str, ...]]
@@ -17,8 +17,10 @@ class CommitGraph:
     def __init__(self, trunk: Sequence[Line], beside: Sequence[Line] = ()) -> None:
         """Take the commits of the trunk, its tip first, and those beside it with a known ancestry."""
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
-        self._order = [sha for sha, _ in (*beside, *trunk)]
-        self._trunk_start = len(beside)
+        self.trunk = [sha for sha, _ in trunk]
+        """The commits of the trunk, newest first."""
+        self._of_trunk = frozenset(self.trunk)
+        self._order = [*(sha for sha, _ in beside), *self.trunk]
         self._bases: dict[str, list[str]] = {}
 
     @cached_property
@@ -35,19 +37,14 @@ class CommitGraph:
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
-        return self.position.get(sha, -1) >= self._trunk_start
-
-    @property
-    def trunk(self) -> list[str]:
-        """The commits of the trunk, newest first."""
-        return self._order[self._trunk_start :]
+        return sha in self._of_trunk
 
     def boundary(self, sha: str) -> frozenset[str]:
         """Return where the side of a commit leaves the trunk: the trunk commits that are parents on it."""
         if self.on_trunk(sha):
             return frozenset((sha,))
-        side = _reached((sha,), self.parents, self.on_trunk)
-        return frozenset(p for c in side for p in self.parents.get(c, ()) if self.on_trunk(p))
+        side = _reached(sha, self.parents, self._of_trunk)
+        return frozenset(p for c in side for p in self.parents.get(c, ()) if p in self._of_trunk)
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
@@ -64,38 +61,30 @@ class CommitGraph:
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
         """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
-        position, parents = self.position, self.parents
-        left_out = {sha for sha in excluded if sha in position}
-        heap = [position[sha] for sha in {tip, *left_out}]
-        heapq.heapify(heap)
-        seen, wanted, found = {tip, *left_out}, 0 if tip in left_out else 1, []
-        while heap and wanted:
+        wanted = {tip: True} | {sha: False for sha in excluded if sha in self.position}
+        heap = sorted(self.position[sha] for sha in wanted)
+        waiting = int(wanted[tip])
+        found = []
+        while waiting:
             sha = self._order[heapq.heappop(heap)]
-            out = sha in left_out
-            if not out:
+            if wanted[sha]:
                 found.append(sha)
-                wanted -= 1
-            for parent in parents[sha]:
-                if parent not in position:
-                    continue
-                if parent not in seen:
-                    seen.add(parent)
-                    heapq.heappush(heap, position[parent])
-                    wanted += not out
-                    if out:
-                        left_out.add(parent)
-                elif out and parent not in left_out:
-                    left_out.add(parent)
-                    wanted -= 1
+                waiting -= 1
+            for parent in self.parents[sha]:
+                if parent in self.position and (parent not in wanted or wanted[parent] > wanted[sha]):
+                    if parent not in wanted:
+                        heapq.heappush(heap, self.position[parent])
+                    waiting += wanted[sha] - wanted.get(parent, False)
+                    wanted[parent] = wanted[sha]
         return found
 
     @cached_property
     def mainline(self) -> list[str]:
         """The first-parent line of the trunk, newest first."""
-        line, sha = [], self._order[self._trunk_start] if self._trunk_start < len(self._order) else ""
-        while sha:
+        line, sha = [], next(iter(self.trunk), "")
+        while sha in self.parents:
             line.append(sha)
-            sha = next((p for p in self.parents[sha][:1] if p in self.parents), "")
+            sha = self.first_parent(sha)
         return line
 
     @cached_property
@@ -109,11 +98,10 @@ class CommitGraph:
         own = self.mainline_index
         newest: dict[str, int] = {}
         for sha in reversed(self._order):
-            index = own.get(sha, -1)
-            if index < 0:
-                index = min((newest[p] for p in self.parents[sha] if p in newest), default=-1)
-            if index >= 0:
-                newest[sha] = index
+            if sha in own:
+                newest[sha] = own[sha]
+            elif inside := [newest[p] for p in self.parents[sha] if p in newest]:
+                newest[sha] = min(inside)
         return newest
 
     @cached_property
@@ -131,9 +119,9 @@ class CommitGraph:
 
     @cached_property
     def _groups(self) -> dict[int, list[str]]:
-        """What each mainline commit brought in, itself included, newest first."""
+        """What each mainline commit brought in, itself included, oldest first."""
         groups: dict[int, list[str]] = {}
-        for sha in self.trunk:
+        for sha in reversed(self.trunk):
             groups.setdefault(self.introduced[sha], []).append(sha)
         return groups
 
@@ -143,7 +131,7 @@ class CommitGraph:
             return []
         index = self.introduced[sha]
         holding = {sha}
-        for commit in reversed(self._groups[index]):
+        for commit in self._groups[index]:
             if any(p in holding for p in self.parents[commit]):
                 holding.add(commit)
         found: list[str] = []
@@ -180,7 +168,7 @@ class Contained:
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:
         self._graph = graph
-        self._beside = _reached((tip,), graph.parents, graph.mainline_index.__contains__)
+        self._beside = _reached(tip, graph.parents, graph.mainline_index)
         self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
         """The newest mainline commit in it, by its index; beyond the last one when there is none."""
 
@@ -188,15 +176,12 @@ class Contained:
         return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)
 
 
-def _reached(
-    starts: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Callable[[str], bool] = lambda _: False
-) -> set[str]:
-    """Return the starts and what they come from, without those that ``stop`` and what only they come from."""
-    seen = set(starts)
-    todo = list(seen)
+def _reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
+    """Return a commit and what it comes from, without what is in ``stop`` and what only that comes from."""
+    seen, todo = {start}, [start]
     while todo:
         for parent in parents.get(todo.pop(), ()):
-            if parent not in seen and not stop(parent):
+            if parent not in seen and parent not in stop:
                 seen.add(parent)
                 todo.append(parent)
     return seen

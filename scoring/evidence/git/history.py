@@ -10,20 +10,11 @@ from scoring.errors import InputError
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Range, changed_files, range_of
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.trunk import choose_trunk, read_references
-from scoring.evidence.git.walk import (
-    NamedCommit,
-    TrunkLine,
-    lines_beside,
-    named_commits,
-    newest_by_subject,
-    trunk_lines,
-)
+from scoring.evidence.git.walk import Commit, lines_beside, named_commits, newest_by_subject, trunk_commits
 from scoring.files import read_file
 from scoring.log.kept import Records
 from scoring.log.model import IterationRecord
@@ -42,13 +33,12 @@ class CorrectedHistory(GitFacts):
         self,
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
-        cache_dir: Path | None = None,
         trunk: str | None = None,
     ) -> None:
         """Open the repository unless it is open, choose its trunk and resolve the commit fields.
 
-        ``records`` are all records of the log, sorted by iteration; ``cache_dir`` is where answers that never change
-        are kept (None keeps none); ``trunk`` is the branch on which work lands (None looks for it).
+        ``records`` are all records of the log, sorted by iteration; ``trunk`` is the branch on which work lands (None
+        looks for it).
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no git work tree.
@@ -58,15 +48,10 @@ class CorrectedHistory(GitFacts):
         self._known_landings: dict[tuple[str, str], Landing] = {}
         self._known_files: dict[Range, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
-        self._store = GitStore(cache_dir, self._repository.common_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
         commits = self._records.commits
         self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
-
-    def keep(self) -> None:
-        """Keep the shapes of the trunk's changes, and what subclasses add."""
-        self._store.save()
 
     def _time_of(self, sha: str) -> int | None:
         return self._named[sha].time if sha in self._named else None
@@ -110,13 +95,13 @@ class CorrectedHistory(GitFacts):
         return [(number, sha) for number, field in named if (sha := self._resolved[trim(field)])]
 
     @cached_property
-    def _named(self) -> dict[str, NamedCommit]:
+    def _named(self) -> dict[str, Commit]:
         return named_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
-    def _walk(self) -> Sequence[TrunkLine]:
+    def _walk(self) -> Sequence[Commit]:
         tip = self.trunk.commit
-        return trunk_lines(self._repository, tip, "--date-order") if tip else ()
+        return trunk_commits(self._repository, tip, "--date-order") if tip else ()
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
@@ -140,22 +125,9 @@ class CorrectedHistory(GitFacts):
         first = {sha: number for number, sha in reversed(self._iterations)}
         branches = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
         names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in branches.items()}
-        subjects: dict[str, list[str]] = {}
-        for line in self._walk:
-            subjects.setdefault(line.subject, []).append(line.sha)
-        places = self._graph.position
-        messages = ((places[line.sha], line.sha, line.message) for line in self._walk if line.message)
-        return Landings(
-            self._repository,
-            self._graph,
-            Reverts(messages, self._graph.brought_by),
-            self._named,
-            sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration),
-            sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch),
-            subjects,
-            self._store,
-            self.trunk,
-        )
+        tips = [Tip(sha, number) for sha, number in first.items()], [Tip(sha, 0, name) for sha, name in names.items()]
+        ordered = (sorted(some, key=lambda tip: (tip.iteration, tip.branch)) for some in tips)
+        return Landings(self._repository, self.trunk, self._walk, self._graph, self._named, *ordered)
 
     @cached_property
     def _shallow(self) -> frozenset[str]:

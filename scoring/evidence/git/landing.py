@@ -1,8 +1,7 @@
 """Has a commit's work landed on the trunk, and by which method was that found out.
 
 ``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
-commits at once. The first question decides about one commit and its descendants, the second about all the others: a
-command about one iteration needs no more.
+commits at once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +9,12 @@ from functools import cached_property, partial
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
-from scoring.evidence.git.facts import Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import CommitGraph, Contained
-from scoring.evidence.git.patches import IsolatedRepository, same_changes
+from scoring.evidence.git.patches import git_version, isolated_repository, merged_trees, same_changes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
-from scoring.evidence.git.walk import NamedCommit
+from scoring.evidence.git.walk import Commit
 
 MOST_TIPS = 200
 """How many branches that contain unlanded commits are looked at."""
@@ -32,121 +30,111 @@ class Landings:
     def __init__(
         self,
         repository: GitRepository,
+        trunk: Trunk,
+        walk: Sequence[Commit],
         graph: CommitGraph,
-        reverts: Reverts,
-        commits: Mapping[str, NamedCommit],
+        commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
-        subjects: Mapping[str, Sequence[str]],
-        store: GitStore,
-        trunk: Trunk,
     ) -> None:
         """Take what is known of the history.
 
-        ``iterations`` are the commits of the log, once each, by their first iteration in ascending order, and
-        ``commits`` what they say; ``branches`` are the tips of all branches; ``subjects`` are the trunk's commits by
-        subject, newest first.
+        ``walk`` has the commits of the trunk, newest first, and ``commits`` those of the log; ``iterations`` are the
+        commits of the log, once each, by their first iteration in ascending order; ``branches`` are the tips of all
+        branches.
         """
-        self._repository, self._graph, self._reverts, self._commits = repository, graph, reverts, commits
-        self._subjects, self._store, self._tip = subjects, store, trunk.commit or ""
+        self._repository, self._graph, self._commits = repository, graph, commits
+        self._tip = trunk.commit or ""
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
-        self._decided: dict[str, Landing] = {}
-        self._ancestors: dict[str, Landing] = {}
+        messages = ((graph.position[commit.sha], commit.sha, commit.message) for commit in walk if commit.message)
+        self._reverts = Reverts(messages, graph.brought_by)
+        self._subjects: dict[str, list[str]] = {}
+        for commit in walk:
+            self._subjects.setdefault(commit.subject, []).append(commit.sha)
         self._changes: dict[Pair, tuple[Change, ...]] = {}
-        self._own: dict[str, Landing | None] = {}
         self._unsure: set[str] = set()
         self._old_git: tuple[int, int] | None = None
 
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
-        if self._graph.on_trunk(sha):
-            if sha not in self._ancestors:
-                merges = self._graph.brought_by(sha)
-                reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
-                self._ancestors[sha] = self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
-            return self._ancestors[sha]
-        if sha not in self._decided:
-            self._decide([sha] if not self._decided else [tip.sha for tip in self._iterations])
-        return self._decided[sha]
+        if not self._graph.on_trunk(sha):
+            return self._decided[sha]
+        merges = self._graph.brought_by(sha)
+        reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
+        return self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
 
     def reverted_by(self, landed: str, *also: str) -> str | None:
         """Return the commit that reverts a trunk commit, a merge that brought it in, or ``also`` after it."""
         targets = (landed, *self._graph.brought_by(landed), *also)
         return self._reverts.of(targets, self._graph.position[landed])
 
-    def _decide(self, wanted: Sequence[str]) -> None:
-        """Decide about some commits of the log, and about those that contain them, which may speak for them."""
-        waiting = [tip for tip in self._iterations if tip.sha not in self._decided]
-        marks = self._graph.marks([tip.sha for tip in waiting])
-        bits = {tip.sha: 1 << n for n, tip in enumerate(waiting)}
-        asked_for = sum(bits[sha] for sha in set(wanted) & bits.keys())
-        waiting = [tip for tip in waiting if bits[tip.sha] & asked_for or marks.get(tip.sha, 0) & asked_for]
-        tried = [tip for tip in waiting if not self._unknown_by_parents(tip.sha)]
-        self._try([tip.sha for tip in tried])
-        tried = [tip for tip in tried if not self._unknown_by_changes(tip.sha)]
-        missing = sum(bits[tip.sha] for tip in tried if self._own[tip.sha] is None)
+    @cached_property
+    def _decided(self) -> dict[str, Landing]:
+        """What became of the commits of the log that are not on the trunk."""
+        decided: dict[str, Landing] = {}
+        for sha in (tip.sha for tip in self._iterations):
+            if sha not in self._graph or sha not in self._commits:
+                decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
+            elif len(self._graph.parents[sha]) > 1:
+                decided[sha] = self._found(sha, unknown=Unknown.MERGE)
+        own = self._tried([tip.sha for tip in self._iterations if tip.sha not in decided])
+        for sha in own:
+            if not (changed := self._changes.get((sha, self._graph.first_parent(sha)))):
+                why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
+                decided[sha] = self._found(sha, unknown=why)
+        tried = [tip for tip in self._iterations if tip.sha not in decided]
+        marks = self._graph.marks([tip.sha for tip in self._iterations])
+        bits = {tip.sha: 1 << n for n, tip in enumerate(self._iterations)}
+        missing = sum(bits[tip.sha] for tip in tried if own[tip.sha] is None)
         branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
-        self._try([tip.sha for tip in branches])
-        by_subject = self._by_subject([tip.sha for tip in tried if self._own[tip.sha] is None])
+        own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
+        by_subject = self._by_subject([tip.sha for tip in tried if own[tip.sha] is None])
         later, holding = {}, {}
         for tip in tried:
-            own = bits[tip.sha]
-            later[tip.sha] = [t for t in self._iterations if t.iteration > tip.iteration and marks.get(t.sha, 0) & own]
-            holding[tip.sha] = [t for t in branches if t.sha != tip.sha and marks[t.sha] & own]
+            bit = bits[tip.sha]
+            later[tip.sha] = [t for t in self._iterations if t.iteration > tip.iteration and marks.get(t.sha, 0) & bit]
+            holding[tip.sha] = [t for t in branches if t.sha != tip.sha and marks[t.sha] & bit]
         self._ask_moved(
             (sha, by.commit)
             for sha in by_subject
             for tip in (*later[sha], *holding[sha])
-            for by in (self._own.get(tip.sha), self._decided.get(tip.sha), by_subject.get(tip.sha))
+            for by in (own.get(tip.sha), by_subject.get(tip.sha))
             if by is not None and by.commit is not None and not by.whole
         )
-        for tip in reversed(tried):
-            sha = tip.sha
-            self._decided[sha] = (
-                self._own[sha]
-                or self._by_later(sha, later[sha], self._decided)
-                or self._by_later(sha, holding[sha], self._own)
+        for sha in (tip.sha for tip in reversed(tried)):
+            decided[sha] = (
+                own[sha]
+                or self._by_later(sha, later[sha], decided)
+                or self._by_later(sha, holding[sha], own)
                 or by_subject[sha]
                 or self._not_landed(sha)
             )
+        return decided
 
-    def _unknown_by_parents(self, sha: str) -> bool:
-        """Decide about a commit with an incomplete history, and about a merge."""
-        if sha not in self._graph or sha not in self._commits:
-            self._decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
-        elif len(self._graph.parents[sha]) > 1:
-            self._decided[sha] = self._found(sha, unknown=Unknown.MERGE)
-        return sha in self._decided
-
-    def _unknown_by_changes(self, sha: str) -> bool:
-        """Decide about a commit with changes that cannot be read, and about one without any."""
-        changed = self._changes.get((sha, self._graph.first_parent(sha)))
-        if not changed:
-            why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
-            self._decided[sha] = self._found(sha, unknown=why)
-        return sha in self._decided
-
-    def _try(self, shas: Iterable[str]) -> None:
-        shas = [sha for sha in dict.fromkeys(shas) if sha not in self._own]
+    def _tried(self, shas: Sequence[str]) -> dict[str, Landing | None]:
+        """Look for each commit by itself: for its patch, its side's, and for a merge that would change nothing."""
         if not shas:
-            return
+            return {}
         own = {sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))] for sha in shas}
         sides = {sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]] for sha in shas}
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
-        with IsolatedRepository(self._repository, "sha256" if len(shas[0]) == 64 else "sha1") as isolated:
-            same, unread = same_changes(self._repository, self._graph, self._store, isolated, wanted, self._changes)
-            self._own |= {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
+        with isolated_repository(self._repository, sha256=len(shas[0]) == 64) as isolated:
+            same, unread = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
+            found = {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
-            rest = [sha for sha in shas if self._own[sha] is None and any(map(self._changes.get, sides[sha]))]
-            merged = self._merged(rest, isolated)
+            rest = [sha for sha in shas if found[sha] is None and any(map(self._changes.get, sides[sha]))]
+            version = git_version(isolated) if rest else MERGE_GIT
+            self._old_git = version if version < MERGE_GIT else None
+            merged = merged_trees(isolated, version, self._tip, rest) if rest and not self._old_git else {}
         self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
         for sha in rest:
             if merged.get(sha) == self._trunk_tree:
                 who = self._reverts.of((sha,), _EVERYWHERE)
-                self._own[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
+                found[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
+        return found
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
         before = Contained(self._graph, sha)
@@ -176,9 +164,8 @@ class Landings:
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
         """Return whether the trunk changed all files of a commit between the merge base and what landed of its side."""
-        pair = self._moved(sha, landed)
         self._ask_moved([(sha, landed)])
-        moved = {change.path for change in self._changes.get(pair, ())}
+        moved = {change.path for change in self._changes.get(self._moved(sha, landed), ())}
         return all(change.path in moved for change in self._files(sha))
 
     def _moved(self, sha: str, landed: str | None) -> Pair:
@@ -201,8 +188,7 @@ class Landings:
 
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
-        pairs = {commit: (commit, self._graph.first_parent(commit)) for commit in alike}
-        common = {one: sum(c.path in own for c in self._changes.get(pair, ())) for one, pair in pairs.items()}
+        common = {commit: sum(change.path in own for change in self._files(commit)) for commit in alike}
         if not (found := [commit for commit in alike if common[commit]]):
             return None
         landed, who = self._standing(found, sha)
@@ -219,7 +205,8 @@ class Landings:
         return next((pair for pair in reverted if pair[1] is None), reverted[0])
 
     def _files(self, sha: str) -> tuple[Change, ...]:
-        return self._changes[sha, self._graph.first_parent(sha)]
+        """Return what changed against the first parent; nothing where git cannot say."""
+        return self._changes.get((sha, self._graph.first_parent(sha)), ())
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         self._changes |= changes(self._repository, [pair for pair in pairs if pair not in self._changes])
@@ -227,9 +214,3 @@ class Landings:
     @cached_property
     def _trunk_tree(self) -> str:
         return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
-
-    def _merged(self, shas: Sequence[str], isolated: IsolatedRepository) -> dict[str, str]:
-        if not shas:
-            return {}
-        self._old_git = isolated.too_old_to_merge()
-        return {} if self._old_git else isolated.merged_trees(self._tip, shas)

@@ -1,7 +1,7 @@
 """Which trunk commits make the same change as a pair of commits does, and what merging would change.
 
 Patches are compared only where the same paths changed in the same way (their *shape*), which needs no content of a
-file: a trunk of tens of thousands of commits costs seconds once, and little when its shapes are kept. Patches and trial
+file: a trunk of ten thousand commits costs a quarter of a second. Patches and trial
 merges are made in an isolated repository, so that nothing of the user's is written or run.
 """
 
@@ -12,11 +12,9 @@ from pathlib import Path
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import Change, Pair, changes, line_of
-from scoring.evidence.git.facts import MERGE_GIT
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.repository import GitRepository, answered
-from scoring.evidence.git.starter import as_lines, ask_in, lines_in
+from scoring.evidence.git.starter import Git, as_lines
 from scoring.files import temporary_directory
 
 _PATCH = (
@@ -36,82 +34,70 @@ MOST_COMPARED = 200_000
 """How many commits of the trunk, newest first, are compared with what is beside it."""
 
 
-class IsolatedRepository:
-    """A bare repository beside the user's, in a temporary folder that is there while the context is open.
+@contextlib.contextmanager
+def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iterator[Git]:
+    """Give a bare repository beside the user's, in a temporary folder.
 
     It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
     merge runs no command and leaves nothing behind, and a patch is the same whatever the attributes say.
     """
-
-    def __init__(self, repository: GitRepository, object_format: str) -> None:
-        """Prepare to borrow the objects of a repository; its SHAs are ``sha1`` or ``sha256``."""
-        self._objects = repository.common_dir / "objects"
-        self._format = object_format
-
-    def __enter__(self) -> "IsolatedRepository":
+    with contextlib.ExitStack() as stack:
         try:
-            self._folder = contextlib.ExitStack()
-            self.path = self._folder.enter_context(temporary_directory("git"))
-            (self.path / "objects/info").mkdir(parents=True)
-            (self.path / "refs").mkdir()
-            (self.path / "HEAD").write_text("ref: refs/heads/none\n")
-            extension = "[extensions]\n\tobjectFormat = sha256\n" if self._format == "sha256" else ""
-            version = 1 if extension else 0
-            config = f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n{extension}"
-            (self.path / "config").write_text(config + "[merge]\n\trenameLimit = 1000\n")
-            (self.path / "objects/info/alternates").write_bytes(_quoted(self._objects) + b"\n")
+            path = stack.enter_context(temporary_directory("git"))
+            (path / "objects/info").mkdir(parents=True)
+            (path / "refs").mkdir()
+            (path / "HEAD").write_text("ref: refs/heads/none\n")
+            extension = "[extensions]\n\tobjectFormat = sha256\n" if sha256 else ""
+            config = f"[core]\n\trepositoryFormatVersion = {len(extension) and 1}\n\tbare = true\n{extension}"
+            (path / "config").write_text(config + "[merge]\n\trenameLimit = 1000\n")
+            (path / "objects/info/alternates").write_bytes(_quoted(repository.common_dir / "objects") + b"\n")
         except OSError as e:
             raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
-        return self
+        yield Git(path)
 
-    def __exit__(self, *_: object) -> None:
-        self._folder.close()
 
-    def patch_ids(self, pairs: Iterable[Pair]) -> dict[Pair, str]:
-        """Return what the patch of each pair is known by; a pair that git cannot compare is left out.
+def patch_ids(isolated: Git, pairs: Iterable[Pair]) -> dict[Pair, str]:
+    """Return what the patch of each pair is known by; a pair that git cannot compare is left out.
 
-        Equal where ``git patch-id`` is equal: line numbers, function names and white space do not count. Modes do,
-        and a binary file counts by its content.
-        """
+    Equal where ``git patch-id`` is equal: line numbers, function names and white space do not count. Modes do, and a
+    binary file counts by its content.
+    """
 
-        def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
-            try:
-                lines = lines_in(self.path, *_PATCH, given=as_lines(map(line_of, batch)))
-                return dict(zip(batch, _patch_ids(lines), strict=True))
-            except GitError:
+    def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
+        try:
+            lines = isolated.lines(*_PATCH, given=as_lines(map(line_of, batch)))
+            return dict(zip(batch, _patch_ids(lines), strict=True))
+        except GitError:
+            return None
+
+    return answered(ask, pairs)
+
+
+def git_version(git: Git) -> tuple[int, int]:
+    """Return the version of git, as ``(2, 39)``."""
+    m = _VERSION.match(git.ask("version").stdout)
+    return (int(m[1]), int(m[2])) if m else (0, 0)
+
+
+def merged_trees(isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]) -> dict[str, str]:
+    """Return the tree of ``tip`` after merging each commit, "" when they conflict.
+
+    A commit that git cannot merge, because an object is missing or nothing is shared, is left out.
+    """
+
+    def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
+        if version >= _MERGE_BATCHES:
+            answer = isolated.ask(*_MERGE, "--stdin", given=as_lines(f"{tip} {sha}" for sha in batch))
+            return None if answer.returncode else dict(zip(batch, _merged(answer.stdout), strict=True))
+        trees = {}
+        for sha in batch:
+            answer = isolated.ask(*_MERGE, "-z", tip, sha)
+            if answer.returncode not in (0, 1):
                 return None
+            trees[sha] = "" if answer.returncode else answer.stdout.split(b"\0")[0].decode().strip()
+        return trees
 
-        return answered(ask, pairs)
-
-    def too_old_to_merge(self) -> tuple[int, int] | None:
-        """Return the version of a git that cannot merge without a work tree; None when it can."""
-        found = self._version()
-        return found if found < MERGE_GIT else None
-
-    def merged_trees(self, tip: str, shas: Sequence[str]) -> dict[str, str]:
-        """Return the tree of ``tip`` after merging each commit, "" when they conflict.
-
-        A commit that git cannot merge, because an object is missing or nothing is shared, is left out.
-        """
-        in_batches = self._version() >= _MERGE_BATCHES
-
-        def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
-            if in_batches:
-                answer = ask_in(self.path, *_MERGE, "--stdin", given=as_lines(f"{tip} {sha}" for sha in batch))
-                return None if answer.returncode else dict(zip(batch, _merged(answer.stdout), strict=True))
-            trees = {}
-            for sha in batch:
-                answer = ask_in(self.path, *_MERGE, "-z", tip, sha)
-                if answer.returncode not in (0, 1):
-                    return None
-                trees[sha] = "" if answer.returncode else answer.stdout.split(b"\0")[0].decode().strip()
-            return trees
-
-        return answered(ask, shas)
-
-    def _version(self) -> tuple[int, int]:
-        m = _VERSION.match(ask_in(self.path, "version").stdout)
-        return (int(m[1]), int(m[2])) if m else (0, 0)
+    return answered(ask, shas)
 
 
 def _quoted(path: Path) -> bytes:
@@ -163,8 +149,7 @@ def _patch_ids(lines: Iterable[bytes]) -> Iterator[str]:
 def same_changes(
     repository: GitRepository,
     graph: CommitGraph,
-    store: GitStore,
-    isolated: IsolatedRepository,
+    isolated: Git,
     wanted: Mapping[str, Sequence[Pair]],
     changed: Mapping[Pair, Sequence[Change]],
 ) -> tuple[dict[Pair, list[str]], set[str]]:
@@ -179,30 +164,25 @@ def same_changes(
         return {}, set()
     shapes = {pair: _shape(changed[pair]) for pair in pairs}
     alike: dict[str, list[str]] = {shape: [] for shape in shapes.values()}
-    for sha, shape in _trunk_shapes(repository, graph, store, wanted).items():
+    for sha, shape in _trunk_shapes(repository, graph, wanted).items():
         if shape in alike:
             alike[shape].append(sha)
     likely = {pair: alike[shapes[pair]] for pair in pairs if alike[shapes[pair]]}
     of_trunk = {sha: (sha, graph.first_parent(sha)) for some in likely.values() for sha in some}
-    known = isolated.patch_ids((*of_trunk.values(), *likely))
+    known = patch_ids(isolated, (*of_trunk.values(), *likely))
     unread = {p[0] for p, some in likely.items() if not known.keys() >= {p, *(of_trunk[sha] for sha in some)}}
     same = {p: [sha for sha in some if known.get(of_trunk[sha]) == known.get(p, "")] for p, some in likely.items()}
     return same, unread
 
 
-def _trunk_shapes(
-    repository: GitRepository, graph: CommitGraph, store: GitStore, shas: Iterable[str]
-) -> dict[str, str]:
+def _trunk_shapes(repository: GitRepository, graph: CommitGraph, shas: Iterable[str]) -> dict[str, str]:
     """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
     oldest = max(Contained(graph, sha).newest for sha in shas)
     after = [
         sha for sha in graph.trunk[:MOST_COMPARED] if len(graph.parents[sha]) < 2 and graph.introduced[sha] < oldest
     ]
-    # Saves 0.6 of 0.9 s of ``iteration N --recompute`` where work has not landed, on a trunk of 10,000 commits.
-    known = store.section("shapes", dict[str, str])
-    new = [(sha, graph.first_parent(sha)) for sha in after if sha not in known]
-    known |= {sha: _shape(changed) for (sha, _), changed in changes(repository, new).items()}
-    return {sha: known[sha] for sha in after if sha in known}
+    found = changes(repository, [(sha, graph.first_parent(sha)) for sha in after])
+    return {sha: _shape(changed) for (sha, _), changed in found.items()}
 
 
 def _shape(changed: Iterable[Change]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from scoring.evidence.git import facts
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, newest_by_subject, shown_commits, trunk_lines
+from scoring.evidence.git.walk import Commit, ShownCommit, newest_by_subject, shown_commits, trunk_commits
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -25,7 +25,6 @@ class ReferenceHistory(GitFacts):
         self,
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
-        cache_dir: Path | None = None,  # noqa: ARG002 - as of the other history
         trunk: str | None = None,
     ) -> None:
         """Open the repository unless it is open, and resolve the commit fields.
@@ -44,9 +43,6 @@ class ReferenceHistory(GitFacts):
         how = "the trunk of the reference's rules"
         shallow = (self._repository.common_dir / "shallow").exists()
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
-
-    def keep(self) -> None:
-        """Keep nothing: git says all of it in 0.3 s of a command's 3 at 2,000 entries."""
 
     def _time_of(self, sha: str) -> int | None:
         return self._shown[sha].time if sha in self._shown else None
@@ -100,8 +96,8 @@ class ReferenceHistory(GitFacts):
         return shown_commits(self._repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
-    def _walk(self) -> list[TrunkLine]:
-        return trunk_lines(self._repository, self.trunk.commit) if self.trunk.commit else []
+    def _walk(self) -> list[Commit]:
+        return trunk_commits(self._repository, self.trunk.commit) if self.trunk.commit else []
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -2,23 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git.starter import (
-    Answer,
-    as_lines,
-    as_text,
-    ask_in,
-    callers_setting,
-    lines_in,
-    run_in,
-    started,
-    time_limit,
-)
+from scoring.evidence.git.starter import Git, as_lines, as_text, time_limit
 from scoring.files import reason, refuse_special
 
 TRUNK = "master"
@@ -32,7 +22,7 @@ OBJECT_WORDS = 3
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 OPENING_TIMEOUT = 30
-"""The same for the first question to a repository, which is answered at once."""
+"""How many seconds the first question to a repository has, which is answered at once."""
 
 _PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
 """What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
@@ -44,7 +34,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 
-class GitRepository:
+class GitRepository(Git):
     """A git work tree, asked in batches."""
 
     def __init__(self, directory: Path | str) -> None:
@@ -54,17 +44,15 @@ class GitRepository:
             NotARepositoryError: it is in none.
             GitError: git is not installed.
         """
-        self.directory = Path(directory)
-        self.settings: tuple[str, ...] = ()
-        """The settings of git for this repository alone: which directories the caller trusts, where that matters."""
+        super().__init__(Path(directory))
         refuse_pipes(self.directory)
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
         limit = min(OPENING_TIMEOUT, time_limit())
-        answer = ask_in(self.directory, *question, limit=limit)
+        answer = self.ask(*question, limit=limit)
         if answer.returncode and b"dubious ownership" in answer.stderr:
-            trusted = callers_setting(Path("/"), "--get-all", "safe.directory").splitlines()
+            trusted = Git(Path("/")).callers_setting("--get-all", "safe.directory").splitlines()
             self.settings = tuple(f"safe.directory={path}" for path in trusted)
-            answer = ask_in(self.directory, *question, settings=self.settings, limit=limit)
+            answer = self.ask(*question, limit=limit)
         inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
         if answer.returncode or inside != b"true":
             why = answer.stderr.decode(errors="replace").strip().splitlines()
@@ -80,37 +68,6 @@ class GitRepository:
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
         """Return a repository that is open, or open the one that a directory is in, and raise as that does."""
         return repository if isinstance(repository, GitRepository) else GitRepository(repository)
-
-    def ask(self, *arguments: str, given: bytes = b"") -> Answer:
-        """Run git here and return its answer and exit status; what a log or a repository says is in ``given``.
-
-        Raises:
-            GitError: git could not be started, or did not answer in time.
-        """
-        return ask_in(self.directory, *arguments, given=given, settings=self.settings)
-
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what git prints; see :meth:`ask`.
-
-        Raises:
-            GitError: it failed; the text says why.
-        """
-        return run_in(self.directory, *arguments, given=given, settings=self.settings)
-
-    def lines(self, *arguments: str, given: bytes = b"", end: bytes = b"\n") -> Iterator[bytes]:
-        """Yield what git prints up to each ``end``, without it, as it goes on; see :meth:`ask`.
-
-        Raises:
-            GitError: it failed; what it printed before has been yielded.
-        """
-        return lines_in(self.directory, *arguments, given=given, settings=self.settings, end=end)
-
-    def beginning(self, limit: int, *arguments: str) -> bytes:
-        """Return the first ``limit`` bytes that git prints, and end it then; what failed has printed nothing."""
-        with started(self.directory, *arguments, settings=self.settings) as (process, output):
-            found = output.read(limit)
-            process.kill()
-        return found
 
     @cached_property
     def references(self) -> "list[tuple[str, str, str]]":
@@ -138,7 +95,7 @@ class GitRepository:
     @property
     def user_name(self) -> str:
         """The name that the caller's own settings give commits here; "" when they give none."""
-        return callers_setting(self.directory, "--get", "user.name").strip()
+        return self.callers_setting("--get", "user.name").strip()
 
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
         """Resolve names (SHAs in full or abbreviated, branches, ``HEAD~1`` …) to commit SHAs; None where there is none.

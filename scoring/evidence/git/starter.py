@@ -6,15 +6,14 @@ configuration is not read, and what a repository's own configuration could chang
 """
 
 import contextlib
-import io
 import os
 import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from scoring.errors import GitError
 
@@ -64,55 +63,88 @@ TIMEOUT = 300
 Answer = subprocess.CompletedProcess[bytes]
 
 
-def ask_in(
-    directory: Path, *arguments: str, given: bytes = b"", settings: Sequence[str] = (), limit: float = 0
-) -> Answer:
-    """Run git in a directory and return its answer and exit status; it has ``limit`` seconds, or :func:`time_limit`.
+class Git:
+    """Git in one directory, which is a repository that :class:`GitRepository` opened, or that da-score made itself."""
 
-    ``settings`` are further ones for this call. A directory that was not opened as a :class:`GitRepository` must be
-    one that da-score made itself.
+    def __init__(self, directory: Path, settings: Sequence[str] = ()) -> None:
+        """Take the directory, and further settings for it alone (``safe.directory=/x``)."""
+        self.directory, self.settings = directory, tuple(settings)
 
-    Raises:
-        GitError: git could not be started, or did not answer in time.
-    """
-    return _answer(_command(directory, settings, arguments), _environment(), given, limit or time_limit())
+    def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
+        """Run git and return its answer and exit status; what a log or a repository says is in ``given``.
 
+        It has ``limit`` seconds, or :func:`time_limit`.
 
-def run_in(directory: Path, *arguments: str, given: bytes = b"", settings: Sequence[str] = ()) -> bytes:
-    """Return what git prints in a directory; see :func:`ask_in`.
+        Raises:
+            GitError: git could not be started, or did not answer in time.
+        """
+        return _answer(self._command(arguments), _environment(), given, limit or time_limit())
 
-    Raises:
-        GitError: it failed; the text says why.
-    """
-    answer = ask_in(directory, *arguments, given=given, settings=settings)
-    if answer.returncode:
-        why = " ".join(answer.stderr.decode(errors="replace").split())
-        raise GitError(f"{directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}")
-    return answer.stdout
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Return what git prints; see :meth:`ask`.
 
+        Raises:
+            GitError: it failed; the text says why.
+        """
+        answer = self.ask(*arguments, given=given)
+        if answer.returncode:
+            why = " ".join(answer.stderr.decode(errors="replace").split())
+            raise GitError(f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}")
+        return answer.stdout
 
-def lines_in(
-    directory: Path, *arguments: str, given: bytes = b"", settings: Sequence[str] = (), end: bytes = b"\n"
-) -> Iterator[bytes]:
-    """Yield what git prints in a directory up to each ``end``, without it: it may be gigabytes. See :func:`ask_in`.
+    def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
+        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator; see :meth:`ask`.
 
-    Raises:
-        GitError: it failed; what it printed before has been yielded.
-    """
-    with started(directory, *arguments, given=given, settings=settings) as (process, output):
+        Raises:
+            GitError: it failed; what it printed before has been yielded.
+        """
+        command = self._command(arguments)
+        with contextlib.ExitStack() as stack:
+            try:
+                source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+                source.write(given)
+                source.seek(0)
+            except OSError as e:
+                raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
+            streams = {"stdin": source, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
+            process = stack.enter_context(_started(command, _environment(), **streams))
+            assert process.stdout is not None
+            output, limit = process.stdout.fileno(), time_limit()
+            ready = select.poll()
+            ready.register(output, select.POLLIN)
+            while True:
+                if not ready.poll(limit * 1000):
+                    raise _too_late(command, limit)
+                if not (piece := os.read(output, PIECE)):
+                    break
+                yield piece
+        if process.returncode:
+            self.run(*arguments, given=given)  # says why
+            raise GitError(f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}")
+
+    def lines(self, *arguments: str, given: bytes = b"", end: bytes = b"\n") -> Generator[bytes, None, None]:
+        """Yield what git prints up to each ``end``, without it; see :meth:`pieces`."""
         parts: list[bytes] = []
-        while piece := output.read1(PIECE):
-            first, *others = piece.split(end)
-            parts.append(first)
-            if others:
-                yield b"".join(parts)
-                parts = [others.pop()]
-                yield from others
+        with contextlib.closing(self.pieces(*arguments, given=given)) as pieces:
+            for piece in pieces:
+                first, *others = piece.split(end)
+                parts.append(first)
+                if others:
+                    yield b"".join(parts)
+                    parts = [others.pop()]
+                    yield from others
         if any(parts):
             yield b"".join(parts)
-    if process.returncode:
-        run_in(directory, *arguments, given=given, settings=settings)  # says why
-        raise GitError(f"{directory}: git {arguments[0]} failed: exit {process.returncode}")
+
+    def callers_setting(self, *question: str) -> str:
+        """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
+        environment = {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
+        command = ["git", "-C", os.fspath(self.directory), "config", *question]
+        return as_text(_answer(command, environment, b"", time_limit()).stdout)
+
+    def _command(self, arguments: Iterable[str]) -> list[str]:
+        options = [part for setting in (*_CONFIG, *self.settings) for part in ("-c", setting)]
+        return ["git", "--no-pager", "-C", os.fspath(self.directory), *options, *arguments]
 
 
 def as_lines(questions: Iterable[str]) -> bytes:
@@ -131,24 +163,11 @@ def time_limit() -> float:
     return float(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9 else TIMEOUT
 
 
-def callers_setting(directory: Path, *question: str) -> str:
-    """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
-    environment = {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
-    command = ["git", "-C", os.fspath(directory), "config", *question]
-    return as_text(_answer(command, environment, b"", time_limit()).stdout)
-
-
 def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    return kept | _ENVIRONMENT
+    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | _ENVIRONMENT
 
 
-def _command(directory: Path, settings: Iterable[str], arguments: Iterable[str]) -> list[str]:
-    options = [part for setting in (*_CONFIG, *settings) for part in ("-c", setting)]
-    return ["git", "--no-pager", "-C", os.fspath(directory), *options, *arguments]
-
-
-def _answer(command: list[str], environment: Mapping[str, str], given: bytes, limit: float) -> Answer:
+def _answer(command: list[str], environment: dict[str, str], given: bytes, limit: float) -> Answer:
     pipe = subprocess.PIPE
     with _started(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         try:
@@ -159,34 +178,7 @@ def _answer(command: list[str], environment: Mapping[str, str], given: bytes, li
 
 
 @contextlib.contextmanager
-def started(
-    directory: Path, *arguments: str, given: bytes | None = b"", settings: Sequence[str] = ()
-) -> "Iterator[tuple[subprocess.Popen[bytes], io.BufferedReader]]":
-    """Start git in a directory, end it with the block, and return the process and what it prints.
-
-    Without ``given`` its input is a pipe. Its output is waited for with a limit of time; see :func:`ask_in`.
-
-    Raises:
-        GitError: git could not be started, or said nothing in time.
-    """
-    command = _command(directory, settings, arguments)
-    with contextlib.ExitStack() as stack:
-        source: int | IO[bytes] = subprocess.PIPE if given is None else subprocess.DEVNULL
-        if given:
-            try:
-                source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-                source.write(given)
-                source.seek(0)
-            except OSError as e:
-                raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
-        streams = {"stdin": source, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
-        process = stack.enter_context(_started(command, _environment(), **streams))
-        assert process.stdout is not None
-        yield process, io.BufferedReader(_Output(process.stdout.fileno(), command), PIECE)
-
-
-@contextlib.contextmanager
-def _started(command: list[str], environment: Mapping[str, str], **how: Any) -> "Iterator[subprocess.Popen[bytes]]":
+def _started(command: list[str], environment: dict[str, str], **how: Any) -> "Iterator[subprocess.Popen[bytes]]":
     """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
     try:
         process = subprocess.Popen(command, env=environment, start_new_session=True, **how)
@@ -194,32 +186,13 @@ def _started(command: list[str], environment: Mapping[str, str], **how: Any) -> 
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
         raise GitError(f"git could not be started: {e}") from e
-    owner = os.getpid()
     with process:
         try:
             yield process
         except BaseException:
-            if os.getpid() == owner:  # a fork of this process leaves it alone
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             raise
-
-
-class _Output(io.RawIOBase):
-    """What git prints, waited for with a limit of time."""
-
-    def __init__(self, fd: int, command: Sequence[str]) -> None:
-        self._fd, self._command, self._limit = fd, command, time_limit()
-        self._ready = select.poll()
-        self._ready.register(fd, select.POLLIN)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._ready.poll(self._limit * 1000):
-            raise _too_late(self._command, self._limit)
-        return os.readv(self._fd, [buffer])
 
 
 def _too_late(command: Sequence[str], limit: float) -> GitError:

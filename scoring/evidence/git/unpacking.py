@@ -3,11 +3,10 @@
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.evidence.git.repository import TRUNK
-from scoring.evidence.git.starter import ask_in, run_in
+from scoring.evidence.git.starter import Git
 
 # The directory is trusted because its repository is made here; its owner may differ on a mounted file system.
 _SETTINGS = ("core.logAllRefUpdates=false", "safe.directory=*")
@@ -24,10 +23,10 @@ def import_repository(directory: Path, stream: bytes) -> None:
     Raises:
         GitError: git is not installed, or refused the directory or the stream.
     """
-    init = ("init", "--quiet", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
-    run_in(directory, *init, settings=_SETTINGS)
-    run_in(directory, "fast-import", "--quiet", "--done", given=stream, settings=_SETTINGS)
-    run_in(directory, "reset", "--quiet", "--hard", f"refs/heads/{TRUNK}", settings=_SETTINGS)
+    git = Git(directory, _SETTINGS)
+    git.run("init", "--quiet", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
+    git.run("fast-import", "--quiet", "--done", given=stream)
+    git.run("reset", "--quiet", "--hard", f"refs/heads/{TRUNK}")
 
 
 def check_out(source: Path, directory: Path) -> None:
@@ -40,40 +39,41 @@ def check_out(source: Path, directory: Path) -> None:
         GitError: git is not installed, or does not take the source.
         OSError: it cannot be copied.
     """
-    settings = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false")
+    git = Git(directory, (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false"))
     directory.mkdir(parents=True)
-    head = (_copied if source.is_dir() else _unbundled)(source, directory, settings)
+    head = _copied(source, git) if source.is_dir() else _unbundled(source, git)
     if head:
-        run_in(directory, "symbolic-ref", "HEAD", head, settings=settings)
-    if not ask_in(directory, "rev-parse", "--verify", "--quiet", "HEAD", settings=settings).returncode:
-        run_in(directory, "reset", "--quiet", "--hard", "HEAD", settings=settings)
+        git.run("symbolic-ref", "HEAD", head)
+    if not git.ask("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+        git.run("reset", "--quiet", "--hard", "HEAD")
 
 
-def _copied(source: Path, directory: Path, settings: Sequence[str]) -> str:
+def _copied(source: Path, git: Git) -> str:
     """Copy a bare repository, and return the branch that its ``HEAD`` names; "" where it names none."""
-    object_format = f"--object-format={_object_format(source)}"
-    run_in(directory, "init", "--quiet", "--template=", object_format, settings=settings)
-    own = directory / ".git"
-    head = _first_ref(source / "HEAD")
+    git.run("init", "--quiet", "--template=", f"--object-format={_object_format(source)}")
+    own = git.directory / ".git"
     ignored = shutil.ignore_patterns("alternates", "http-alternates")
     shutil.copytree(source / "objects", own / "objects", dirs_exist_ok=True, ignore=ignored)
     if (source / "refs").is_dir():
         shutil.copytree(source / "refs", own / "refs", dirs_exist_ok=True)
     if (source / "packed-refs").is_file():
         shutil.copyfile(source / "packed-refs", own / "packed-refs")
-    return head
+    with open(source / "HEAD", "rb") as f:
+        line = os.fsdecode(f.readline(_HEAD_LIMIT)).strip()
+    name = line.removeprefix("ref: ")
+    return name if line.startswith("ref: refs/heads/") and ".." not in name else ""
 
 
-def _unbundled(source: Path, directory: Path, settings: Sequence[str]) -> str:
+def _unbundled(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out, ``main`` and ``master`` first; "" without any."""
-    listed = run_in(directory, "bundle", "list-heads", os.fspath(source), settings=settings)
+    listed = git.run("bundle", "list-heads", os.fspath(source))
     refs = [line.split(" ", 1) for line in listed.decode(errors="replace").splitlines() if " " in line]
     object_format = "sha256" if refs and len(refs[0][0]) == 64 else "sha1"
-    run_in(directory, "init", "--quiet", "--template=", f"--object-format={object_format}", settings=settings)
-    run_in(directory, "bundle", "unbundle", os.fspath(source), settings=settings)
+    git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
+    git.run("bundle", "unbundle", os.fspath(source))
     at = {name: sha for sha, name in refs}
     lines = "".join(f"create {name} {sha}\n" for name, sha in at.items() if name.startswith("refs/"))
-    run_in(directory, "update-ref", "--stdin", given=lines.encode(), settings=settings)
+    git.run("update-ref", "--stdin", given=lines.encode())
     branches = [name for name, sha in at.items() if name.startswith("refs/heads/") and sha == at.get("HEAD", sha)]
     usual = [name for name in ("refs/heads/main", "refs/heads/master") if name in branches]
     return (usual or branches or [""])[0]
@@ -87,11 +87,3 @@ def _object_format(bare: Path) -> str:
                 if found := _NAMED.search(f.read(_HEAD_LIMIT)):
                     return "sha256" if len(found[0]) == 64 else "sha1"
     return "sha1"
-
-
-def _first_ref(path: Path) -> str:
-    """Return the branch that a ``HEAD`` names; "" where it names none."""
-    with open(path, "rb") as f:
-        line = os.fsdecode(f.readline(_HEAD_LIMIT)).strip()
-    name = line.removeprefix("ref: ")
-    return name if line.startswith("ref: refs/heads/") and ".." not in name else ""

@@ -1,25 +1,31 @@
 """The commits of a trunk and those beside it: parents, subjects, times and files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.git.graph import Line
-from scoring.evidence.git.repository import GitRepository, answered
+from scoring.evidence.git.repository import MOST_FAILURES, GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
 
 # Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
-_LINE = ("-z", "--format=%H%x00%P%x00%s%x00%B%x00")
-_NAMED = ("log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H%x00%ct%x00%P%x00%s%x00")
+_LOG = ("-z", "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%s%x00%B%x00")
+_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG)
 _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
-_TIMES = ("log", "--no-walk=unsorted", "--stdin", "--no-patch", "--format=%x00%H %ct")
 
 
-class TrunkLine(NamedTuple):
-    """One commit of the trunk; ``message`` is kept where it speaks of a revert, and empty elsewhere."""
+class Commit(NamedTuple):
+    """A commit as git logs it.
+
+    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where the commit
+    names no time that git can read; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
+    """
 
     sha: str
     parents: tuple[str, ...]
+    time: int | None
+    authored: int | None
+    date: str
     subject: str
     message: str
 
@@ -35,36 +41,32 @@ class ShownCommit(NamedTuple):
     files: tuple[str, ...] | None
 
 
-class NamedCommit(NamedTuple):
-    """A commit that a log names. ``time`` is in seconds since 1970, None where the commit names none."""
+def _commits(fields: Iterable[str]) -> Iterator[Commit]:
+    """Yield the commits of a log: seven fields each, behind which an empty one is."""
+    rest = iter(fields)
+    for sha, parents, time, authored, date, subject, message, _ in zip(*[rest] * 8, strict=False):
+        yield Commit(sha, tuple(parents.split()), _time(time), _time(authored), date, subject, message)
 
-    time: int | None
-    parents: tuple[str, ...]
-    subject: str
+
+def _time(text: str) -> int | None:
+    return int(text) if text else None
 
 
-def trunk_lines(repository: GitRepository, tip: str, *order: str) -> list[TrunkLine]:
+def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Commit]:
     """Return a commit and its ancestors, newest first, in the ``order`` that an option of ``git log`` names.
+
+    Messages are kept where they speak of a revert, and empty elsewhere.
 
     Raises:
         GitError: git cannot read the history of the trunk.
     """
-    fields = map(as_text, repository.lines("log", *order, *_LINE, tip, "--", end=b"\0"))
-    return [
-        TrunkLine(sha, tuple(parents.split()), subject, message if "revert" in message.lower() else "")
-        for sha, parents, subject, message in _fours(fields)
-    ]
+    found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
+    return [commit if "revert" in commit.message.lower() else commit._replace(message="") for commit in found]
 
 
-def _fours(fields: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the four fields of each commit, behind which an empty one is."""
-    rest = iter(fields)
-    return (five[:4] for five in zip(*[rest] * 5, strict=False))
-
-
-def newest_by_subject(lines: Sequence[TrunkLine]) -> dict[str, str]:
+def newest_by_subject(walk: Sequence[Commit]) -> dict[str, str]:
     """Return the newest commit of each subject, trimmed and folded to one case; an empty subject is left out."""
-    found = {fold(trim(line.subject)): line.sha for line in reversed(lines)}
+    found = {fold(trim(commit.subject)): commit.sha for commit in reversed(walk)}
     found.pop("", None)
     return found
 
@@ -91,19 +93,17 @@ def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[
     return [(sha, tuple(parents)) for sha, *parents in rows]
 
 
-def named_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, NamedCommit]:
-    """Return the time, the parents and the subject of commits; one that git cannot read is left out."""
+def named_commits(
+    repository: GitRepository, shas: Iterable[str], most_failures: int = MOST_FAILURES
+) -> dict[str, Commit]:
+    """Return commits by their SHAs; one that git cannot read is left out, and all after so many of these."""
 
-    def ask(batch: Sequence[str]) -> Mapping[str, NamedCommit] | None:
+    def ask(batch: Sequence[str]) -> Mapping[str, Commit] | None:
         answer = repository.ask(*_NAMED, given=as_lines(batch))
-        if answer.returncode:
-            return None
-        return {
-            sha: NamedCommit(int(time) if time else None, tuple(parents.split()), subject)
-            for sha, time, parents, subject in _fours(as_text(answer.stdout).split("\0"))
-        }
+        found = _commits(as_text(answer.stdout).split("\0"))
+        return None if answer.returncode else {commit.sha: commit for commit in found}
 
-    return answered(ask, shas)
+    return answered(ask, shas, most_failures)
 
 
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
@@ -112,17 +112,14 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
     Of a commit with missing objects only the time is known; one that git cannot read at all is left out.
     """
 
-    def ask(*question: str) -> Callable[[Sequence[str]], Mapping[str, ShownCommit] | None]:
-        def shown(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
-            answer = repository.ask(*question, given=as_lines(batch))
-            return None if answer.returncode else _shown(answer.stdout)
-
-        return shown
+    def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
+        answer = repository.ask(*_SHOW, given=as_lines(batch))
+        return None if answer.returncode else _shown(answer.stdout)
 
     wanted = list(dict.fromkeys(shas))
-    shown = answered(ask(*_SHOW), wanted, len(wanted))
-    times = answered(ask(*_TIMES), [sha for sha in wanted if sha not in shown], len(wanted))
-    return shown | {sha: commit._replace(files=None) for sha, commit in times.items()}
+    shown = answered(ask, wanted, len(wanted))
+    times = named_commits(repository, [sha for sha in wanted if sha not in shown], len(wanted))
+    return shown | {sha: ShownCommit(commit.time, None) for sha, commit in times.items()}
 
 
 def _shown(output: bytes) -> dict[str, ShownCommit]:
@@ -131,7 +128,5 @@ def _shown(output: bytes) -> dict[str, ShownCommit]:
     for block in as_text(output).split("\0")[1:]:
         header, *files = block.split("\n")
         sha, _, time = header.partition(" ")
-        found[sha] = ShownCommit(
-            int(time) if time else None, tuple(names.setdefault(name, name) for name in files if name)
-        )
+        found[sha] = ShownCommit(_time(time), tuple(names.setdefault(name, name) for name in files if name))
     return found

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import EMPTY, Attribution, Share
@@ -116,10 +115,8 @@ class AttributedScan(Scan):
             # A directory in no repository is no matter here: the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
                 repository = self.repository = GitRepository(self._places.repo_dir)
-                store = GitStore(self.cache_dir, repository.common_dir)
-                self._checkpoints = read_checkpoints(repository, store, self._warn)
+                self._checkpoints = read_checkpoints(repository, self._warn)
                 self._discovery = checkpoint_transcripts(self._checkpoints.values(), repository)
-                store.save()
         return super().start()
 
     def answers(

@@ -10,12 +10,10 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.objects import ObjectReader
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import opened, read_parts, read_whole
@@ -46,7 +44,6 @@ class Reading:
 
     def __init__(self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None) -> None:
         self._harnesses, self._make_tools = harnesses, tools
-        self._objects: dict[Path, ObjectReader] = {}
 
     @cached_property
     def _tools(self) -> TestTools | None:
@@ -63,21 +60,14 @@ class Reading:
         try:
             with _no_collection():
                 if transcript.repository is not None:
-                    reader = self._objects.setdefault(
-                        transcript.repository.common_dir, ObjectReader(transcript.repository)
-                    )
-                    return FileRead(read_parts(map(reader.pieces, transcript.blobs), *how), warnings)
+                    parts = map(partial(transcript.repository.pieces, "cat-file", "blob"), transcript.blobs)
+                    return FileRead(read_parts(parts, *how), warnings)
                 with opened(path, warnings.append) as fd:
                     if fd is not None:
                         return FileRead(read_whole(fd, transcript.compressed, transcript.document, *how), warnings)
         except (OSError, GitError) as e:
             warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
         return FileRead(None, warnings)
-
-    def close(self) -> None:
-        """Stop asking git for objects."""
-        for reader in self._objects.values():
-            reader.close()
 
 
 class Pool:
@@ -124,7 +114,6 @@ class Pool:
         """Stop, and wait for the transcripts that are being read."""
         if self._workers is not None:
             self._workers.shutdown(cancel_futures=True)
-        self._reading.close()
 
 
 _work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]

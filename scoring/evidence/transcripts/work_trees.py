@@ -7,9 +7,13 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from scoring.evidence.git.pointers import pointed_to
+from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
+from scoring.files import read_file
+
+_POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16
+"""What is in the file by which a linked work tree points to its repository, and how long that may be, in bytes."""
 
 
 class WorkTrees:
@@ -67,9 +71,15 @@ class WorkTrees:
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
             return False if os.path.exists(os.path.join(git, "HEAD")) else None
-        place = pointed_to(git, b"gitdir:")
-        # A linked work tree that was moved, or that git has pruned the record of, still points into its repository.
-        return None if place is None else os.path.dirname(place) == self._repository[1]
+        try:
+            text = read_file(git, _POINTER_LIMIT)
+        except (FileNotFoundError, InputError):
+            return None
+        if not text.startswith(_POINTER):
+            return None
+        place = os.path.realpath(os.path.join(folder, os.fsdecode(text.removeprefix(_POINTER).strip())))
+        # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
+        return os.path.dirname(place) == self._repository[1]
 
 
 def is_there(folder: str) -> bool:

@@ -8,35 +8,36 @@ where they are given, and whatever else it says is for people.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple, get_args
 
-from scoring.errors import InputError, TranscriptError
+from pydantic import BaseModel, ConfigDict, Field
+
+from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
 from scoring.meters.dr.meanings import Embed
 from scoring.meters.dr.profile import Tuning
 from scoring.meters.dr.recommendation import Signal
-from scoring.meters.dr.transcript import HEADER, Transcript, decoded, parse_transcript
+from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
 from scoring.meters.dr.transcript_scoring import score_transcript
-from scoring.text import shown
 
 KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
-_LEVELS: tuple[Level, ...] = get_args(Level)
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(BaseModel):
     """What people expected; a class is None where they named none."""
 
-    signal: Signal
-    novelty: Level | None = None
-    readiness: Level | None = None
+    model_config = ConfigDict(frozen=True)
+
+    signal: Signal = Field(alias="stop_recommendation")
+    novelty: Level | None = Field(default=None, alias="novelty_classification")
+    readiness: Level | None = Field(default=None, alias="readiness_classification")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,8 @@ class Judged:
     @property
     def other_classes(self) -> tuple[str, ...]:
         """The classes that differ from the label, in words."""
-        wanted, found = asdict(self.expected), asdict(self.found)
-        differ = [name for name in ("novelty", "readiness") if wanted[name] not in (None, found[name])]
-        return tuple(f"{name} {wanted[name]}, found {found[name]}" for name in differ)
+        pairs = ((name, getattr(self.expected, name), getattr(self.found, name)) for name in ("novelty", "readiness"))
+        return tuple(f"{name} {wanted}, found {found}" for name, wanted, found in pairs if wanted not in (None, found))
 
 
 class Agreement(NamedTuple):
@@ -159,7 +159,7 @@ def read_collection(directory: Path) -> Collection:
             if (expected := _expected(text)) is None:
                 unlabelled.append(name)
             else:
-                labelled.append(Labelled(name, transcript, _label(expected, f"{path}: {KEY}")))
+                labelled.append(Labelled(name, transcript, checked_part(Label, expected, str(path), KEY)))
         except FileNotFoundError:
             broken.append((name, f"{path}: no such file"))
         except InputError as e:
@@ -175,26 +175,6 @@ def _expected(text: str) -> Any:
         values = [json.loads(line) for line in text.split("\n") if line.strip()]
         documents = [value for value in values if value.get("type") == HEADER]
     return next((found for d in documents if (found := d.get(KEY)) is not None), None)
-
-
-def _label(expected: Any, where: str) -> Label:
-    if not isinstance(expected, dict):
-        raise TranscriptError(f"{where}: {shown(expected)} where an object belongs")
-    if "stop_recommendation" not in expected:
-        raise TranscriptError(f"{where}: stop_recommendation: is missing; a label says {', '.join(SIGNALS)}")
-    return Label(
-        _one_of(expected, "stop_recommendation", SIGNALS, where),
-        _one_of(expected, "novelty_classification", (*_LEVELS, None), where),
-        _one_of(expected, "readiness_classification", (*_LEVELS, None), where),
-    )
-
-
-def _one_of(expected: dict[str, Any], key: str, known: tuple[Any, ...], where: str) -> Any:
-    value = expected.get(key)
-    if not any(value is one or (isinstance(value, str) and value == one) for one in known):
-        named = ", ".join(one for one in known if one)
-        raise TranscriptError(f"{where}: {key}: {shown(value)} is not one of {named}")
-    return value
 
 
 def calibrate(
@@ -215,7 +195,11 @@ def _judged(item: Labelled, setting: Setting, embed: Embed | None, tuning: Tunin
     decided = result.recommendations[-1]
     on_novelty, on_readiness, what_follows = decided.reasons
     seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}
-    found = Label(result.signal, result.novelty_classification, result.readiness_classification)
+    found = Label(
+        stop_recommendation=result.signal,
+        novelty_classification=result.novelty_classification,
+        readiness_classification=result.readiness_classification,
+    )
     return Judged(item.file, item.label, found, decided.rule, seen.get(decided.rule, what_follows))
 
 
@@ -248,7 +232,11 @@ def calibration_payload(
                 "novelty_agreement": _agreement(c.agreement_on("novelty")),
                 "readiness_agreement": _agreement(c.agreement_on("readiness")),
                 "confusion": c.confusion(),
-                "files": [{"file": o.file, "agrees": o.agrees} | asdict(o) for o in c.outcomes],
+                "files": [
+                    {"file": o.file, "agrees": o.agrees}
+                    | {"expected": o.expected.model_dump(), "found": o.found.model_dump(), "rule": o.rule, "why": o.why}
+                    for o in c.outcomes
+                ],
             }
             for c in calibrations
         ],

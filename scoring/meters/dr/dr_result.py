@@ -102,7 +102,11 @@ class DRResult:
                 "structural_agreement": None,
             },
             "novelty_by_round": [_novelty(new) for new in self.novelty],
-            "readiness_by_round": [_readiness(r) for r in self.readiness],
+            "readiness_by_round": [
+                {"round": r.round, "action_readiness": rounded(r.value)}
+                | {"readiness_classification": r.level, **_scores(r)}
+                for r in self.readiness
+            ],
             "stop_recommendation": {
                 "signal": recommended.signal,
                 "novelty_classification": last.level,
@@ -149,10 +153,6 @@ def _novelty(new: RoundNovelty) -> dict[str, Any]:
 def _rates(new: RoundNovelty) -> dict[str, float]:
     by_level = {f"novelty_rate_{level}": rounded(rate) for level, rate in new.rates.items()}
     return {"novelty_rate": rounded(new.rate), **by_level}
-
-
-def _readiness(r: RoundReadiness) -> dict[str, Any]:
-    return {"round": r.round, "action_readiness": rounded(r.value), "readiness_classification": r.level, **_scores(r)}
 
 
 def _scores(ready: RoundReadiness) -> dict[str, float]:

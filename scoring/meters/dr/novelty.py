@@ -36,11 +36,11 @@ class RoundNovelty:
     """New claims over the largest number of them in any round up to this one (1 at least), by level."""
     rate: float
     """The lowest of the rates."""
-    raw: Level
+    raw: Level = "LOW"
     """The class of the rate alone."""
-    low_run: int
+    low_run: int = 0
     """How many rounds in a row, up to this one, are LOW by their rate."""
-    level: Level
+    level: Level = "LOW"
     """The class: LOW only when enough rounds in a row are, MEDIUM before that."""
 
 
@@ -88,41 +88,22 @@ def measure_novelty(
         answers["L2"] = meanings.new_claims(raw, thresholds.semantic)
     peaks = dict.fromkeys(answers, 1)
     measured = []
-    low_run = 0
     for i, (number, claims) in enumerate(zip(numbers, rounds, strict=True)):
         new = {level: sum(by_round[i]) for level, by_round in answers.items()}
         peaks = {level: max(peak, new[level]) for level, peak in peaks.items()}
         rates = {level: new[level] / peaks[level] for level in answers}
-        rate = min(rates.values())
-        raw_level, low_run, level_in_run = _classes(rate, low_run, profile)
-        measured.append(
-            RoundNovelty(
-                round=number,
-                claims=len(claims),
-                new_claims=sum(map(all, zip(*(by_round[i] for by_round in answers.values()), strict=True))),
-                new=new,
-                rates=rates,
-                rate=rate,
-                raw=raw_level,
-                low_run=low_run,
-                level=level_in_run,
-            )
-        )
-    return tuple(measured)
-
-
-def _classes(rate: float, low_before: int, profile: Profile) -> tuple[Level, int, Level]:
-    """Return the class of a rate, how many rounds in a row are LOW with this one, and the class that counts."""
-    raw = novelty_level(rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low)
-    low_run = low_before + 1 if raw == "LOW" else 0
-    return raw, low_run, "MEDIUM" if 0 < low_run < profile.k else raw
+        by_all = sum(map(all, zip(*(by_round[i] for by_round in answers.values()), strict=True)))
+        measured.append(RoundNovelty(number, len(claims), by_all, new, rates, min(rates.values())))
+    return classed_anew(measured, profile)
 
 
 def classed_anew(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundNovelty, ...]:
-    """Return rounds that were measured with the classes that another k and other limits of novelty give them."""
+    """Return rounds that were measured with the classes that the k and the limits of novelty of a profile give them."""
     found = []
     low_run = 0
     for new in measured:
-        raw, low_run, level = _classes(new.rate, low_run, profile)
+        raw = novelty_level(new.rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low)
+        low_run = low_run + 1 if raw == "LOW" else 0
+        level: Level = "MEDIUM" if 0 < low_run < profile.k else raw
         found.append(replace(new, raw=raw, low_run=low_run, level=level))
     return tuple(found)

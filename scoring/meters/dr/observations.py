@@ -6,7 +6,7 @@ And how firm a signal is. None of it changes the signal. See docs/DIMINISHING_RE
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.meters import rounded
@@ -19,8 +19,6 @@ from scoring.meters.dr.recommendation import recommend, summary_of
 from scoring.meters.dr.transcript import Round, Transcript
 from scoring.meters.dr.transcript_scoring import score_transcript
 from scoring.text import printable
-
-Agreement: TypeAlias = Literal["modify", "endorse", "rephrase"]
 
 CHANGES = (
     *("instead", "however", "rather than", "disagree", "disagrees", "not enough", "replace", "except", "unless"),
@@ -36,7 +34,7 @@ class RoundAgreement(NamedTuple):
     """What a round does with those before it: it modifies, endorses with a few additions, or only rephrases."""
 
     round: int
-    agreement: Agreement
+    agreement: Literal["modify", "endorse", "rephrase"]
 
 
 def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
@@ -44,12 +42,12 @@ def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAg
 
     No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
     """
-    found = []
+    found: list[RoundAgreement] = []
     rows = zip(transcript.rounds, result.novelty, strict=True)
     claimed = [(given, new) for given, new in rows if new.claims]
     for given, new in claimed[1:]:
         changes = any(has_word(CHANGES, plain(claim)) for claim in given.outputs.claims)
-        agreement: Agreement = "modify"
+        agreement: Literal["modify", "endorse", "rephrase"] = "modify"
         if not new.new_claims:
             agreement = "rephrase"
         elif 2 * new.new_claims <= new.claims and not changes:

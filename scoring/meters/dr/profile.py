@@ -128,10 +128,6 @@ class Tuning:
     words: Words = BUILT_IN
 
 
-def _key(name: str) -> str:
-    return name.replace("_", "-")
-
-
 def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key.replace("-", "_"): value for key, value in table.items()}
 
@@ -150,10 +146,9 @@ _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) a
 
 _TUNING: Kinds = {
     "k": _ROUNDS,
-    "thresholds": {
-        _key(f.name): _ABOVE_ZERO if f.name in ("paraphrase", "semantic") else _SHARE for f in fields(DRThresholds)
-    },
-    "words": {_key(f.name): _LIST for f in fields(Words)},
+    "thresholds": {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)}
+    | dict.fromkeys(("paraphrase", "semantic"), _ABOVE_ZERO),
+    "words": {f.name.replace("_", "-"): _LIST for f in fields(Words)},
 }
 _PROFILE: Kinds = {
     **_TUNING,
@@ -185,7 +180,8 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
 
 def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:
     found = DRThresholds(**{name: float(value) for name, value in _attributes(limits).items()})
-    for low, high in (("novelty_low", "novelty_high"), ("readiness_medium", "readiness_high")):
-        if getattr(found, low) > getattr(found, high):
-            raise SettingsError(f"{where}: thresholds.{_key(low)} is above thresholds.{_key(high)}; swap them")
+    if found.novelty_low > found.novelty_high:
+        raise SettingsError(f"{where}: thresholds.novelty-low is above thresholds.novelty-high; swap them")
+    if found.readiness_medium > found.readiness_high:
+        raise SettingsError(f"{where}: thresholds.readiness-medium is above thresholds.readiness-high; swap them")
     return found

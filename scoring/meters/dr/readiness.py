@@ -109,7 +109,8 @@ class ReadinessMeter:
         """Return the readiness of a round; ``before`` counts the questions of the round before, None without one."""
         acting, asking = self.rate_actions(actions), rate_questions(len(questions), before)
         blocker = self.find_blocker((*questions, *actions))
-        otherwise = tuple(filter(self.has_other_sense, (*questions, *actions))) if blocker is None else ()
+        blocking = [text for text in (*questions, *actions) if has_word_start(self._words.blockers, plain(text))]
+        otherwise = tuple(blocking) if blocker is None else ()
         free = f"no blocker; {_SENSE.format(quote(cut(otherwise[0], _QUOTED)))}" if otherwise else "no blocker"
         blocked = Part(1.0, free) if blocker is None else Part(0.0, "a blocker")
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
@@ -139,10 +140,6 @@ class ReadinessMeter:
         found = _pattern(self._words.blockers, "").finditer(text)
         return any(not _in_another_sense(match) for match in found)
 
-    def has_other_sense(self, text: str) -> bool:
-        """Return whether a question or action has a blocker word, in a sense that blocks nothing."""
-        return has_word_start(self._words.blockers, plain(text)) and not self._reports_blocker(plain(text))
-
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""
         return has_word(self._words.verbs, plain(action))
@@ -152,7 +149,7 @@ class ReadinessMeter:
         text = plain(action)
         if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
             return True
-        if self._profile.sentences and len(text.split()) == 1 and _names_file(action):
+        if self._profile.sentences and len(text.split()) == 1 and (_FILE.search(action) or _BARE_FILES.search(action)):
             return False
         return len(text.split()) < self._profile.short_action and not self.has_verb(action)
 
@@ -174,7 +171,7 @@ class ReadinessMeter:
         """Return whether an action names a URL, path, file, something in backticks, ``#123``, or a word for such."""
         return (
             any(pattern.search(action) for pattern in (_WEB, _FILE, _NUMBERED))
-            or _names_address(action)
+            or any(_SCHEME.search(action, run.start(1), run.end(1)) for run in _ADDRESS.finditer(action))
             or any(part.strip() for part in action.split("`")[1:-1])
             or any(map(self._is_path, action.split()))
             or has_word(self._profile.artifacts, plain(action))
@@ -197,16 +194,6 @@ class ReadinessMeter:
             matched = [word for word in words if any(matches((word,), text) for text in texts)]
             found += [AddedWord(name, word, number) for word in matched]
         return found
-
-
-def _names_address(text: str) -> bool:
-    """Return whether a text has the address of something: what may be its scheme is looked at once, from its start."""
-    runs = _ADDRESS.finditer(text)
-    return any(_SCHEME.search(text, run.start(1), run.end(1)) for run in runs)
-
-
-def _names_file(action: str) -> bool:
-    return bool(_FILE.search(action) or _BARE_FILES.search(action))
 
 
 def _in_another_sense(found: re.Match[str]) -> bool:

@@ -51,14 +51,28 @@ def open_embedder(cache_dir: Path | None = None) -> Embed:
     It embeds no text twice, keeps vectors in the store of ``cache_dir`` (None keeps none), and raises InputError when
     the model's files are not those that were published.
     """
-    if missing := [name for name in (*_RUNTIME, _MODULE) if not _is_installed(name)]:
+    if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
-    return Embedder(_model_dir(), cache_dir)
+    spec = find_spec(_MODULE)
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Embedder(Path(places[0] if places else _MODULE) / "model", cache_dir)
 
 
 def is_installed() -> bool:
     """Return whether level L2 can be opened."""
-    return all(map(_is_installed, (*_RUNTIME, _MODULE)))
+    return not _missing()
+
+
+def _missing() -> list[str]:
+    """Return the modules of level L2 that are not installed."""
+    missing = []
+    for name in (*_RUNTIME, _MODULE):
+        try:
+            found = find_spec(name) is not None
+        except ValueError:  # a module without a spec, as a blocked import leaves it
+            found = False
+        missing += [] if found else [name]
+    return missing
 
 
 class Embedder:
@@ -77,7 +91,10 @@ class Embedder:
         return [self._known[text] for text in texts]
 
     def _look_up(self, texts: Sequence[str], store: Store) -> None:
-        keys = {text: _key(text, store.secret) for text in texts}
+        keys = {  # which say nothing about the texts without the store's own secret
+            text: blake2b(text.encode("utf-8", "surrogatepass"), key=store.secret, digest_size=16).digest()
+            for text in texts
+        }
         for text, key in keys.items():
             if kept := store.get("embedding", key, _STAMP):
                 self._known[text] = array("f", kept)
@@ -88,11 +105,6 @@ class Embedder:
             for text, vector in zip(chunk, self._embed(chunk), strict=True):
                 store.put("embedding", keys[text], _STAMP, vector.tobytes())
                 self._known[text] = vector
-
-
-def _key(text: str, secret: bytes) -> bytes:
-    """Return what a text is kept under, which says nothing about it without the store's own secret."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).digest()
 
 
 def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
@@ -115,16 +127,3 @@ def _verified(path: Path) -> bytes:
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
         raise InputError(f"{path}: not the published file of {MODEL}; {_AGAIN}")
     return data
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # a module without a spec, as a blocked import leaves it
-        return False
-
-
-def _model_dir() -> Path:
-    spec = find_spec(_MODULE)
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(places[0] if places else _MODULE) / "model"

@@ -1,75 +1,61 @@
-"""Level L1: which claims share most of their words with an earlier one."""
+"""Level L1: which claims share most of their words with an earlier one.
 
-import math
+Similarity is the Jaccard index of the sets of words. Which claims have a word is a row of bits; adding up the rows of a
+claim's words counts, for many claims at once, how many words they share with it. Comparing it with each claim that has
+one of its rarer words takes 30 times as long on 10,000 claims of a small vocabulary (7 s in place of 0.2 s).
+"""
+
 from collections.abc import Iterable
-from typing import TypeAlias
 
-from scoring.meters import TOLERANCE, at_least, at_most
-
-Tokens: TypeAlias = frozenset[str]
+from scoring.meters import TOLERANCE, at_most, below
 
 _CLAIMS_OF_A_BLOCK = 8192
 """How many claims one row of bits has; bounds the memory, which would grow with the square of the claims."""
 
-_SLACK = 1e-6
-"""How far bounds on whole numbers stay on the safe side of rounding."""
+_Block = tuple[dict[str, int], dict[int, int]]
+"""By word the claims that have it, and by number of words the claims of that size, each as bits."""
 
 
-class TokenIndex:
-    """The claims so far, to be asked whether one of them is as similar to another claim as ``threshold``.
-
-    Similarity is the Jaccard index of the sets of tokens, and the index an inverted one: which claims have a token is a
-    row of bits. Adding up the rows of a claim's tokens counts, for all claims of a block at once, how many tokens they
-    share with it, so no two claims are compared one by one. A block that knows too few of the tokens for any claim in
-    it to be similar enough is passed over.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._least = threshold - TOLERANCE
-        self._claims: set[Tokens] = set()
-        self._blocks: list[tuple[dict[str, int], dict[int, int]]] = []
-        """For each block: by token the claims that have it, and by number of tokens the claims of that size."""
-
-    def add(self, tokens: Tokens) -> None:
-        """Add a claim."""
-        if tokens in self._claims:
-            return
-        place = len(self._claims) % _CLAIMS_OF_A_BLOCK
-        if not place:
-            self._blocks.append(({}, {}))
-        self._claims.add(tokens)
-        rows, sizes = self._blocks[-1]
-        bit = 1 << place
-        sizes[len(tokens)] = sizes.get(len(tokens), 0) | bit
-        for token in tokens:
-            rows[token] = rows.get(token, 0) | bit
-
-    def has_similar(self, tokens: Tokens) -> bool:
-        """Return whether a claim that was added is as similar to this one as the threshold, or more."""
-        if tokens in self._claims:
-            return True
-        if at_most(self._threshold, 0):
-            return bool(self._claims)
-        size = len(tokens)
-        fewest = max(1, math.ceil(self._least * size - _SLACK))  # similar claims share this share of either
-        for rows, sizes in self._blocks:
-            found = [row for token in tokens if (row := rows.get(token))]
-            if len(found) < fewest:
+def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
+    """Return for the normalised claims of each round which are new: less similar than ``threshold`` to all before."""
+    earlier: set[frozenset[str]] = set()
+    blocks: list[_Block] = []
+    answers = []
+    for claims in rounds:
+        sets = [frozenset(claim.split()) for claim in claims]
+        answers.append([words not in earlier and not _has_similar(words, blocks, threshold) for words in sets])
+        for words in sets:
+            if words in earlier:
                 continue
-            counts = _sum_of_rows(found)
-            for other, claims in sizes.items():
-                needed = self._needed(size + other)
-                if needed <= min(len(found), other) and _any_at_least(needed, counts, claims):
-                    return True
-        return False
+            place = len(earlier) % _CLAIMS_OF_A_BLOCK
+            if not place:
+                blocks.append(({}, {}))
+            earlier.add(words)
+            rows, sizes = blocks[-1]
+            sizes[len(words)] = sizes.get(len(words), 0) | 1 << place
+            for word in words:
+                rows[word] = rows.get(word, 0) | 1 << place
+    return answers
 
-    def _needed(self, sizes: int) -> int:
-        """Return how many tokens two claims of this size together must share to be similar enough."""
-        shared = max(0, math.ceil(self._least / (1 + self._least) * sizes - _SLACK))
-        while shared < sizes and not at_least(shared / (sizes - shared), self._threshold):
-            shared += 1
-        return shared
+
+def _has_similar(words: frozenset[str], blocks: Iterable[_Block], threshold: float) -> bool:
+    """Return whether a claim in one of the blocks is as similar to these words as the threshold, or more."""
+    least = threshold - TOLERANCE
+    for rows, sizes in blocks:
+        if at_most(threshold, 0):
+            return True
+        found = [row for word in words if (row := rows.get(word))]
+        if not found or below(len(found) / len(words), threshold):
+            continue
+        counts = _sum_of_rows(found)
+        for size, claims in sizes.items():
+            both = len(words) + size
+            shared = int(least / (1 + least) * both)
+            while shared < both and below(shared / (both - shared), threshold):
+                shared += 1
+            if shared <= min(len(found), size) and _any_at_least(shared, counts, claims):
+                return True
+    return False
 
 
 def _sum_of_rows(rows: Iterable[int]) -> list[int]:
@@ -99,15 +85,3 @@ def _any_at_least(least: int, digits: list[int], columns: int) -> bool:
         if not equal:
             return False
     return True
-
-
-def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
-    """Return for the normalised claims of each round which are new: less similar than ``threshold`` to all before."""
-    index = TokenIndex(threshold)
-    answers = []
-    for claims in rounds:
-        sets = [frozenset(claim.split()) for claim in claims]
-        answers.append([not index.has_similar(tokens) for tokens in sets])
-        for tokens in sets:
-            index.add(tokens)
-    return answers

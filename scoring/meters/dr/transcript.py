@@ -50,7 +50,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-_M = TypeVar("_M", bound=_Model)
+_M = TypeVar("_M", bound=BaseModel)
 
 
 class Outputs(_Model):
@@ -174,7 +174,7 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
         found = transcript_of_lines(text, source, texts)
-        assert found is not None  # the text is all that there will be
+        assert found is not None  # it is final
         return found
     document = _json(text, source)
     if not isinstance(document, dict):
@@ -184,7 +184,10 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     rounds = document.pop("rounds")
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    given = ((f"rounds[{n}]", _named(item, f"rounds[{n}]"), item) for n, item in enumerate(rounds))
+    given = (
+        (f"rounds[{n}]", f"rounds[{n}]" if (number := _number(item)) is None else f"round {number}", item)
+        for n, item in enumerate(rounds)
+    )
     return _transcript(_rounds(given, source, texts), document, source)
 
 
@@ -211,7 +214,7 @@ def _round_lines(text: str, source: str, headers: list[dict[str, Any]]) -> Itera
         if kind == ROUND:
             yield place, place, value
         elif kind == HEADER:
-            _checked(HeaderLine, value, source, place)
+            checked_part(HeaderLine, value, source, place)
             headers.append(value)
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
@@ -222,12 +225,9 @@ def _rounds(given: Iterable[tuple[str, str, Any]], source: str, texts: bool) -> 
     places: dict[int, str] = {}
     rounds = []
     for place, named, item in given:
-        if not isinstance(item, dict):
-            wanted = "an object with round and outputs"
-            raise TranscriptError(f"{source}: {named}: {shown(item)} where {wanted} belongs")
-        if texts and isinstance(outputs := item.get("outputs"), dict) and "claims" not in outputs:
+        if texts and isinstance(item, dict) and isinstance(outputs := item.get("outputs"), dict):
             item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
-        found = _checked(Round, item, source, named)
+        found = checked_part(Round, item, source, named)
         if (before := places.setdefault(found.round, place)) != place:
             what = f"round {found.round} is given already by {before}; number each once"
             raise TranscriptError(f"{source}: {place}: {what}")
@@ -238,13 +238,8 @@ def _rounds(given: Iterable[tuple[str, str, Any]], source: str, texts: bool) -> 
 def _transcript(rounds: list[Round], header: dict[str, Any], source: str) -> Transcript:
     if not rounds:
         raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-    fields = _checked(_Head, header, source, "")
+    fields = checked_part(_Head, header, source, "")
     return Transcript(rounds=tuple(rounds), **dict(fields))
-
-
-def _named(item: Any, place: str) -> str:
-    number = _number(item)
-    return place if number is None else f"round {number}"
 
 
 def extracted(data: bytes, source: str) -> dict[str, Any]:
@@ -273,7 +268,10 @@ def _is_lines(text: str, source: str) -> bool:
     return isinstance(first, dict) and not (alone and "rounds" in first) and ("type" in first or not alone)
 
 
-def _checked(model: type[_M], value: Any, source: str, place: str) -> _M:
+def checked_part(model: type[_M], value: Any, source: str, place: str) -> _M:
+    """Return a part of a transcript as a model; TranscriptError, with its place, when it is not what it should be."""
+    if not isinstance(value, dict):
+        raise TranscriptError(f"{source}: {place}: {shown(value)} where an object belongs")
     found, faults = checked(model, value, place)
     if found is None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

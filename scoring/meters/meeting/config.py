@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, model_serializer
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field, model_serializer, model_validator
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters import TOLERANCE
@@ -34,12 +33,12 @@ class Weights(Block):
     focus: Share
     low_novelty: Share
 
-
-def _sum_to_one(weights: Weights) -> Weights:
-    total = weights.exploration + weights.convergence + weights.focus + weights.low_novelty
-    if abs(total - 1) > TOLERANCE:
-        raise PydanticCustomError("weights", "the weights sum to {total}, not 1", {"total": f"{total:g}"})
-    return weights
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> "Weights":
+        total = self.exploration + self.convergence + self.focus + self.low_novelty
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the weights sum to {total:g}, not 1")
+        return self
 
 
 class RoundLimits(Block):
@@ -48,12 +47,11 @@ class RoundLimits(Block):
     min_rounds: RoundNumber
     max_rounds: RoundNumber
 
-
-def _in_order(limits: RoundLimits) -> RoundLimits:
-    if limits.min_rounds > limits.max_rounds:
-        reason = "min_rounds {min_rounds} is above max_rounds {max_rounds}"
-        raise PydanticCustomError("round_limits", reason, limits.model_dump())
-    return limits
+    @model_validator(mode="after")
+    def _in_order(self) -> "RoundLimits":
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}")
+        return self
 
 
 class ScoreThresholds(Block):
@@ -149,8 +147,8 @@ class MeetingConfig(Block):
 
     version: Annotated[int, Field(ge=1, le=1)]
     meeting_type: Name
-    weights: Annotated[Weights, AfterValidator(_sum_to_one)]
-    round_limits: Annotated[RoundLimits, AfterValidator(_in_order)]
+    weights: Weights
+    round_limits: RoundLimits
     thresholds: Thresholds
     rules: Rules
     cost_per_step: Amount | None = None
@@ -166,9 +164,7 @@ class MeetingConfig(Block):
 def find_meeting_config(name: str | Path) -> MeetingConfig:
     """Return the config a user means: a preset by name, or a file (.json, .yaml, .toml), whole or partial.
 
-    Raises:
-        InputError: there is no such preset or file, or it cannot be read.
-        MeetingError: the file is no valid config; every fault names the field and the reason.
+    InputError when there is none of that name; MeetingError, with every fault, when the file is no valid config.
     """
     text = str(name)
     if text in PRESETS:

@@ -7,9 +7,10 @@ whatever writes a record: the driver takes text, and knows nothing of who wrote 
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file, write_atomically
@@ -18,25 +19,26 @@ from scoring.meters.meeting.no_decision import no_decision
 from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
-from scoring.meters.plaindata import decode, read_json
+from scoring.meters.plaindata import decode, dotted, read_json
 from scoring.text import json_escaped, printable, shown
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 
-VERSION = 1
+VERSION: Literal[1] = 1
 _WHERE = "a state of da-score meeting run"
 
 
-@dataclass(frozen=True, slots=True)
-class MeetingState:
+class MeetingState(BaseModel):
     """What is known of a meeting so far. ``decision`` is the option that was decided on, None until there is one."""
 
-    config: Mapping[str, Any]
-    records: tuple[Mapping[str, Any], ...] = ()
-    phase: Phase = "needs_record"
+    model_config = ConfigDict(frozen=True)
+
+    config: dict[str, Any]
+    records: list[dict[str, Any]]
+    phase: Phase
     decision: str | None = None
-    version: int = VERSION
-    read: bytes | None = field(default=None, compare=False, repr=False)
+    version: Literal[1] = VERSION
+    _read: bytes | None = PrivateAttr(None)
     """The file as it was read; None when there was none."""
 
     @property
@@ -60,37 +62,34 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
     Raises:
         InputError: the file is no state, or was begun under another config than the one that is given.
+        MeetingError: its config or its records are not valid; every fault names the field and the reason.
     """
     given = None if config is None else config.model_dump(mode="json")
     try:
         data = read_file(path)
     except FileNotFoundError:
-        return MeetingState(given or meeting_config({}).model_dump(mode="json"))
-    state = _parsed(data, str(path))
+        return MeetingState(
+            config=given or meeting_config({}).model_dump(mode="json"), records=[], phase="needs_record"
+        )
+    value = read_json(decode(data, str(path)), str(path))
+    version = value.get("version") if isinstance(value, dict) else value
+    if version != VERSION:
+        raise InputError(f"{path}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file")
+    try:
+        state = MeetingState.model_validate(value)
+        verdicts = state.verdicts
+    except ValidationError as e:
+        field = dotted(e.errors()[0]["loc"])
+        raise InputError(f"{path}: not {_WHERE}: {field} is not what it should be") from e
+    except MeetingError as e:
+        raise MeetingError(*(f"{path}: {fault}" for fault in e.faults)) from e
+    if state.phase != "needs_record" and not verdicts:
+        raise InputError(f"{path}: not {_WHERE}: it is {state.phase} and has no record")
     if given is not None and given != state.config:
         raise InputError(
             f"{path}: the meeting was begun under another config; leave --config out, or begin a new state"
         )
-    return state
-
-
-def _parsed(data: bytes, source: str) -> MeetingState:
-    value = read_json(decode(data, source), source)
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        version = value.get("version") if isinstance(value, dict) else value
-        raise InputError(f"{source}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file")
-    config, records, phase = value.get("config"), value.get("records"), value.get("phase")
-    phases = ("needs_record", "needs_answer", "decided", "no_decision")
-    if not isinstance(config, dict) or not isinstance(records, list) or phase not in phases:
-        raise InputError(f"{source}: not {_WHERE}: config, records or phase is not what it should be")
-    decision = value.get("decision")
-    state = MeetingState(config, tuple(records), phase, decision if isinstance(decision, str) else None, read=data)
-    try:
-        verdicts = state.verdicts
-    except MeetingError as e:
-        raise MeetingError(*(f"{source}: {fault}" for fault in e.faults)) from e
-    if phase != "needs_record" and not verdicts:
-        raise InputError(f"{source}: not {_WHERE}: it is {phase} and has no record")
+    state._read = data
     return state
 
 
@@ -105,12 +104,13 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
         now: bytes | None = read_file(path)
     except FileNotFoundError:
         now = None
-    if now != state.read:
+    if now != state._read:
         raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
-    plain = {key: value for key, value in asdict(state).items() if key != "read"}
-    data = (json_escaped(json.dumps(plain, ensure_ascii=False, indent=1)) + "\n").encode()
+    data = (json_escaped(json.dumps(state.model_dump(), ensure_ascii=False, indent=1)) + "\n").encode()
     write_atomically(path, data)
-    return replace(state, read=data)
+    written = state.model_copy()
+    written._read = data
+    return written
 
 
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
@@ -131,8 +131,8 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
         raise MeetingError(f"{source}: round {number} where round {state.next_round} belongs")
     record = found[0].model_dump(mode="json", exclude_unset=True)
     record.pop("user_confirmed", None)  # only people answer, with take_answer
-    following = replace(state, records=(*state.records, record))
-    return replace(following, phase="needs_answer" if following.verdicts[-1].ends else "needs_record")
+    following = state.model_copy(update={"records": [*state.records, record]})
+    return following.model_copy(update={"phase": "needs_answer" if following.verdicts[-1].ends else "needs_record"})
 
 
 def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
@@ -148,15 +148,15 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         raise MeetingError("no question is open")
     verdict, last = state.verdicts[-1], dict(state.records[-1])
     last["user_confirmed"] = yes
-    answered = replace(state, records=(*state.records[:-1], last))
+    answered = state.model_copy(update={"records": [*state.records[:-1], last]})
     if yes:
         lead = leading(parse_meeting_records(json.dumps(last))[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")
-        return replace(answered, phase="decided", decision=chosen)
+        return answered.model_copy(update={"phase": "decided", "decision": chosen})
     is_over = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
-    return replace(answered, phase="no_decision" if is_over else "needs_record")
+    return answered.model_copy(update={"phase": "no_decision" if is_over else "needs_record"})
 
 
 def what_next(state: MeetingState) -> dict[str, Any]:

@@ -7,7 +7,7 @@ explored one level at a time, and what is new gets less. The same knobs give the
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scoring.errors import MeetingError
@@ -46,12 +46,10 @@ class MeetingKnobs:
         """Raise MeetingError for a knob out of its range."""
         if self.seed < 0:
             raise MeetingError(f"seed is {self.seed}, below 0")
-        for name in ("rounds", "experts"):
-            if not 1 <= getattr(self, name) <= MOST:
-                raise MeetingError(f"{name} is {getattr(self, name)}, not 1 to {MOST}")
-        for field in fields(self)[3:]:
-            if not 0 <= getattr(self, field.name) <= 1:
-                raise MeetingError(f"{field.name} is {getattr(self, field.name):g}, not 0 to 1")
+        for name, value in list(asdict(self).items())[1:]:
+            least, most = (1, MOST) if name in ("rounds", "experts") else (0, 1)
+            if not least <= value <= most:
+                raise MeetingError(f"{name} is {value:g}, not {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True)

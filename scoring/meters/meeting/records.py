@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file
@@ -53,8 +52,7 @@ def _each_once(items: list[Any]) -> list[Any]:
     """Refuse aspects of one name, and positions of one expert."""
     for name, count in Counter(item.name if isinstance(item, Aspect) else item.expert_id for item in items).items():
         if count > 1:
-            about = {"name": shown(name), "count": count}
-            raise PydanticCustomError("repeated", "{name} is named {count} times", about)
+            raise ValueError(f"{shown(name)} is named {count} times")
     return items
 
 
@@ -130,15 +128,12 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
     if not isinstance(annotations, list) or not annotations:
         return None
-    counts = dict.fromkeys(("core_count", "context_count", "off_topic_count"), 0)
-    for item in annotations:
-        kind = item.topic_relevance if isinstance(item, Annotation) else None
-        if isinstance(item, Mapping):
-            kind = item.get("topic_relevance")
-        if not isinstance(kind, str) or f"{kind}_count" not in counts:
-            return None
-        counts[f"{kind}_count"] += 1
-    return counts
+    kinds = [
+        item.get("topic_relevance") if isinstance(item, Mapping) else getattr(item, "topic_relevance", None)
+        for item in annotations
+    ]
+    counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
+    return counts if sum(counts.values()) == len(kinds) else None
 
 
 NOT_COUNTED = "counted_from_messages"
@@ -230,9 +225,7 @@ def record_schema() -> dict[str, Any]:
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
     """Read the records of a meeting from a JSON object, a JSON list or JSONL, sorted by round; ``-`` is standard input.
 
-    Raises:
-        InputError: there is no such file, or it is no plain file of a sane size.
-        MeetingError: it holds something else; every fault names the round, the field and the reason.
+    InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
     """
     if str(source) == "-":
         return parse_meeting_records(read_standard_input(), "standard input")
@@ -245,15 +238,12 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
     """Read the records of a meeting from a judge's answer: JSON or JSONL and nothing else, sorted by round.
 
-    Raises:
-        MeetingError: it is anything else; every fault names ``source``, the place or round, the field and the reason.
+    MeetingError for anything else; every fault names ``source``, the place or round, the field and the reason.
     """
     try:
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
-    except MeetingError:
-        raise
     except InputError as e:
-        raise MeetingError(str(e)) from e
+        raise (e if isinstance(e, MeetingError) else MeetingError(str(e))) from e
     try:
         return check_records(values)
     except MeetingError as e:
@@ -268,7 +258,7 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     records: list[JudgeRecord] = []
     faults: list[str] = []
     heads = [_head(item) for item in given]
-    places = [f"record {n}" if head[0] is None else f"round {head[0]}" for n, head in enumerate(heads, start=1)]
+    places = [f"record {n}" if number is None else f"round {number}" for n, (number, _) in enumerate(heads, start=1)]
     for item, where in zip(given, places, strict=True):
         if isinstance(item, JudgeRecord):
             records.append(item)

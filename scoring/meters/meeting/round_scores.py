@@ -157,12 +157,26 @@ def stated_differences(
 
     ``missing`` are the aspects that are missing by the record's own levels.
     """
-    found: list[Difference] = [
-        Difference(field, stated, computed)
-        for field, stated, computed in _numbers(record, scores, lead)
-        if stated is not None and above(abs(stated - computed), MARGIN)
-    ]
-    exact: list[Difference] = []
+    numbers = {
+        "exploration.exploration_score": scores.exploration,
+        "convergence.leading_option_support_fraction": lead.support if lead else 0.0,
+        "convergence.leading_option_avg_confidence": lead.confidence if lead else 0.0,
+        "convergence.convergence_score": scores.convergence,
+        "focus.focus_score": scores.focus,
+        "novelty.novelty_score_overall": scores.novelty,
+        "novelty.novelty_score_recent": scores.novelty_recent,
+        "composite.exploration_score": scores.exploration,
+        "composite.convergence_score": scores.convergence,
+        "composite.focus_score": scores.focus,
+        "composite.low_novelty_score": 1 - scores.novelty_recent,
+        "composite.meeting_completeness_index": scores.completeness,
+    }
+    found, exact = list[Difference](), list[Difference]()
+    for field, computed in numbers.items():
+        block, _, name = field.partition(".")
+        stated = getattr(getattr(record, block), name, None)  # a record may have no composite
+        if stated is not None and above(abs(stated - computed), MARGIN):
+            found.append(Difference(field, stated, computed))
     found += _contradictions(record, lead, missing)
     if record.composite is not None:
         used = record.composite.weights_used
@@ -186,36 +200,10 @@ def _contradictions(record: JudgeRecord, lead: Lead | None, missing: Sequence[st
     for name, count in (annotated(record.focus.message_annotations) or {}).items():
         if count > (stated := getattr(record.focus, name)):
             yield Difference(f"focus.{name}", stated, count)
-    stated_option = record.convergence.leading_option
-    if stated_option is not None and not _leads(stated_option, record.convergence.expert_positions, lead):
-        yield Difference("convergence.leading_option", stated_option, lead.option if lead else "none")
+    if (option := record.convergence.leading_option) is not None:
+        mine = leading([p for p in record.convergence.expert_positions if p.preferred_option == option])
+        if not (mine and lead) or mine.supporters < lead.supporters or lead.confidence - mine.confidence > TOLERANCE:
+            yield Difference("convergence.leading_option", option, lead.option if lead else "none")
     still = record.exploration.missing_critical_aspects or []
     if stale := [name for name in still if name not in missing]:
         yield Difference("exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none")
-
-
-def _leads(option: str, positions: Sequence[ExpertPosition], lead: Lead | None) -> bool:
-    """Return whether an option leads: it is the one, or as many experts prefer it as surely."""
-    mine = [position.confidence for position in positions if position.preferred_option == option]
-    if lead is None or len(mine) != lead.supporters:
-        return False
-    return abs(math.fsum(mine) / len(mine) - lead.confidence) <= TOLERANCE
-
-
-def _numbers(record: JudgeRecord, scores: Scores, lead: Lead | None) -> Iterator[tuple[str, float | None, float]]:
-    """Yield every number that a record may state beside its evidence, with the computed one."""
-    convergence, novelty = record.convergence, record.novelty
-    yield "exploration.exploration_score", record.exploration.exploration_score, scores.exploration
-    support, confidence = (lead.support, lead.confidence) if lead else (0.0, 0.0)
-    yield "convergence.leading_option_support_fraction", convergence.leading_option_support_fraction, support
-    yield "convergence.leading_option_avg_confidence", convergence.leading_option_avg_confidence, confidence
-    yield "convergence.convergence_score", convergence.convergence_score, scores.convergence
-    yield "focus.focus_score", record.focus.focus_score, scores.focus
-    yield "novelty.novelty_score_overall", novelty.novelty_score_overall, scores.novelty
-    yield "novelty.novelty_score_recent", novelty.novelty_score_recent, scores.novelty_recent
-    if composite := record.composite:
-        yield "composite.exploration_score", composite.exploration_score, scores.exploration
-        yield "composite.convergence_score", composite.convergence_score, scores.convergence
-        yield "composite.focus_score", composite.focus_score, scores.focus
-        yield "composite.low_novelty_score", composite.low_novelty_score, 1 - scores.novelty_recent
-        yield "composite.meeting_completeness_index", composite.meeting_completeness_index, scores.completeness

@@ -144,6 +144,10 @@ def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict
     own = s.record.stop_continue_recommendation
     doubts = (DOUBTS,) if refused(s, decision) else ()
     prompts = (*doubts, *decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    differences = stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing)
+    stated = by_messages.judge_share if by_messages else None
+    if by_messages and stated is not None and above(abs(stated - by_messages.share), MARGIN):
+        differences += (Difference("novelty.share_of_new", stated, by_messages.share),)
     return MeetingVerdict(
         round_index=s.record.round_index,
         scores=s.scores,
@@ -156,19 +160,9 @@ def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict
         next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
         missing_aspects=tuple(missing),
         pressure=_pressure(s),
-        stated_differences=(
-            *stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing),
-            *_miscounted(by_messages),
-        ),
+        stated_differences=differences,
         from_messages=by_messages,
     )
-
-
-def _miscounted(found: MessageNovelty | None) -> tuple[Difference, ...]:
-    """Return the difference between what the judge calls new and what is, where it is larger than judges round."""
-    if found is None or found.judge_share is None or not above(abs(found.judge_share - found.share), MARGIN):
-        return ()
-    return (Difference("novelty.share_of_new", found.judge_share, found.share),)
 
 
 def _pressure(s: Situation) -> Pressure:

@@ -81,12 +81,11 @@ class SignalFound:
 class AttributionFound:
     """How the lines of the iterations were found.
 
-    ``iterations`` are those of each method, and ``sessions`` how many sessions these have; a method that found nothing
-    is there too. ``without`` are the iterations that have no session, by the reason, most frequent first.
+    ``methods`` has how many iterations and how many sessions each method found, also one that found nothing, and at
+    the end under ``none`` how many have no session. ``without`` are these, by the reason, most frequent first.
     """
 
-    iterations: dict[Method, tuple[int, ...]]
-    sessions: dict[Method, int]
+    methods: dict[str, tuple[int, int]]
     without: dict[str, tuple[int, ...]]
 
 
@@ -119,24 +118,24 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
     except LogError as e:
         problem = str(e)
-    schemas = Counter(record.schema_version for record in records)
+    schemas = dict(sorted(Counter(record.schema_version for record in records).items()))
     numbers = tuple(record.iteration for record in records)
-    log = LogFound(iter_log_dir, numbers, dict(sorted(schemas.items())), tuple(map(str, broken)), problem)
-    signals: tuple[SignalFound, ...] = ()
-    uncovered: tuple[int, ...] = ()
-    attribution = attribution_found(()) if sources.rules.attributes else None
+    log = LogFound(iter_log_dir, numbers, schemas, tuple(map(str, broken)), problem)
+    found: list[IterationFacts] = []
     with noted.transcripts().start() as scan:
         repository, evidence = _repository(records, iter_log_dir, noted, scan, rubric)
         try:
             if evidence is not None and records:
                 found = [evidence.of(record) for record in records]
-                signals, uncovered = _signals(rubric, found), tuple(_uncovered(found))
-                attribution = attribution and attribution_found(found)
             else:
                 scan.facts([])  # transcripts are surveyed without windows too
         except DaScoreError as e:
             repository = replace(repository, problem=repository.problem or str(e))
         survey = scan.survey()
+    signals = tuple(_signals(rubric, found)) if found else ()
+    windows = (one for one in found if one.transcripts is not None and one.record.session_tokens is None)
+    uncovered = tuple(one.record.iteration for one in windows if one.transcripts and not one.transcripts.flags)
+    attribution = attribution_found(found) if sources.rules.attributes else None
     once = tuple(dict.fromkeys(warnings))
     return Examination(rubric, sources, log, repository, survey, signals, uncovered, once, attribution)
 
@@ -150,65 +149,55 @@ def _repository(
     try:
         try:
             evidence = Evidence(records, log_dir, sources, scan, None, *votes)
-        except NotARepositoryError:
-            raise
         except GitError as e:
-            if sources.trunk is None:
+            if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
             evidence = Evidence(records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes)
         opened = GitRepository(path)
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
-        fields = {record.iteration: record.commit for record in records}
-        unresolved = {n: sha for n, sha in fields.items() if trim(sha) and evidence.git.resolve(trim(sha)) is None}
-        without = tuple(n for n, commit in fields.items() if not trim(commit))
-        number, trunk = tuple(map(int, version.groups())) if version else (), evidence.git.trunk
-        found = RepositoryFound(path, opened.top_level, number, trunk, trunk_problem, unresolved, without)
-        return replace(found, browsed=browse(opened)), evidence
+        return RepositoryFound(
+            path,
+            opened.top_level,
+            tuple(map(int, version.groups())) if version else (),
+            evidence.git.trunk,
+            trunk_problem,
+            {r.iteration: r.commit for r in records if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},
+            tuple(r.iteration for r in records if not trim(r.commit)),
+            browsed=browse(opened),
+        ), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
 
 
-def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> tuple[SignalFound, ...]:
+def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> Iterator[SignalFound]:
     wanted = optional_signals(rubric)
     found = [as_read(facts, rubric) for facts in found]
     sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in found]
-    counted = []
     for spec in rubric.signals:
         values = [signals.value(spec.id) for signals in sets]
-        reasons = Counter(value.reason for value in values if not value.present)
+        reasons = dict(Counter(value.reason for value in values if not value.present).most_common())
+        usual, pairs = next(iter(reasons), ""), zip(found, values, strict=True)
+        lacking = next((facts for facts, value in pairs if not value.present and value.reason == usual), None)
         signal = signal_of(spec.id)
-        absent = [(facts, value.reason) for facts, value in zip(found, values, strict=True) if not value.present]
-        usual = next(iter(reasons.most_common(1)), ("", 0))[0]
-        lacking = next((facts for facts, reason in absent if reason == usual), None)
         advice = signal.advice(False, lacking) if signal and lacking else ""
-        present = sum(value.present for value in values)
-        counted.append(SignalFound(spec.id, present, len(values), dict(reasons.most_common()), advice))
-    return tuple(counted)
+        yield SignalFound(spec.id, sum(value.present for value in values), len(values), reasons, advice)
 
 
 def attribution_found(found: Sequence[IterationFacts]) -> AttributionFound:
     """Count how the lines of some iterations were found."""
-    iterations: dict[Method, list[int]] = {method: [] for method in get_args(Method)}
-    sessions: dict[Method, set[str]] = {method: set() for method in get_args(Method)}
+    counts = dict.fromkeys(get_args(Method), 0)
+    sessions: dict[Method, set[str]] = {method: set() for method in counts}
     without: dict[str, list[int]] = {}
     for facts in found:
-        number, observed = facts.record.iteration, facts.observed
+        observed = facts.observed
         if observed is None or observed.method is None:
             reason = observed.problem if observed else ""
-            without.setdefault(reason or "no session found for this iteration", []).append(number)
-            continue
-        iterations[observed.method].append(number)
-        sessions[observed.method].update(observed.sessions)
-    return AttributionFound(
-        {method: tuple(numbers) for method, numbers in iterations.items()},
-        {method: len(names) for method, names in sessions.items()},
-        {why: tuple(without[why]) for why in sorted(without, key=lambda why: -len(without[why]))},
-    )
-
-
-def _uncovered(found: Sequence[IterationFacts]) -> Iterator[int]:
-    """Yield the iterations that have a window, and no tokens from the log nor a transcript line in it."""
-    for facts in found:
-        if facts.transcripts is not None and not facts.transcripts.flags and facts.record.session_tokens is None:
-            yield facts.record.iteration
+            without.setdefault(reason or "no session found for this iteration", []).append(facts.record.iteration)
+        else:
+            counts[observed.method] += 1
+            sessions[observed.method].update(observed.sessions)
+    methods = {method: (count, len(sessions[method])) for method, count in counts.items()}
+    reasons = sorted(without, key=lambda why: -len(without[why]))
+    none = sum(map(len, without.values())), 0
+    return AttributionFound(methods | {"none": none}, {why: tuple(without[why]) for why in reasons})

@@ -1,13 +1,13 @@
 """What an examination means for the user, and what to do about each thing. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
 from scoring.log.missing import how_to_make_one
-from scoring.signals.table import signal_of
+from scoring.signals.table import is_chosen
 from scoring.text import counted, spans
 from scoring.views.doctor import Examination
 
@@ -28,12 +28,10 @@ class Finding:
     advice: str
 
 
-Rule = Callable[[Examination], Iterator[Finding]]
-
-
 def findings(seen: Examination) -> list[Finding]:
     """Return everything worth saying of an examination: by topic, problems before notes."""
-    found = [finding for rule in RULES for finding in rule(seen)]
+    rules = _log, _repository, _trunk, _entries, _transcripts, _attribution, _lines, _signals, _rules, _warnings
+    found = [finding for rule in rules for finding in rule(seen)]
     return sorted(found, key=lambda finding: finding.level != "problem")
 
 
@@ -100,9 +98,10 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
     found, places = seen.transcripts, seen.sources.places
     for root in found.roots:
         if root.problem and (root.origin == "--transcript-dir" or root.problem != "no such directory"):
-            advice = "name the folder that holds them" if not root.harness else "make the folder readable"
-            advice = "nothing, if that harness was not used" if root.files == 0 and root.harness else advice
-            yield Finding("transcripts", "note" if root.harness else "problem", f"{root.path}: {root.problem}", advice)
+            level: Level = "note" if root.harness else "problem"
+            of_harness = "make the folder readable" if root.files else "nothing, if that harness was not used"
+            advice = of_harness if root.harness else "name the folder that holds them"
+            yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
         how = "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
@@ -172,9 +171,7 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
             absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
-            known = signal_of(signal.signal)
-            chosen = known is not None and (known.optional or known.by_choice)
-            level: Level = "note" if signal.present or chosen else "problem"
+            level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
             yield Finding("signals", level, what, signal.advice or "see the rubric's document")
 
 
@@ -193,18 +190,3 @@ def _warnings(seen: Examination) -> Iterator[Finding]:
     for text in seen.warnings:
         if not text.startswith(known):
             yield Finding("reading", "note", text, "see what it names")
-
-
-RULES: Sequence[Rule] = (
-    _log,
-    _repository,
-    _trunk,
-    _entries,
-    _transcripts,
-    _attribution,
-    _lines,
-    _signals,
-    _rules,
-    _warnings,
-)
-"""What is looked for, in the order in which it is reported."""

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from scoring.evidence.transcripts.facts import FileFound
+from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.text import counted, short, spans
 from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
@@ -24,36 +25,37 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
     yield Line(f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence", "bold")
     yield Line()
     yield pairs(list(_heads(seen)), 12)
-    survey = seen.transcripts
-    listed = survey.files if list_files else ()
+    survey, lines = seen.transcripts, seen.attribution
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    tables: list[tuple[Sequence[str], Sequence[Sequence[AnyCell]]]] = [
-        (
-            ("PLACE", "NAMED BY", "FILES", "STATE"),
-            [(str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots],
-        ),
-        (
-            ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"),
-            [
-                (h.name, h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
-                for h in survey.harnesses
-            ],
-        ),
-        (("LINES FOUND BY", "ITERATIONS", "SESSIONS"), list(_methods(seen.attribution))),
-        (("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), list(_without(seen.attribution, list_files))),
-        (
-            ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"),
-            [(one.session, one.harness, one.lines, str(one.path)) for one in unclaimed],
-        ),
-        (("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), list(_left_out(survey.files))),
-        (("LINES", "SKIPPED BECAUSE"), [(count, why) for why, count in survey.lines_skipped.items()]),
-        (
-            ("SIGNAL", "PRESENT", "OF"),
-            [(s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals],
-        ),
-        _listed(listed, _looked_into(survey.files)),
-    ]
-    for heads, rows in tables:
+    tables: dict[tuple[str, ...], Sequence[Sequence[AnyCell]]] = {
+        ("PLACE", "NAMED BY", "FILES", "STATE"): [
+            (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
+        ],
+        ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"): [
+            (h.name, h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
+            for h in survey.harnesses
+        ],
+        ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()] if lines else [],
+        ("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"): [
+            (len(numbers), why, _spans(numbers, list_files))
+            for why, numbers in (lines.without if lines else {}).items()
+        ],
+        ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"): [
+            (one.session, one.harness, one.lines, str(one.path)) for one in unclaimed
+        ],
+        ("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"): list(_left_out(survey.files)),
+        ("LINES", "SKIPPED BECAUSE"): [(count, why) for why, count in survey.lines_skipped.items()],
+        ("SIGNAL", "PRESENT", "OF"): [
+            (s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals
+        ],
+    }
+    if list_files and _looked_into(survey.files):
+        tables["TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"] = [
+            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in survey.files
+        ]
+    elif list_files:
+        tables["TRANSCRIPT", "LEFT OUT BECAUSE"] = [(str(f.path), f.left_out or "-") for f in survey.files]
+    for heads, rows in tables.items():
         if rows:
             yield Line()
             yield Table([Column(head) for head in heads], rows)
@@ -106,34 +108,15 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
             yield "SESSIONS", some if without else none
 
 
-def _listed(files: Sequence[FileFound], looked_into: bool) -> tuple[Sequence[str], Sequence[Sequence[AnyCell]]]:
-    """Return transcripts one by one as a table, with what is in them where that is known."""
-    if not looked_into:
-        return ("TRANSCRIPT", "LEFT OUT BECAUSE"), [(str(f.path), f.left_out or "-") for f in files]
-    return (
-        ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"),
-        [(str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in files],
-    )
-
-
 def _looked_into(files: Sequence[FileFound]) -> bool:
     """Return whether harness and sessions of transcripts are known, which the reference's rules do not ask for."""
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 
-def _methods(found: AttributionFound | None) -> Iterator[Sequence[AnyCell]]:
-    """Yield how many iterations and sessions each method found, and how many none."""
-    if found is not None:
-        for method, iterations in found.iterations.items():
-            yield method, len(iterations), found.sessions[method]
-        yield "none", sum(map(len, found.without.values())), 0
-
-
-def _without(found: AttributionFound | None, all_of_them: bool) -> Iterator[Sequence[AnyCell]]:
-    """Yield why iterations have no session, and the first of them."""
-    for why, numbers in found.without.items() if found else ():
-        shown = numbers if all_of_them else numbers[:_MOST_ITERATIONS]
-        yield len(numbers), why, spans(sorted(shown)) + (", …" if len(numbers) > len(shown) else "")
+def _spans(numbers: Sequence[int], all_of_them: bool) -> str:
+    """Return iterations, or the first of them."""
+    shown = numbers if all_of_them else numbers[:_MOST_ITERATIONS]
+    return spans(sorted(shown)) + (", …" if len(numbers) > len(shown) else "")
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
@@ -150,13 +133,7 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
     return {
         "rubric_version": seen.rubric.version,
         "evidence": seen.rubric.evidence,
-        "log": {
-            "path": str(log.path),
-            "iterations": len(log.iterations),
-            "schema_versions": {str(version): count for version, count in log.schema_versions.items()},
-            "broken": list(log.broken),
-            "problem": log.problem or None,
-        },
+        "log": _plain(log) | {"iterations": len(log.iterations), "broken": log.broken},
         "repository": {
             "path": str(repository.path),
             "top_level": repository.top_level and str(repository.top_level),
@@ -171,57 +148,52 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
             "unresolved": [{"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()],
-            "without": list(repository.without_commit),
+            "without": repository.without_commit,
         },
         "transcripts": {
             "auto": seen.sources.places.auto,
-            "roots": [
-                {**structs.asdict(root), "path": str(root.path), "problem": root.problem or None}
-                for root in survey.roots
-            ],
-            "files": [
-                {
-                    "path": str(file.path),
-                    "harness": file.harness or None,
-                    "sessions": list(file.sessions),
-                    "cwd": file.cwd or None,
-                    "counts": not file.left_out,
-                    "left_out": file.left_out or None,
-                }
-                for file in survey.files
-            ],
+            "roots": [_plain(root) | {"harness": root.harness} for root in survey.roots],
+            "files": [_file(file) for file in survey.files],
             "lines_skipped": survey.lines_skipped,
             "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
             "harnesses": [{key: n for key, n in structs.asdict(h).items() if key != "flags"} for h in survey.harnesses],
-            "uncovered_iterations": list(seen.uncovered),
+            "uncovered_iterations": seen.uncovered,
         },
-        "attribution": _attribution_payload(seen),
+        "attribution": seen.attribution and _attribution(seen.attribution, survey),
         "signals": [
             {"signal": s.signal, "present": s.present, "iterations": s.total, "share": s.share, "absent": s.absent}
             for s in seen.signals
         ],
-        "warnings": list(seen.warnings),
-        "findings": [asdict(finding) for finding in found],
+        "warnings": seen.warnings,
+        "findings": list(map(asdict, found)),
     }
 
 
-def _attribution_payload(seen: Examination) -> dict[str, Any] | None:
-    """Return how lines were found as data; None where they are not attributed."""
-    found, survey = seen.attribution, seen.transcripts
-    if found is None:
-        return None
-    counts = {m: {"iterations": len(numbers), "sessions": found.sessions[m]} for m, numbers in found.iterations.items()}
-    none = [{"reason": why, "iterations": list(numbers)} for why, numbers in found.without.items()]
+def _plain(found: Any) -> dict[str, Any]:
+    """Return what was found as data: null for an empty text, and a path as text."""
+    values = (structs.asdict(found) if isinstance(found, Struct) else asdict(found)).items()
+    return {key: str(value) if isinstance(value, Path) else None if value == "" else value for key, value in values}
+
+
+def _file(file: FileFound) -> dict[str, Any]:
+    fields = _plain(file)
+    left_out = fields.pop("left_out")
+    return fields | {"counts": not left_out, "left_out": left_out}
+
+
+def _attribution(found: AttributionFound, survey: TranscriptSurvey) -> dict[str, Any]:
+    """Return how lines were found as data."""
+    checkpoints = survey.checkpoints
     return {
-        "methods": {**counts, "none": {"iterations": sum(len(one["iterations"]) for one in none), "sessions": 0}},
-        "iterations_without_session": none,
+        "methods": {name: {"iterations": n, "sessions": sessions} for name, (n, sessions) in found.methods.items()},
+        "iterations_without_session": [{"reason": why, "iterations": n} for why, n in found.without.items()],
         "sessions_without_iteration": [
             {"session": one.session, "harness": one.harness, "path": str(one.path), "lines": one.lines}
             for one in survey.unclaimed
         ],
         "checkpoints": {
-            "found": survey.checkpoints.count,
-            "transcripts": survey.checkpoints.transcripts,
-            "missing": list(map(str, survey.checkpoints.missing)),
+            "found": checkpoints.count,
+            "transcripts": checkpoints.transcripts,
+            "missing": list(map(str, checkpoints.missing)),
         },
     }

@@ -1,7 +1,7 @@
 """Gates: what a log must hold up to, checked iteration by iteration, with the reasons in words.
 
-A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file of this folder, and its line in :data:`GATES`:
-``da-score check`` takes its options from there, and its JSON, JUnit XML and Markdown.
+A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a file of this folder, and its line in
+:data:`GATES`: ``da-score check`` takes its options from there, and its JSON, JUnit XML and Markdown.
 """
 
 import re
@@ -15,21 +15,23 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.text import as_utf8, counted, cut, visible
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates.drops import MaxDrop
+from scoring.views.gates.drops import MAX_DROP
 from scoring.views.gates.gate import (
+    MIN_BAND,
+    MIN_MEAN,
+    MIN_SCORE,
+    NO_OVER_CLAIMS,
+    NO_UNSCORED,
+    Demand,
     Gate,
-    MinBand,
-    MinMean,
-    MinScore,
-    NoOverClaims,
-    NoUnscored,
     mean_score,
 )
-from scoring.views.gates.grounds import MinCoverage, MinLow, NoStale, NoUnresolvedCommits, RequireVerified
+from scoring.views.gates.grounds import MIN_COVERAGE, MIN_LOW, NO_STALE, NO_UNRESOLVED_COMMITS, REQUIRE_VERIFIED
+from scoring.views.table import number
 
-GATES: list[type[Gate]] = [
-    *(MinScore, MinBand, MinMean, MinCoverage, MinLow, MaxDrop),
-    *(NoOverClaims, NoUnscored, NoUnresolvedCommits, NoStale, RequireVerified),
+GATES: list[Gate] = [
+    *(MIN_SCORE, MIN_BAND, MIN_MEAN, MIN_COVERAGE, MIN_LOW, MAX_DROP),
+    *(NO_OVER_CLAIMS, NO_UNSCORED, NO_UNRESOLVED_COMMITS, NO_STALE, REQUIRE_VERIFIED),
 ]
 """Every gate, in the order of the help."""
 
@@ -121,35 +123,42 @@ class Verdict:
         }
 
 
-def demands(given: Mapping[str, Any], log: LogView) -> list[Gate]:
+def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
     """Return the demands that some options make, by the keys of the options.
 
     Raises:
         SettingsError: something is demanded that this log cannot be asked for.
         InputError: a file or revision that an option names is not what it should be.
     """
-    return [demand for gate in GATES if (demand := gate.demanded(given, log))]
+    found = []
+    for gate in GATES:
+        values = [given.get(option.key) for option in gate.options]
+        if any(value is not None and value is not False for value in values):
+            found.append(Demand(gate, gate.demanded(*values, log)))
+    return found
 
 
-def check(examined: Iterable[Examined], gates: Sequence[Gate], last: int | None = None) -> Verdict:
+def check(examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None) -> Verdict:
     """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
 
     The scores are those that the evidence gives. Where evidence is gone, the score is that of the sidecar, and a
-    note says so. A sidecar that says more than the evidence gives fails, whatever the gates are.
+    note says so. A sidecar that says more than the evidence gives fails, whatever the demands are.
 
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
     """
     demanded = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
-    for gate in gates:
-        demanded |= gate.as_dict()
+    for gate, value in made:
+        demanded |= zip((option.key for option in gate.options), gate.shown(value), strict=True)
     verdict = Verdict(demanded | {"last": last})
     for found in examined:
         one = found.by_evidence
-        number, state = one.record.iteration, one.state
-        failures = [Failure(SIDECAR, number, f"{state.says_more}{_AGAIN.format(number)}")] if state.says_more else []
-        failures += [Failure(gate.name(), number, reason) for gate in gates for reason in gate.fails(one)]
-        notes = [note for gate in gates for note in gate.notes(one)]
+        iteration, state = one.record.iteration, one.state
+        failures = (
+            [Failure(SIDECAR, iteration, f"{state.says_more}{_AGAIN.format(iteration)}")] if state.says_more else []
+        )
+        failures += [Failure(gate.name, iteration, reason) for gate, value in made for reason in gate.fails(value, one)]
+        notes = [note for gate, value in made for note in gate.notes(value, one)]
         if not one.score.scored:
             notes.insert(0, "no signal is present, so there is no score to check")
         elif one.score.band == BAND_INSUFFICIENT:
@@ -157,9 +166,13 @@ def check(examined: Iterable[Examined], gates: Sequence[Gate], last: int | None 
         said = state.says_more or any(str(state) in failure.reason for failure in failures)
         if state.name != "current" and not said:
             notes.append(str(state))
-        verdict.iterations.append(Checked(number, one.record.task_id, one.score, tuple(failures), tuple(notes), state))
+        verdict.iterations.append(
+            Checked(iteration, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
+        )
     scores = [one.score for one in verdict.iterations]
-    verdict.whole = [Failure(gate.name(), None, reason) for gate in gates for reason in gate.fails_whole(scores)]
+    verdict.whole = [
+        Failure(gate.name, None, reason) for gate, value in made for reason in gate.fails_whole(value, scores)
+    ]
     return verdict
 
 
@@ -199,33 +212,24 @@ def markdown(verdict: Verdict, log: str) -> str:
     head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
     count = len(verdict.iterations)
-    lines = [
-        f"## Iteration scores: {head}",
-        "",
-        f"Log <code>{_md(log)}</code>, {counted(count, 'iteration')}, mean {mean}.",
-        "",
-    ]
+    lines = [f"## Iteration scores: {head}", ""]
+    lines += [f"Log <code>{_md(log)}</code>, {counted(count, 'iteration')}, mean {mean}.", ""]
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
-        lines += [
-            f"| {'all' if f.iteration is None else f.iteration} | {f.gate} | {_md(f.reason)} |"
-            for f in verdict.failures[:_MOST_ROWS]
-        ]
+        for f in verdict.failures[:_MOST_ROWS]:
+            lines.append(f"| {'all' if f.iteration is None else f.iteration} | {f.gate} | {_md(f.reason)} |")
         lines += ["", *_left_out(len(verdict.failures), "failures")]
     lines += ["<details><summary>Iterations</summary>", ""]
     lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
-    lines += [_line(one) for one in verdict.iterations[-_MOST_ROWS:]]
+    for one in verdict.iterations[-_MOST_ROWS:]:
+        score = number(one.score.value, one.score.scored)
+        found = "fails" if one.failures else "; ".join(one.notes)
+        lines.append(f"| {one.iteration} | {_md(one.task_id)} | {score} | {_md(one.score.band)} | {_md(found)} |")
     return "\n".join([*lines, "", *_left_out(count, "older iterations"), "</details>", ""])
 
 
 def _left_out(count: int, what: str) -> list[str]:
     return [f"and {count - _MOST_ROWS} more {what}", ""] if count > _MOST_ROWS else []
-
-
-def _line(one: Checked) -> str:
-    score = f"{one.score.value:.3f}" if one.score.scored else "-"
-    found = "fails" if one.failures else "; ".join(one.notes)
-    return f"| {one.iteration} | {_md(one.task_id)} | {score} | {_md(one.score.band)} | {_md(found)} |"
 
 
 def _md(text: str) -> str:

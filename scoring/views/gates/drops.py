@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
@@ -18,8 +17,7 @@ from scoring.views.gates.gate import Gate, GateOption, weakest
 _SIZE_LIMIT = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineScore:
+class BaselineScore(NamedTuple):
     """An earlier score of an iteration, in [0, 1]; None when there was nothing to score.
 
     ``suffices`` is whether it rested on enough evidence to count in a mean.
@@ -30,96 +28,86 @@ class BaselineScore:
     suffices: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(NamedTuple):
     """Earlier scores by iteration, and where they come from, in words."""
 
     source: str
     scores: Mapping[int, BaselineScore]
 
 
-class MaxDrop(Gate):
-    """No score, nor their mean, is more than a number below a baseline; scores compare under one rubric only."""
+class Drop(NamedTuple):
+    """How far a score may be below a baseline, of which as many of the newest iterations as ``last`` make the mean."""
 
-    options = (
+    most: float
+    baseline: Baseline
+    last: int | None = None
+
+
+def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
+    if most is None or name is None:
+        raise OptionError("--max-drop and --baseline go together: give both or none")
+    baseline = _from_file(Path(name)) if Path(name).is_file() else _from_revision(name, log)
+    return Drop(most, baseline, log.selection.last)
+
+
+def _fell(demand: Drop, one: Examined) -> Iterator[str]:
+    """Compare a score with the earlier one; scores compare under one rubric only."""
+    score, old = one.score, demand.baseline.scores.get(one.record.iteration)
+    if score.scored and old and old.value is not None and old.rubric_version == score.rubric_version:
+        drop = old.value - score.value
+        if drop > demand.most + TOLERANCE:
+            before = f"the {old.value:.3f} of {demand.baseline.source}"
+            yield f"score {score.value:.3f} is {drop:.3f} below {before}; {weakest(score)}"
+
+
+def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
+    old = demand.baseline.scores.get(one.record.iteration)
+    if not one.score.scored:
+        return
+    if old is None:
+        yield f"not in the baseline {demand.baseline.source}"
+    elif old.value is None:
+        yield "had no score in the baseline"
+    elif old.rubric_version != one.score.rubric_version:
+        yield f"was scored under rubric {old.rubric_version} in the baseline; scores compare under one rubric only"
+
+
+def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
+    """Compare the mean with that of the baseline, under the rubrics that both have."""
+    source = demand.baseline.source
+    newest = [score for _, score in sorted(demand.baseline.scores.items())[-(demand.last or 0) :]]
+    known = {score.rubric_version for score in newest}
+    versions = {score.rubric_version for score in scores if score.scored}
+    if not versions:
+        return
+    earlier = [(s.value, s.suffices) for s in newest if s.value is not None and s.rubric_version in versions]
+    comparable = [score for score in scores if score.scored and score.rubric_version in known]
+    old = [value for value, suffices in earlier if suffices]
+    new = [score.value for score in comparable if score.band != BAND_INSUFFICIENT]
+    if old and new:
+        before, now = sum(old) / len(old), sum(new) / len(new)
+        if before - now > demand.most + TOLERANCE:
+            yield f"the mean score {now:.3f} is {before - now:.3f} below the {before:.3f} of {source}"
+    elif not (earlier and comparable):  # else there is only not enough evidence for a mean
+        raise SettingsError(
+            f"--max-drop: nothing to compare: {source} was scored under rubric {', '.join(sorted(known))}, "
+            f"this log under {', '.join(sorted(versions))}; score both under one rubric"
+        )
+
+
+MAX_DROP = Gate(
+    (
         GateOption("max-drop", "No score, nor their mean, is more than D below the baseline.", "D", "share"),
         GateOption(
             "baseline", "What 'run --json' printed earlier, or a revision that has the sidecars.", "FILE|REV", "text"
         ),
-    )
-
-    def __init__(self, value: float, log: LogView, baseline: Baseline) -> None:
-        """Compare with ``baseline``; as many of its newest iterations as are checked make the mean."""
-        super().__init__(value, log)
-        self.baseline = baseline
-
-    @classmethod
-    def demanded(cls, given: Mapping[str, Any], log: LogView) -> Self | None:
-        """Return the demand with its baseline: a file if there is one of this name, else a revision.
-
-        Raises:
-            OptionError: one of the two options is missing.
-            InputError: the baseline is neither a file nor a revision, or holds no scores.
-        """
-        most, name = (given.get(option.key) for option in cls.options)
-        if (most is None) != (name is None):
-            raise OptionError("--max-drop and --baseline go together: give both or none")
-        if most is None:
-            return None
-        file = Path(str(name))
-        return cls(most, log, _from_file(file) if file.is_file() else _from_revision(str(name), log))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the largest drop, and where the baseline comes from."""
-        return {"max_drop": self.value, "baseline": self.baseline.source}
-
-    def fails(self, one: Examined) -> Iterator[str]:
-        """Compare the score with the earlier one, where the two compare."""
-        score, old = one.score, self.baseline.scores.get(one.record.iteration)
-        if score.scored and old and old.value is not None and old.rubric_version == score.rubric_version:
-            drop = old.value - score.value
-            if drop > self.value + TOLERANCE:
-                before = f"the {old.value:.3f} of {self.baseline.source}"
-                yield f"score {score.value:.3f} is {drop:.3f} below {before}; {weakest(score)}"
-
-    def notes(self, one: Examined) -> Iterator[str]:
-        """Say of a score why it does not compare."""
-        old = self.baseline.scores.get(one.record.iteration)
-        if not one.score.scored:
-            return
-        if old is None:
-            yield f"not in the baseline {self.baseline.source}"
-        elif old.value is None:
-            yield "had no score in the baseline"
-        elif old.rubric_version != one.score.rubric_version:
-            was = f"was scored under rubric {old.rubric_version} in the baseline"
-            yield f"{was}; scores compare under one rubric only"
-
-    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:
-        """Compare the mean with that of the baseline, under the rubrics that both have.
-
-        Raises:
-            SettingsError: they have none in common.
-        """
-        newest = dict(sorted(self.baseline.scores.items())[-(self.log.selection.last or 0) :])
-        known = {score.rubric_version for score in newest.values()}
-        versions = {score.rubric_version for score in scores if score.scored}
-        before_now = [s for s in newest.values() if s.value is not None and s.rubric_version in versions]
-        comparable = [score for score in scores if score.scored and score.rubric_version in known]
-        if not versions:
-            return
-        old = [s.value for s in before_now if s.value is not None and s.suffices]
-        new = [score.value for score in comparable if score.band != BAND_INSUFFICIENT]
-        if before_now and comparable and not (old and new):  # without enough evidence there is no mean to compare
-            return
-        if not old or not new:
-            raise SettingsError(
-                f"--max-drop: nothing to compare: {self.baseline.source} was scored under rubric "
-                f"{', '.join(sorted(known))}, this log under {', '.join(sorted(versions))}; score both under one rubric"
-            )
-        before, now = sum(old) / len(old), sum(new) / len(new)
-        if before - now > self.value + TOLERANCE:
-            yield f"the mean score {now:.3f} is {before - now:.3f} below the {before:.3f} of {self.baseline.source}"
+    ),
+    _fell,
+    _mean_fell,
+    _not_compared,
+    _demanded,
+    lambda drop: (drop.most, drop.baseline.source),
+)
 
 
 def _from_file(path: Path) -> Baseline:
@@ -156,8 +144,7 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
 
 def _from_revision(name: str, log: LogView) -> Baseline:
     repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
-    sha = repository.resolve([name])[name]
-    if sha is None:
+    if (sha := repository.resolve([name])[name]) is None:
         raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
     top, folder = repository.top_level.resolve(), iter_log_dir.resolve()
     if not folder.is_relative_to(top):

@@ -1,8 +1,8 @@
-"""What every gate is, and those that need only the scores: limits on them, over-claims, iterations without a score."""
+"""What every gate is, and those on scores: limits, over-claims, iterations without a score."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
@@ -32,48 +32,41 @@ class GateOption:
         return self.name.replace("-", "_")
 
 
-class Gate:
-    """A demand that can be made of a log; an instance is one that was made, with what the first option was given.
+def _nothing(value: Any, of: Any) -> Iterator[str]:  # noqa: ARG001 - most gates look at one thing only
+    yield from ()
 
-    A gate that has one option defines ``options`` and what fails, and nothing more. Reasons are sentences.
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A demand that can be made of a log. All functions take what is demanded first; reasons and notes are sentences.
+
+    Attributes:
+        options: what it is asked for with; the first one names it.
+        fails: yields why an iteration does not hold, a reason each.
+        fails_whole: yields why the log does not; it takes the scores of all iterations, in order.
+        notes: yields what is worth saying of an iteration, whether it holds or not.
+        demanded: makes of what the options were given, and the log, what is demanded; it may raise OptionError.
+        shown: returns what is demanded as plain data, a value an option.
     """
 
-    options: ClassVar[tuple[GateOption, ...]]
+    options: tuple[GateOption, ...]
+    fails: Callable[[Any, Examined], Iterator[str]] = _nothing
+    fails_whole: Callable[[Any, Sequence[PersistedScore]], Iterator[str]] = _nothing
+    notes: Callable[[Any, Examined], Iterator[str]] = _nothing
+    demanded: Callable[..., Any] = lambda given, _: given
+    shown: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
 
-    def __init__(self, value: Any, log: LogView) -> None:
-        """Take what the option was given, never None.
+    @property
+    def name(self) -> str:
+        """Its name, which is that of its first option."""
+        return self.options[0].name
 
-        Raises:
-            OptionError: this cannot be demanded of this log.
-        """
-        self.value, self.log = value, log
 
-    @classmethod
-    def demanded(cls, given: Mapping[str, Any], log: LogView) -> Self | None:
-        """Return the demand that some options make, by their keys; None when they make none."""
-        value = given.get(cls.options[0].key)
-        return None if value is None or value is False else cls(value, log)
+class Demand(NamedTuple):
+    """A gate, and what is demanded."""
 
-    @classmethod
-    def name(cls) -> str:
-        """Return its name, which is that of its first option."""
-        return cls.options[0].name
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what is demanded as plain data, a key an option."""
-        return {self.options[0].key: self.value}
-
-    def fails(self, one: Examined) -> Iterator[str]:  # noqa: ARG002 - for those that look at iterations
-        """Yield why an iteration does not hold, a reason each; nothing when it does."""
-        yield from ()
-
-    def notes(self, one: Examined) -> Iterator[str]:  # noqa: ARG002 - for those that cannot judge every iteration
-        """Yield what is worth saying of an iteration that does not fail."""
-        yield from ()
-
-    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:  # noqa: ARG002 - likewise
-        """Yield why the log as a whole does not hold; ``scores`` are those of all iterations, in order."""
-        yield from ()
+    gate: Gate
+    value: Any
 
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
@@ -91,84 +84,68 @@ def weakest(score: PersistedScore) -> str:
     return f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"
 
 
-class MinScore(Gate):
-    """Every score is at least a number."""
-
-    options = (GateOption("min-score", "Every score is at least X.", "X", "share"),)
-
-    def fails(self, one: Examined) -> Iterator[str]:
-        """Compare the score, where there is one."""
-        score = one.score
-        if score.scored and score.value < self.value - TOLERANCE:
-            yield f"score {score.value:.3f} is below {self.value:g}; {weakest(score)}"
+def _below_score(least: float, one: Examined) -> Iterator[str]:
+    score = one.score
+    if score.scored and score.value < least - TOLERANCE:
+        yield f"score {score.value:.3f} is below {least:g}; {weakest(score)}"
 
 
-class MinBand(Gate):
-    """Every score is at least where a band begins."""
+class _Band(NamedTuple):
+    """A band, and where every band of the rubric begins."""
 
-    options = (GateOption("min-band", "Every score has at least this band.", "BAND", "text"),)
-
-    def __init__(self, value: Any, log: LogView) -> None:
-        """Find where the band begins under the rubric.
-
-        Raises:
-            OptionError: the rubric has no such band.
-        """
-        super().__init__(value, log)
-        floors = {band.name: band.min for band in log.rubric.bands}
-        if value not in floors:
-            known = ", ".join(floors)
-            raise OptionError(f"--min-band {value!r} is no band of rubric {log.rubric.version}; known: {known}")
-        self._floor, self._floors = floors[value], floors
-
-    def fails(self, one: Examined) -> Iterator[str]:
-        """Compare the score, where there is one: bands of another rubric may begin elsewhere, and a cap lowers one."""
-        score = one.score
-        if score.band == BAND_INSUFFICIENT:
-            yield f"there is not enough evidence for a band: {score.coverage}"
-        elif score.scored and self._level(score) < self._floor - TOLERANCE:
-            yield f"band {score.band} (score {score.value:.3f}) is below {self.value}; {weakest(score)}"
-
-    def _level(self, score: PersistedScore) -> float:
-        """Return the value, or where a band begins that a row of the breakdown does not let be better."""
-        capped = any(row.cap for row in score.breakdown)
-        return min(score.value, self._floors.get(score.band, 1.0)) if capped else score.value
+    name: str
+    floors: dict[str, float]
 
 
-class MinMean(Gate):
-    """The mean of the scores is at least a number."""
-
-    options = (GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),)
-
-    def fails_whole(self, scores: Sequence[PersistedScore]) -> Iterator[str]:
-        """Compare the mean, where there is one."""
-        mean = mean_score(scores)
-        if mean is not None and mean < self.value - TOLERANCE:
-            yield f"the mean score {mean:.3f} is below {self.value:g}"
+def _band(name: str, log: LogView) -> _Band:
+    floors = {band.name: band.min for band in log.rubric.bands}
+    if name not in floors:
+        known = ", ".join(floors)
+        raise OptionError(f"--min-band {name!r} is no band of rubric {log.rubric.version}; known: {known}")
+    return _Band(name, floors)
 
 
-class NoOverClaims(Gate):
-    """Nobody claims more than was observed."""
-
-    options = (GateOption("no-over-claims", "Nobody claims more than was observed."),)
-
-    def fails(self, one: Examined) -> Iterator[str]:
-        """Yield every claim that goes beyond what was observed."""
-        for pair in one.signals.integrity:
-            if pair.delta < 0:
-                claimed, observed = pair.claimed, pair.observed
-                yield (
-                    f"{pair.role} over-claimed {pair.signal}: claimed {claimed.sub_score:.2f} ({claimed.detail}), "
-                    f"observed {observed.sub_score:.2f} ({observed.detail})"
-                )
+def _below_band(least: _Band, one: Examined) -> Iterator[str]:
+    """Compare the score, since bands of another rubric may begin elsewhere, or the band where a cap lowers it."""
+    score = one.score
+    capped = any(row.cap for row in score.breakdown)
+    level = min(score.value, least.floors.get(score.band, 1.0)) if capped else score.value
+    if score.band == BAND_INSUFFICIENT:
+        yield f"there is not enough evidence for a band: {score.coverage}"
+    elif score.scored and level < least.floors[least.name] - TOLERANCE:
+        yield f"band {score.band} (score {score.value:.3f}) is below {least.name}; {weakest(score)}"
 
 
-class NoUnscored(Gate):
-    """Every iteration has a score."""
+def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]:
+    mean = mean_score(scores)
+    if mean is not None and mean < least - TOLERANCE:
+        yield f"the mean score {mean:.3f} is below {least:g}"
 
-    options = (GateOption("no-unscored", "Every iteration has a score."),)
 
-    def fails(self, one: Examined) -> Iterator[str]:
-        """Fail what has no score."""
-        if not one.score.scored:
-            yield "has no score: no signal is present"
+def _over_claims(_: bool, one: Examined) -> Iterator[str]:
+    for pair in one.signals.integrity:
+        if pair.delta < 0:
+            claimed, observed = pair.claimed, pair.observed
+            yield (
+                f"{pair.role} over-claimed {pair.signal}: claimed {claimed.sub_score:.2f} ({claimed.detail}), "
+                f"observed {observed.sub_score:.2f} ({observed.detail})"
+            )
+
+
+def _unscored(_: bool, one: Examined) -> Iterator[str]:
+    if not one.score.scored:
+        yield "has no score: no signal is present"
+
+
+MIN_SCORE = Gate((GateOption("min-score", "Every score is at least X.", "X", "share"),), _below_score)
+MIN_BAND = Gate(
+    (GateOption("min-band", "Every score has at least this band.", "BAND", "text"),),
+    _below_band,
+    demanded=_band,
+    shown=lambda band: (band.name,),
+)
+MIN_MEAN = Gate(
+    (GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),), fails_whole=_below_mean
+)
+NO_OVER_CLAIMS = Gate((GateOption("no-over-claims", "Nobody claims more than was observed."),), _over_claims)
+NO_UNSCORED = Gate((GateOption("no-unscored", "Every iteration has a score."),), _unscored)

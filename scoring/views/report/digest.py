@@ -1,12 +1,10 @@
-"""What a report is made of: the numbers of every iteration, as small as they can be kept, and what they add up to.
-
-What it answers is made of them in :mod:`scoring.views.report.answers`.
-"""
+"""What a report is made of: the numbers of every iteration, and what they add up to."""
 
 import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +31,7 @@ class Trend(NamedTuple):
 
     older: float
     newer: float
+    change: float
     interval: Interval
 
     @property
@@ -43,8 +42,7 @@ class Trend(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        means = {"older": self.older, "newer": self.newer, "change": self.newer - self.older}
-        return means | {"interval": list(self.interval), "verdict": self.verdict}
+        return self._asdict() | {"interval": list(self.interval), "verdict": self.verdict}
 
 
 @dataclass
@@ -65,10 +63,10 @@ class Digest:
     pages: str = ""
     """What comes before the name of a commit in the address of its page; "" where there is none."""
 
-    @property
+    @functools.cached_property
     def values(self) -> list[float]:
         """The scores of the iterations that have one on enough evidence."""
-        return [line.value for line in self.lines if line.value is not None and line.band != BAND_INSUFFICIENT]
+        return [line.value for line in self.lines if line.value is not None and line.counted]
 
     @property
     def insufficient(self) -> int:
@@ -81,12 +79,15 @@ class Digest:
         return bootstrap_interval(self.values)
 
     @functools.cached_property
-    def trend(self) -> "Trend | None":
+    def trend(self) -> Trend | None:
         """How the newer half of the scores differs from the older one; None where either has fewer than two."""
         values = self.values
         older, newer = values[: len(values) // 2], values[len(values) // 2 :]
         interval = difference_interval(older, newer)
-        return interval and Trend(sum(older) / len(older), sum(newer) / len(newer), interval)
+        if interval is None:
+            return None
+        before, now = sum(older) / len(older), sum(newer) / len(newer)
+        return Trend(before, now, now - before, interval)
 
     @property
     def mean(self) -> float | None:
@@ -94,10 +95,10 @@ class Digest:
         return sum(self.values) / len(self.values) if self.values else None
 
     @property
-    def dates(self) -> tuple[str, str] | None:
-        """The days of the first and of the last iteration that names one; None where none does."""
-        days = [line.date[:10] for line in self.lines if day_of(line.date[:10])]
-        return (min(days), max(days)) if days else None
+    def dates(self) -> str:
+        """The days of the first and of the last iteration that names one; "" where none does."""
+        days = sorted({line.date[:10] for line in self.lines if day_of(line.date[:10])})
+        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
     @property
     def coverage(self) -> float | None:
@@ -130,16 +131,13 @@ class Digest:
     @property
     def states(self) -> dict[str, list[int]]:
         """The iterations with scores that are not current, by the state of their sidecars."""
-        found: dict[str, list[int]] = {}
-        for line in self.lines:
-            if line.state != "current":
-                found.setdefault(line.state, []).append(line.iteration)
-        return found
+        states = dict.fromkeys(line.state for line in self.lines if line.state != "current")
+        return {state: [line.iteration for line in self.lines if line.state == state] for state in states}
 
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
-        found = [(line, claim) for line in self.lines for claim in line.claims if claim.delta < 0]
+        found = ((line, claim) for line in self.lines for claim in line.claims if claim.delta < 0)
         return sorted(found, key=lambda pair: (pair[1].delta, -pair[0].iteration))
 
     @property
@@ -163,17 +161,16 @@ class Digest:
     def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
         """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
         found: list[tuple[ReportedIteration, float]] = []
-        before: list[float] = []
-        version = ""
-        for line in self.lines:
-            if line.value is None:
-                continue
-            if line.rubric_version != version:  # scores compare under one rubric only
-                before, version = [], line.rubric_version
-            if before:
-                found.append((line, line.value - sum(before) / len(before)))
-            before = [*before, line.value][-_BEFORE:]
-        return [pair for pair in sorted(found, key=lambda pair: -pair[1])[:count] if pair[1] > 0]
+        for _, run in groupby(
+            (line for line in self.lines if line.value is not None), lambda line: line.rubric_version
+        ):
+            before: list[float] = []  # scores compare under one rubric only
+            for line in run:
+                value = line.value or 0.0
+                if before and (rise := value - sum(before) / len(before)) > 0:
+                    found.append((line, rise))
+                before = [*before, value][-_BEFORE:]
+        return sorted(found, key=lambda pair: -pair[1])[:count]
 
     def snapshot(self) -> dict[str, list[Any]]:
         """Return what the next report compares with: rubric version, value and band by iteration."""
@@ -186,12 +183,11 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     members, sets = [], []
     for one in examined:
         members.append(Member.of(one))
-        found.lines.append(line_of(one))
-        hooks = one.facts.hooks.records or ()
-        found.hooks.update(
-            (cut(as_utf8(o.rule_id), _NAME), o.result if o.result in RESULTS else "other") for o in hooks
-        )
         sets.append(one.signals)
+        found.lines.append(line_of(one))
+        for hook in one.facts.hooks.records or ():
+            rule = cut(as_utf8(hook.rule_id), _NAME)
+            found.hooks[rule, hook.result if hook.result in RESULTS else "other"] += 1
     found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
     found.integrity = summarize_integrity(sets)
     return found

@@ -6,7 +6,6 @@ from itertools import pairwise
 from scoring.text import cell, counted, spans
 from scoring.views.report.answers import about
 from scoring.views.report.digest import Digest
-from scoring.views.report.reported import ReportedIteration
 from scoring.views.score_cells import band_text
 from scoring.views.table import Cell, Line
 
@@ -20,13 +19,9 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     """Return values in [0, 1] as block characters, a dot where there is none; means where they do not all fit."""
     if len(values) > width:
         bounds = [round(n * len(values) / width) for n in range(width + 1)]
-        values = [_mean(values[a:b]) for a, b in pairwise(bounds)]
+        parts = ([v for v in values[a:b] if v is not None] for a, b in pairwise(bounds))
+        values = [sum(part) / len(part) if part else None for part in parts]
     return "".join(_ABSENT if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [v for v in values if v is not None]
-    return sum(there) / len(there) if there else None
 
 
 def report_lines(digest: Digest, width: int) -> Iterator[Line]:
@@ -59,7 +54,12 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     for name, number in digest.bands.items():
         bar = Cell("█" * round(number / most * min(room, 40)), style=_STYLES.get(name, "dim"))
         yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {number}"))
-    lowest = [_low(line) for line in digest.lowest()]
+    lowest = []
+    for line in digest.lowest():
+        task = f" ({line.task_id})" if line.task_id else ""
+        state = "" if line.state == "current" else f" [{line.state}]"
+        name = f"{line.iteration}{task}{state}"
+        lowest.append(f"  {line.value or 0:.3f} {band_text(line.band):<9} {name}: {line.weakest}")
     over = [
         f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}"
         for row in digest.integrity
@@ -86,7 +86,7 @@ def certainty(digest: Digest) -> Iterator[str]:
     if digest.coverage is not None:
         yield f"Evidence: on average {digest.coverage * 100:.0f} % of the rubric's weight voted."
     if trend := digest.trend:
-        change = f"{trend.newer - trend.older:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
+        change = f"{trend.change:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
         verdict = trend.verdict[0].upper() + trend.verdict[1:]
         yield f"{verdict}: older half {trend.older:.3f}, newer half {trend.newer:.3f}, {change}."
     for state, iterations in digest.states.items():
@@ -94,9 +94,3 @@ def certainty(digest: Digest) -> Iterator[str]:
         yield f"{scores} {state}: iteration {about(iterations)}."
     if digest.insufficient:
         yield f"{counted(digest.insufficient, 'iteration')} without enough evidence, in no mean."
-
-
-def _low(line: ReportedIteration) -> str:
-    task = f" ({line.task_id})" if line.task_id else ""
-    state = "" if line.state == "current" else f" [{line.state}]"
-    return f"  {line.value or 0:.3f} {band_text(line.band):<9} {line.iteration}{task}{state}: {line.weakest}"

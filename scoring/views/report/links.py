@@ -35,13 +35,15 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
         host, _, path = same_remote(url).partition("/")
         page = next((page for word, page in _PAGES.items() if word in host), None)
         parts = path.split("/")
-        if page and _HOST.fullmatch(host) and len(path) <= _PATH_LIMIT and len(parts) > 1 and all(map(_plain, parts)):
+        if (
+            page
+            and _HOST.fullmatch(host)
+            and len(path) <= _PATH_LIMIT
+            and len(parts) > 1
+            and not {"", ".", ".."} & {*parts}
+        ):
             return f"https://{host}/{quote(path)}{page}"
     return ""
-
-
-def _plain(part: str) -> bool:
-    return part not in ("", ".", "..")
 
 
 def commit_page(pages: str, sha: str) -> str:
@@ -56,11 +58,5 @@ def where_it_is(repo_dir: Path) -> tuple[str, str]:
         remotes, folder = remote_urls(repository), repository.top_level.name
     except DaScoreError:
         return repo_dir.absolute().name, ""
-    return as_utf8(project_name(remotes, folder)), commit_pages(remotes)
-
-
-def project_name(remotes: Mapping[str, str], folder: str) -> str:
-    """Return what a repository is called: the end of its remote's address, else the name of its folder."""
-    if url := remotes.get("origin"):
-        return same_remote(url).rpartition("/")[2] or folder
-    return folder
+    name = same_remote(remotes.get("origin", "")).rpartition("/")[2]
+    return as_utf8(name or folder), commit_pages(remotes)

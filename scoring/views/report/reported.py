@@ -3,7 +3,6 @@
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
@@ -32,6 +31,11 @@ class Vote(NamedTuple):
     weight: float
     contribution: float
     detail: str
+
+    @property
+    def lost(self) -> float:
+        """What it lacks of its weight: all of it where it is absent."""
+        return self.weight - self.contribution
 
 
 class ReportedClaim(NamedTuple):
@@ -139,8 +143,11 @@ class ReportedIteration:
 
 def line_of(one: Examined) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
-    score, record, used = one.score, one.record, one.used
-    pressure, transcripts = one.facts.corrections, one.facts.transcripts
+    score, record, used, observed = one.score, one.record, one.used, one.facts.observed
+    pressure, transcripts, landing = one.facts.corrections, one.facts.transcripts, one.facts.landing
+    signals = [(row, signal_of(row.signal)) for row in score.breakdown]
+    advice = (signal.advice(row.present, one.facts) if signal and row.applicable else "" for row, signal in signals)
+    models = used.spending.models if used.spending else []
     return ReportedIteration(
         iteration=score.iteration,
         task_id=_short(record.task_id),
@@ -152,32 +159,27 @@ def line_of(one: Examined) -> ReportedIteration:
         origin=one.origin,
         weight=score.coverage.weight,
         weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
-        rows=tuple(_vote(row, one) for row in score.breakdown),
+        rows=tuple(_vote(row, signal.named(row.label, one.facts) if signal else row.label) for row, signal in signals),
         claims=tuple(map(_claim, one.signals.integrity)),
         retries=pressure.retries if pressure.reported else None,
         corrections=pressure.corrections if pressure.reported else None,
         tool_errors=transcripts.tool_error_rate if transcripts else None,
         cache_hit_rate=_cache_hit_rate(one),
-        deliberation=_deliberated(one.signals.deliberation),
+        deliberation=_deliberated(one.signals.deliberation) if one.signals.deliberation else None,
         state=one.state.name,
         state_reason=_short(one.state.reason, _DETAIL),
-        commit=_short(one.facts.landing.commit or one.facts.landing.sha or ""),
+        commit=_short(landing.commit or landing.sha or ""),
         harness=_short(_harness(one)),
-        models=_models(one, used.spending),
+        models=tuple(map(_short, models or filter(None, [record.agent.model]))),
         landed=used.landed,
         sound=used.sound,
         spending=used.spending,
-        advice=tuple(_advice(row, one) for row in score.breakdown),
+        advice=tuple(_short(text, _DETAIL) for text in advice),
         places=tuple(
-            LinesPlace(as_utf8(_place(path)), first, last)
-            for path, first, last, _ in (one.facts.observed.lines[:_MOST_PLACES] if one.facts.observed else ())
+            LinesPlace(as_utf8(str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)), first, last)
+            for path, first, last, _ in (observed.lines[:_MOST_PLACES] if observed else ())
         ),
     )
-
-
-def _place(path: Path) -> str:
-    """Return where a transcript is; one in git has no path that is absolute."""
-    return str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)
 
 
 def _harness(one: Examined) -> str:
@@ -190,17 +192,6 @@ def _harness(one: Examined) -> str:
     return next((known.name for known in ATTRIBUTED_HARNESSES if named.startswith(known.name)), named)
 
 
-def _models(one: Examined, spending: Spending | None) -> tuple[str, ...]:
-    """Return the models that answered, or else the one that the entry names."""
-    seen = spending.models if spending else []
-    return tuple(map(_short, seen or filter(None, [one.record.agent.model])))
-
-
-def _advice(row: SignalContribution, one: Examined) -> str:
-    signal = signal_of(row.signal)
-    return _short(signal.advice(row.present, one.facts), _DETAIL) if signal and row.applicable else ""
-
-
 def _cache_hit_rate(one: Examined) -> float | None:
     """Return the share of the cached prompt that was read, in [0, 1], as the entry or else the transcripts have it."""
     counted, transcripts = one.record.session_tokens, one.facts.transcripts
@@ -209,9 +200,7 @@ def _cache_hit_rate(one: Examined) -> float | None:
     return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
 
 
-def _vote(row: SignalContribution, one: Examined) -> Vote:
-    signal = signal_of(row.signal)
-    label = signal.named(row.label, one.facts) if signal else row.label
+def _vote(row: SignalContribution, label: str) -> Vote:
     weight = row.effective_weight if row.present else row.nominal_weight
     detail = _short(row.detail, _DETAIL)
     return Vote(row.signal, _short(label), row.present, row.sub_score, weight, row.contribution, detail)
@@ -224,9 +213,7 @@ def _claim(found: IntegrityObservation) -> ReportedClaim:
     return ReportedClaim(str(found.role), str(found.signal), claimed, observed, said, seen)
 
 
-def _deliberated(found: Deliberation | None) -> Deliberated | None:
-    if found is None:
-        return None
+def _deliberated(found: Deliberation) -> Deliberated:
     detail, meter = _short(found.value.detail, _DETAIL), found.meter
     if meter is None:
         return Deliberated("unreadable", None, None, None, 0, detail)

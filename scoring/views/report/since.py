@@ -25,21 +25,21 @@ class ReportChanges:
     def __bool__(self) -> bool:
         return bool(self.new or self.moved or self.gone)
 
+    def _rise(self, change: Change) -> float | None:
+        """Return how far a score rose; None where it does not compare with the one before."""
+        line, before = change
+        return None if before is None or line.value is None or line.iteration in self.rescored else line.value - before
+
     @property
     def groups(self) -> list[tuple[str, list[Change]]]:
         """What changed, by what it is; those that moved most come first."""
-        up: list[Change] = []
-        down: list[Change] = []
-        other: list[Change] = []
-        for line, before in self.moved:
-            if before is None or line.value is None or line.iteration in self.rescored:
-                other.append((line, before))
-            else:
-                (up if line.value > before else down).append((line, before))
-        for found in (up, down):
-            found.sort(key=lambda pair: -abs((pair[0].value or 0) - (pair[1] or 0)))
-        new: list[Change] = [(line, None) for line in reversed(self.new)]
-        return [("New", new), ("Better", up), ("Worse", down), ("Scored otherwise than before", other)]
+        other = "Scored otherwise than before"
+        found: dict[str, list[Change]] = {"New": [(line, None) for line in reversed(self.new)]}
+        found |= {"Better": [], "Worse": [], other: []}
+        for change in sorted(self.moved, key=lambda change: -abs(self._rise(change) or 0)):
+            rise = self._rise(change)
+            found[other if rise is None else "Better" if rise > 0 else "Worse"].append(change)
+        return list(found.items())
 
     @property
     def summary(self) -> str:
@@ -53,13 +53,12 @@ class ReportChanges:
 
 def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> ReportChanges:
     """Compare a report's iterations with the snapshot of an earlier one."""
-    new = [line for line in now if str(line.iteration) not in before]
-    moved = [
-        (line, before[str(line.iteration)][1])
-        for line in now
-        if str(line.iteration) in before and before[str(line.iteration)][:2] != [line.rubric_version, line.value]
-    ]
-    known = {str(line.iteration) for line in now}
-    gone = sorted(int(n) for n in before if n not in known)
-    rescored = (line.iteration for line, _ in moved if before[str(line.iteration)][0] != line.rubric_version)
-    return ReportChanges(new, moved, gone, frozenset(rescored))
+    known = [(line, before[str(line.iteration)]) for line in now if str(line.iteration) in before]
+    moved = [(line, was) for line, was in known if was[:2] != [line.rubric_version, line.value]]
+    numbers = {line.iteration for line in now}
+    return ReportChanges(
+        [line for line in now if str(line.iteration) not in before],
+        [(line, was[1]) for line, was in moved],
+        sorted({int(n) for n in before} - numbers),
+        frozenset(line.iteration for line, was in moved if was[0] != line.rubric_version),
+    )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from helpers.checkpoints import BRANCH, REMOTE, Files, about, name, record, usag
 from helpers.doors import ends, watched_doors
 from helpers.repos import Repo
 
-from scoring.errors import GitError
 from scoring.evidence.git import checkpoints, starter
 from scoring.evidence.git.checkpoints import (
     AttributedLines,
@@ -23,10 +21,7 @@ from scoring.evidence.git.checkpoints import (
     checkpoint_ids,
     read_checkpoints,
 )
-from scoring.evidence.git.gitstore import GitStore
-from scoring.evidence.git.objects import ObjectReader
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import PIECE
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 
@@ -34,12 +29,8 @@ ID = name(7)
 PLACE = f"{ID[:2]}/{ID[2:]}"
 
 
-def read(repo: Repo, cache_dir: Path | None = None, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
-    opened = GitRepository(repo.path)
-    cache = GitStore(cache_dir, opened.common_dir)
-    found = read_checkpoints(opened, cache, warn)
-    cache.save()
-    return dict(found)
+def read(repo: Repo, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
+    return dict(read_checkpoints(GitRepository(repo.path), warn))
 
 
 def one(repo: Repo, files: Files) -> Checkpoint:
@@ -288,19 +279,19 @@ class TestBranches:
 
 
 class TestObjectsThatAreNotHere:
-    def test_are_said_to_be_missing(self, repo: Repo, tmp_path: Path) -> None:
+    def test_are_said_to_be_missing(self, repo: Repo) -> None:
         files: Files = {"0/metadata.json": about(), "0/full.jsonl": b"here", "0/full.jsonl.001": b"lost"}
         record(repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}})
         repo.lose(f"{BRANCH}:{PLACE}/0/full.jsonl.001")
         repo.lose(f"{BRANCH}:{name(8)[:2]}/{name(8)[2:]}/0/metadata.json")
         for _ in range(2):
-            found = read(repo, tmp_path / "cache")
+            found = read(repo)
             assert [(s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions] == [
                 (True, 4, "s1"),
                 (False, 4, ""),
             ]
         repo.write("blob", b"lost")
-        assert not read(repo, tmp_path / "cache")[ID].sessions[0].missing
+        assert not read(repo)[ID].sessions[0].missing
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("gives_up", [False, True], ids=["a git that goes on", "a git that gives up"])
@@ -323,30 +314,12 @@ class TestObjectsThatAreNotHere:
 class TestAsking:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 150])
-    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, tmp_path: Path, count: int) -> None:
+    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, count: int) -> None:
         record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})
-        first: list[list[str]] = []
-        again: list[list[str]] = []
-        for commands in (first, again):
-            opened = GitRepository(repo.path)
-            with watched_doors() as doors:
-                cache = GitStore(tmp_path / "cache", opened.common_dir)
-                assert len(read_checkpoints(opened, cache)) == count
-                cache.save()
-            commands += doors.commands
-        assert (len(first), len(again)) == (4, 1)
-
-    def test_gives_the_same_from_the_cache(self, repo: Repo, tmp_path: Path) -> None:
-        attribution = {"agent_lines": 1, "human_added": 2}
-        record(repo, {name(n): {"0/metadata.json": about(initial_attribution=attribution)} for n in range(3)})
-        record(repo, {ID: {"metadata.json": {"files_touched": ["ä\u2028"]}}}, REMOTE)
-        assert read(repo, tmp_path / "cache") == read(repo, tmp_path / "cache") == read(repo)
-
-    def test_reads_a_branch_anew_that_moved(self, repo: Repo, tmp_path: Path) -> None:
-        record(repo, {ID: {"0/metadata.json": about()}})
-        assert list(read(repo, tmp_path / "cache")) == [ID]
-        record(repo, {name(8): {"0/metadata.json": about()}})
-        assert list(read(repo, tmp_path / "cache")) == [name(8)]
+        opened = GitRepository(repo.path)
+        with watched_doors() as doors:
+            assert len(read_checkpoints(opened)) == count
+        assert len(doors.commands) == 4
 
     def test_changes_no_work_tree(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
@@ -392,81 +365,6 @@ class TestMessages:
     def test_are_read_in_linear_time(self) -> None:
         text = (" " * 1_000 + "\t") * 2_000 + "\n" + "Entire-Checkpoint: " * 50_000
         assert ends(lambda: checkpoint_ids(text)) == ()
-
-
-class TestReadingObjects:
-    def test_gives_each_in_pieces_through_one_process(self, repo: Repo) -> None:
-        contents = [b"", b"\n", b"x" * 300_000, b"last"]
-        oids = [repo.write("blob", content) for content in contents]
-        reader = ObjectReader(GitRepository(repo.path))
-        with watched_doors() as doors:
-            assert [b"".join(reader.pieces(oid)) for oid in [*oids, *oids]] == contents * 2
-            assert max(map(len, reader.pieces(oids[2]))) <= PIECE
-        assert len(doors.commands) == 1
-        reader.close()
-        reader.close()
-
-    @pytest.mark.parametrize("oid", ["1" * 40, "HEAD", "", "1" * 40 + "\nHEAD"], ids=lambda oid: repr(oid)[:12])
-    def test_goes_on_behind_one_that_is_not_here(self, repo: Repo, oid: str) -> None:
-        there = repo.write("blob", b"there")
-        reader = ObjectReader(GitRepository(repo.path))
-        with pytest.raises(GitError, match="object"):
-            list(reader.pieces(oid))
-        assert list(reader.pieces(there)) == [b"there"]
-        reader.close()
-
-    def test_goes_on_behind_one_that_nobody_read_to_its_end(self, repo: Repo) -> None:
-        large, small = repo.write("blob", b"x" * 3_000_000), repo.write("blob", b"small")
-        reader = ObjectReader(GitRepository(repo.path))
-        half = reader.pieces(large)
-        next(half)
-        assert list(reader.pieces(small)) == [b"small"]
-        reader.close()
-
-    def test_is_not_shared_with_a_fork(self, repo: Repo) -> None:
-        one, two = repo.write("blob", b"one" * 50_000), repo.write("blob", b"two" * 50_000)
-        reader = ObjectReader(GitRepository(repo.path))
-        begun = reader.pieces(one)
-        first = next(begun)
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                status = b"".join(reader.pieces(two)) != b"two" * 50_000
-                reader.close()
-                del begun
-            finally:
-                os._exit(status)
-        assert os.waitpid(child, 0)[1] == 0
-        assert first + b"".join(begun) == b"one" * 50_000
-        assert b"".join(reader.pieces(two)) == b"two" * 50_000
-        reader.close()
-
-    def test_starts_git_again_when_it_was_ended(
-        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        oid = repo.write("blob", b"there")
-        opened = GitRepository(repo.path)
-        (tmp_path / "git").write_text(f'#!/bin/sh\nhead -n 1 | {shutil.which("git")} "$@"\n')  # one question, and ends
-        (tmp_path / "git").chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        reader = ObjectReader(opened)
-        assert list(reader.pieces(oid)) == [b"there"]
-        with pytest.raises(GitError, match="object"):
-            list(reader.pieces(oid))
-        assert list(reader.pieces(oid)) == [b"there"]
-        reader.close()
-
-    def test_says_so_when_git_cannot_read_one(self, repo: Repo) -> None:
-        oid, there = repo.write("blob", b"damaged"), repo.write("blob", b"there")
-        path = repo.path / ".git/objects" / oid[:2] / oid[2:]
-        path.chmod(0o644)
-        path.write_bytes(b"nothing that git wrote")
-        reader = ObjectReader(GitRepository(repo.path))
-        with pytest.raises(GitError, match="cannot be read"):
-            list(reader.pieces(oid))
-        assert list(reader.pieces(there)) == [b"there"]
-        reader.close()
 
 
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")

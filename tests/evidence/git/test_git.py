@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from helpers.doors import ends, watched_doors
@@ -16,7 +17,7 @@ from helpers.repos import START, Repo
 
 from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import ShownCommit, TrunkLine, shown_commits, trunk_lines
+from scoring.evidence.git.walk import ShownCommit, shown_commits, trunk_commits
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -43,8 +44,18 @@ def give_away(path: Path) -> None:
         os.chown(part, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
 
-def walked(repository: GitRepository, tip: str) -> list[TrunkLine]:
-    return trunk_lines(repository, tip, "--date-order")
+class Walked(NamedTuple):
+    sha: str
+    parents: tuple[str, ...]
+    subject: str
+    message: str
+
+
+def walked(repository: GitRepository, tip: str) -> list[Walked]:
+    return [
+        Walked(commit.sha, commit.parents, commit.subject, commit.message)
+        for commit in trunk_commits(repository, tip, "--date-order")
+    ]
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,7 @@ class Sample:
 
     path: Path
     resolved: dict[str, str | None]
-    trunk: list[TrunkLine]
+    trunk: list[Walked]
     shown: dict[str, ShownCommit]
 
     def check(self, directory: Path | None = None) -> None:
@@ -94,15 +105,15 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
         repo.path,
         names | {"master": signed, "HEAD~1": linked, "HEAD~2^2": on_other},
         [
-            TrunkLine(signed, (linked,), "signed", ""),
-            TrunkLine(linked, (mixed,), "submodule", ""),
-            TrunkLine(mixed, (clean, on_other), "mixed", ""),
-            TrunkLine(on_other, (clean,), "other work", ""),
-            TrunkLine(clean, (on_trunk, on_side), "join", ""),
-            TrunkLine(on_trunk, (renamed,), "trunk work", ""),
-            TrunkLine(on_side, (root,), "side work", ""),
-            TrunkLine(renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"),
-            TrunkLine(root, (), "first", ""),
+            Walked(signed, (linked,), "signed", ""),
+            Walked(linked, (mixed,), "submodule", ""),
+            Walked(mixed, (clean, on_other), "mixed", ""),
+            Walked(on_other, (clean,), "other work", ""),
+            Walked(clean, (on_trunk, on_side), "join", ""),
+            Walked(on_trunk, (renamed,), "trunk work", ""),
+            Walked(on_side, (root,), "side work", ""),
+            Walked(renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"),
+            Walked(root, (), "first", ""),
         ],
         {
             root: ShownCommit(START, ("a.txt", '"caf\\303\\251.txt"', "d/b.txt", "d/c.txt")),
@@ -185,7 +196,7 @@ class TestOpening:
             sha[:40]: sha,
             "f" * 64: None,
         }
-        assert walked(repository, sha) == [TrunkLine(sha, (), "work", "")]
+        assert walked(repository, sha) == [Walked(sha, (), "work", "")]
         assert shown_commits(repository, [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
@@ -665,7 +676,7 @@ class TestLines:
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         lines = repository.lines("log")
         status = Path("/proc", next(lines).decode(), "stat")
-        lines.close()  # type: ignore[attr-defined]
+        lines.close()
 
         def gone() -> None:
             with contextlib.suppress(FileNotFoundError):

@@ -7,7 +7,7 @@ import git
 from scoring import build_demo, load_iteration_log
 from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import trunk_lines
+from scoring.evidence.git.walk import trunk_commits
 
 
 def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
@@ -37,4 +37,4 @@ def test_the_walk_is_in_the_same_order(tmp_path: Path) -> None:
     with git.Repo(demo.repo_dir) as other:
         theirs = [commit.hexsha for commit in other.iter_commits("master")]
     repository = GitRepository(demo.repo_dir)
-    assert [line.sha for line in trunk_lines(repository, theirs[0])] == theirs
+    assert [line.sha for line in trunk_commits(repository, theirs[0])] == theirs

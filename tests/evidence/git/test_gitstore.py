@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from helpers.repos import Repo
 
-from scoring.evidence.git.gitstore import GitStore
+from scoring.evidence.git.gitstore import keep_answers, kept_answers
 from scoring.evidence.git.repository import GitRepository
 from scoring.store import NAME
 
@@ -13,18 +13,12 @@ Names = dict[str, tuple[str, ...]]
 KEPT: Names = {"one": ("a", "b"), "caf\u00e9 \udcff": (), "": ("\u2028",)}
 
 
-def store_of(repo: Repo, cache: Path | None) -> GitStore:
-    return GitStore(cache, GitRepository(repo.path).common_dir)
-
-
 def keep(repo: Repo, cache: Path | None) -> None:
-    store = store_of(repo, cache)
-    store.section("names", Names).update(KEPT)
-    store.save()
+    keep_answers(cache, GitRepository(repo.path).common_dir, "names", KEPT)
 
 
-def kept(repo: Repo, cache: Path | None) -> Names:
-    return store_of(repo, cache).section("names", Names)
+def kept(repo: Repo, cache: Path | None, kind: type[Names] = Names) -> Names:
+    return kept_answers(cache, GitRepository(repo.path).common_dir, "names", kind)
 
 
 @pytest.fixture
@@ -37,20 +31,6 @@ def test_is_given_again_as_it_was(repo: Repo, cache: Path) -> None:
     assert kept(repo, cache) == KEPT
 
 
-def test_grows(repo: Repo, cache: Path) -> None:
-    keep(repo, cache)
-    store = store_of(repo, cache)
-    store.section("names", Names)["more"] = ("c",)
-    store.save()
-    store.save()
-    assert kept(repo, cache) == {**KEPT, "more": ("c",)}
-
-
-def test_is_written_only_when_it_is_saved(repo: Repo, cache: Path) -> None:
-    store_of(repo, cache).section("names", Names).update(KEPT)
-    assert kept(repo, cache) == {}
-
-
 def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Path) -> None:
     keep(repo, cache)
     assert kept(Repo(tmp_path / "other"), cache) == {}
@@ -58,7 +38,7 @@ def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Pa
 
 def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
     keep(repo, cache)
-    assert store_of(repo, cache).section("names", dict[str, int]) == {}
+    assert kept(repo, cache, dict[str, int]) == {}  # type: ignore[arg-type]
 
 
 def test_is_shared_by_the_work_trees_of_a_repository(repo: Repo, cache: Path, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import Change, changes, net_changes
 from scoring.evidence.git.graph import CommitGraph, Contained
-from scoring.evidence.git.patches import IsolatedRepository
+from scoring.evidence.git.patches import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import lines_beside, trunk_lines
+from scoring.evidence.git.walk import lines_beside, trunk_commits
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -39,7 +39,7 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
 
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
-    walk = trunk_lines(repository, repo.head("master"), "--date-order")
+    walk = trunk_commits(repository, repo.head("master"), "--date-order")
     trunk = [(line.sha, line.parents) for line in walk]
     every = repo.git("rev-list", "--branches").split()
     contained = {sha for sha, _ in trunk}
@@ -138,8 +138,8 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
         shas.append(repo.head())
     pairs = [(sha, repo.head(f"{sha}~1")) for sha in shas]
     repository = GitRepository(repo.path)
-    with IsolatedRepository(repository, "sha1") as isolated:
-        ours = isolated.patch_ids(pairs)
+    with isolated_repository(repository) as isolated:
+        ours = patch_ids(isolated, pairs)
     shown = repo.git_bytes("diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode())
     theirs = {line.split()[1]: line.split()[0] for line in repo.git("patch-id", "--stable", given=shown).splitlines()}
     assert len(set(theirs.values())) > 5

@@ -11,9 +11,7 @@ from helpers.landings import SCENARIOS, answers, clone, forked, pick, record, sq
 from helpers.repos import Repo
 
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.repository import GitRepository
 from scoring.signals.landed import landed_value
 from scoring.signals.scope import scope_value
 
@@ -22,13 +20,10 @@ pytestmark = pytest.mark.sampled(3)
 PAGE = Path(__file__).parents[3] / "docs" / "EVIDENCE.md"
 
 
-def landing(repo: Repo | Path, *commits: str, asked: int = 1, cache: Path | None = None) -> Landing:
+def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
     """Return the corrected answer about one of some iterations."""
     records = [record(n, commit) for n, commit in enumerate(commits, 1)]
-    git = CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records, cache)
-    found = git.landing(records[asked - 1])
-    git.keep()
-    return found
+    return CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records).landing(records[asked - 1])
 
 
 def files_of(path: Path) -> dict[str, bytes]:
@@ -264,7 +259,7 @@ class TestPatchId:
         assert landing(repo, again).method == "not-landed"
         third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
         records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
-        git = CorrectedHistory(repo.path, records)  # the second question is about all the others at once
+        git = CorrectedHistory(repo.path, records)
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
     @pytest.mark.slow
@@ -705,42 +700,6 @@ class TestCost:
         assert many <= few
         assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
         assert processes(on_trunk) <= 10
-
-    def test_the_first_question_decides_about_one_commit_alone(self, tmp_path: Path) -> None:
-        repo, one, two = forked(tmp_path)
-        repo.branch("other", "master~1")
-        other = repo.commit({"o": "1\n"}, "other")
-        repo.checkout("master")
-        records = [record(n, sha) for n, sha in enumerate((one, other, two), 1)]
-        git = CorrectedHistory(repo.path, records)
-        git.landing(records[1])
-        decided = git._landings._decided
-        assert set(decided) == {other}
-        git.landing(records[0])
-        assert set(decided) == {one, other, two}
-
-
-class TestKept:
-    @pytest.mark.slow
-    def test_follows_the_trunk(self, tmp_path: Path) -> None:
-        repo, _, two = forked(tmp_path)
-        cache = tmp_path / "cache"
-        assert landing(repo, two, cache=cache).method == "not-landed"
-        landed = squash(repo, "work")
-        assert landing(repo, two, cache=cache).method == "squash"
-        repo.revert(landed)
-        assert landing(repo, two, cache=cache).method == "reverted"
-        repo.reset("HEAD~2")
-        assert landing(repo, two, cache=cache).method == "not-landed"
-        repo.merge("work")
-        assert landing(repo, two, cache=cache).method == "ancestor"
-
-    def test_are_the_shapes_of_the_trunks_changes(self, tmp_path: Path) -> None:
-        repo, one, _ = forked(tmp_path)
-        cache, repository = tmp_path / "cache", GitRepository(repo.path)
-        assert not GitStore(cache, repository.common_dir).section("shapes", dict[str, str])
-        landing(repo, one, cache=cache)
-        assert GitStore(cache, repository.common_dir).section("shapes", dict[str, str]).keys() == {repo.head("master")}
 
 
 class TestPartialClone:

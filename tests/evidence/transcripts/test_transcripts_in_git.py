@@ -17,7 +17,6 @@ from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.git.checkpoints import read_checkpoints
-from scoring.evidence.git.gitstore import GitStore
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import lines
 from scoring.evidence.transcripts.discovery import Discovery, discover
@@ -42,7 +41,7 @@ CODEX = [meta(1, "c1"), tokens(2, counted(100, 50, 7)), tokens(3, counted(300, 9
 
 def found_in(repo: Repo) -> Discovery:
     opened = GitRepository(repo.path)
-    return checkpoint_transcripts(read_checkpoints(opened, GitStore(None, opened.common_dir)).values(), opened)
+    return checkpoint_transcripts(read_checkpoints(opened).values(), opened)
 
 
 def beside(extra: Discovery) -> TranscriptRules:
@@ -181,7 +180,7 @@ class TestIndex:
                 surveys.append(scanned(extra, cache_dir=tmp_path / "cache", processes=1))
             commands.append([command for command in doors.commands if "cat-file" in command])
         assert surveys[0] == surveys[1]
-        assert [len(started) for started in commands] == [1, 0]
+        assert [len(started) for started in commands] == [2, 0]
 
     def test_knows_a_transcript_by_what_it_holds(self, repo: Repo, tmp_path: Path) -> None:
         scanned(stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)), cache_dir=tmp_path / "cache")
@@ -213,7 +212,7 @@ class TestObjectsThatAreNotHere:
         survey = scanned(extra, warn=warnings.append, cache_dir=tmp_path / "cache")
         assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
         assert len(warnings) == 1
-        assert "is not in this clone" in warnings[0]
+        assert "0/full.jsonl: " in warnings[0]
 
     @pytest.mark.slow
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:

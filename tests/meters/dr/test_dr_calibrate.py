@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from scoring.cli import main
 from scoring.errors import InputError, installing
 from scoring.meters.dr import Embed, semantic
 from scoring.meters.dr.calibrate import (
-    Agreement,
     Calibration,
     Judged,
     Label,
@@ -222,42 +221,11 @@ class TestWilson:
 
 
 class TestCalibration:
-    def measured(self, directory: Path, *settings: Setting) -> Sequence[Calibration]:
-        return calibrate(read_collection(directory).labelled, settings)
-
-    def test_counts_signals_by_label(self, directory: Path) -> None:
-        one, two = self.measured(directory, K_1, K_2)
-        assert (one.agreement, two.agreement) == (Agreement(3, 3), Agreement(2, 3))
-        assert one.confusion()["ESCALATE"] == {"CONTINUE": 0, "SHIP": 0, "ESCALATE": 1}
-        assert two.confusion() == {
-            "CONTINUE": {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0},
-            "SHIP": {"CONTINUE": 0, "SHIP": 1, "ESCALATE": 0},
-            "ESCALATE": {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0},
-        }
-
-    def test_compares_classes_only_where_the_label_names_one(self, directory: Path) -> None:
-        (found,) = self.measured(directory, K_1)
-        assert found.agreement_on("novelty") == Agreement(2, 2)
-        assert found.agreement_on("readiness") == Agreement(0, 1)
-        assert [o.other_classes for o in found.outcomes] == [("readiness LOW, found HIGH",), (), ()]
-
-    def test_says_which_rule_decided_and_what_it_saw(self, directory: Path) -> None:
-        one, two = self.measured(directory, K_1, K_2)
-        assert [o.rule for o in one.outcomes] == ["novelty_not_low", "converged", "blocker"]
-        (missed,) = disagreements(two)
-        assert (missed.file, missed.rule) == ("stuck.json", "novelty_not_low")
-        assert "counts from 2" in missed.why
-        assert BLOCKED in one.outcomes[2].why
-
     def test_can_use_meanings(self, tmp_path: Path) -> None:
         labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
         collection = read_collection(tmp_path).labelled
         words, meanings = calibrate(collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts])
         assert (words.agreement.agreed, meanings.agreement.agreed) == (0, 1)
-
-    def test_with_meanings_needs_an_embedder(self, directory: Path) -> None:
-        with pytest.raises(ValueError, match="needs an embedder"):
-            self.measured(directory, K_1_L2)
 
     def test_of_nothing_has_no_share(self) -> None:
         (found,) = calibrate([], [K_1])
@@ -288,25 +256,23 @@ class TestCollection:
         text = header + "\n" + round_line(1, "alpha") + round_line(2, "alpha")
         (tmp_path / ("a.jsonl" if named else "a.json")).write_text(text, "utf-8")
         (found,) = read_collection(tmp_path).labelled
-        assert found.label == Label("SHIP")
+        assert found.label == Label(stop_recommendation="SHIP")
         assert len(found.transcript.rounds) == 2
 
     @pytest.mark.parametrize(
         ("label", "why"),
         [
             ("SHIP", '_expected: "SHIP" where an object belongs'),
-            ({}, "_expected: stop_recommendation: is missing; a label says CONTINUE, SHIP, ESCALATE"),
-            ({"stop_recommendation": "STOP"}, 'stop_recommendation: "STOP" is not one of CONTINUE, SHIP'),
-            ({"stop_recommendation": None}, "stop_recommendation: null is not one of"),
-            ({"stop_recommendation": ["SHIP"]}, "stop_recommendation: a list is not one of"),
+            ({}, "_expected: stop_recommendation: is missing"),
+            *(
+                ({"stop_recommendation": signal}, "_expected: stop_recommendation: ")
+                for signal in ("STOP", None, ["SHIP"])
+            ),
             (
                 {"stop_recommendation": "SHIP", "novelty_classification": "low"},
-                'novelty_classification: "low" is not one of HIGH, MEDIUM, LOW',
+                '_expected: novelty_classification: "low"',
             ),
-            (
-                {"stop_recommendation": "SHIP", "readiness_classification": 1},
-                "readiness_classification: 1 is not one of HIGH, MEDIUM, LOW",
-            ),
+            ({"stop_recommendation": "SHIP", "readiness_classification": 1}, "_expected: readiness_classification: 1"),
         ],
     )
     def test_refuses_a_label_that_says_nothing(self, tmp_path: Path, label: object, why: str) -> None:
@@ -414,26 +380,6 @@ class TestCommand:
         assert (
             f"\nL2 not measured: the model of level L2 is not installed; install it with: {semantic.INSTALL}" in run.out
         )
-
-    def test_measures_meanings_when_they_are_installed(
-        self, da_score: Callable[..., Run], directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        asked: list[Path | None] = []
-
-        def opened(cache_dir: Path | None) -> Callable[[Sequence[str]], list[list[float]]]:
-            asked.append(cache_dir)
-            return lambda texts: [[1.0, 0.0] for _ in texts]
-
-        monkeypatch.setattr(semantic, "is_installed", lambda: True)
-        monkeypatch.setattr(semantic, "open_embedder", opened)
-        run = da_score("dr", "calibrate", directory, "--json")
-        assert [(s["k"], s["levels"][-1]) for s in json.loads(run.out)["settings"]] == [
-            (1, "L1"),
-            (2, "L1"),
-            (1, "L2"),
-            (2, "L2"),
-        ]
-        assert asked == [tmp_path / "cache"]
 
     def test_takes_words_and_thresholds(self, da_score: Callable[..., Run], directory: Path, tmp_path: Path) -> None:
         tuned = write_json(tmp_path / "tuned.json", {"words": {"blockers": ["ship the release"]}})

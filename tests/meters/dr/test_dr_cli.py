@@ -214,35 +214,11 @@ class TestTuning:
             (7, "x: 7 where a table belongs"),
             ({"K": 1}, "x: unknown setting 'K'; known: k, [thresholds], [words]"),
             ({"k": 0}, "x: k is 0, not a number of rounds from 1"),
-            ({"k": True}, "x: k is true, not a number of rounds from 1"),
-            ({"k": 1.0}, "x: k is 1.0, not a number of rounds from 1"),
-            ({"thresholds": []}, "x: thresholds: a list where a table belongs"),
-            (
-                {"thresholds": {"novelty_low": 0.1}},
-                "x: thresholds: unknown setting 'novelty_low'; known: ",
-            ),
             ({"thresholds": {"novelty-low": 1.1}}, "x: thresholds.novelty-low is 1.1, not a number from 0 to 1"),
-            ({"thresholds": {"novelty-low": True}}, "x: thresholds.novelty-low is true, not a number from 0 to 1"),
-            (
-                {"thresholds": {"novelty-low": float("nan")}},
-                "x: thresholds.novelty-low is NaN, not a number from 0 to 1",
-            ),
             ({"thresholds": {"paraphrase": 0}}, "x: thresholds.paraphrase is 0, not a number above 0, up to 1"),
-            (
-                {"thresholds": {"novelty-low": 0.6}},
-                "x: thresholds.novelty-low is above thresholds.novelty-high; swap",
-            ),
-            (
-                {"thresholds": {"readiness-high": 0.1}},
-                "x: thresholds.readiness-medium is above thresholds.",
-            ),
-            (
-                {"words": {"nouns": []}},
-                "x: words: unknown setting 'nouns'; known: verbs, vague-starts, ",
-            ),
-            ({"words": {"verbs": 7}}, "x: words.verbs is 7, not a list of words"),
+            ({"thresholds": {"novelty-low": 0.6}}, "x: thresholds.novelty-low is above thresholds.novelty-high; swap"),
+            ({"thresholds": {"readiness-high": 0.1}}, "x: thresholds.readiness-medium is above thresholds."),
             ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs[1] is " ", not a word or phrase'),
-            ({"words": {"verbs": [None]}}, "x: words.verbs[0] is null, not a word or phrase"),
         ],
     )
     def test_says_what_is_wrong(self, table: Any, message: str) -> None:

@@ -211,10 +211,6 @@ class TestIndex:
 
 
 class TestRates:
-    def test_are_of_the_largest_count_so_far_and_not_of_a_later_one(self) -> None:
-        result = scored(*new_claims(2, 1, 4, 2))
-        assert [new.rate for new in result.novelty] == [1, 0.5, 1, 0.5]
-
     def test_are_the_lowest_of_the_levels(self) -> None:
         _, second = scored(["a b c d", "e f g h"], ["a b c x", "n o p q"]).novelty
         assert second.rates == {"L0": 1.0, "L1": 0.5}
@@ -235,10 +231,6 @@ class TestLow:
         result = scored(*new_claims(2, 0, 0, 2, 0, 0, 0), k=k)
         assert [new.level for new in result.novelty] == levels
         assert [new.low_run for new in result.novelty] == [0, 1, 2, 0, 1, 2, 3]
-
-    def test_needs_a_round_at_least(self) -> None:
-        with pytest.raises(ValueError, match="k is 0"):
-            scored(["a"], k=0)
 
 
 class TestMeaning:

@@ -304,10 +304,11 @@ def random_transcript(seed: int) -> str:
     return r.choice(["\n", "\r\n"]).join([*head, *lines]) + r.choice(["", "\n"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("start", range(0, 200, 50))
 @pytest.mark.parametrize("k", [1, 2])
-def test_random_transcripts_are_read_as_the_contract_says(k: int) -> None:
-    for seed in TRANSCRIPTS:
+def test_random_transcripts_are_read_as_the_contract_says(k: int, start: int) -> None:
+    for seed in TRANSCRIPTS[start : start + 50]:
         agrees(random_transcript(seed), k, seed)
 
 

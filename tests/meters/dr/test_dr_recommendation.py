@@ -91,11 +91,6 @@ class TestRules:
         rest = {"H": HIGH, "M": MEDIUM}
         assert after(counts, *(rest[r] for r in ready)).signal == signal
 
-    def test_a_long_run_is_of_three_rounds_whatever_k(self) -> None:
-        assert after([4, 0, 0], MEDIUM, k=1).signal == "SHIP"
-        assert after([4, 0, 0, 0], MEDIUM, k=1).signal == "ESCALATE"
-        assert after([4, 0, 0, 0], MEDIUM, k=4).signal == "CONTINUE"
-
     def test_are_told_as_of_each_round(self) -> None:
         result = after([4, 0, 0, 2, 0, 0], HIGH)
         assert [r.signal for r in result.recommendations] == [
@@ -108,15 +103,6 @@ class TestRules:
         ]
         assert result.stop_round == 3
         assert after([4], HIGH).stop_round is None
-
-
-class TestTheMeeting:
-    def test_goes_on_after_four(self) -> None:
-        result = score_transcript(MEETING)
-        assert (result.novelty[3].level, result.readiness[3].level) == ("MEDIUM", "HIGH")
-        assert result.readiness[3].value == pytest.approx(0.85)
-        assert result.recommendations[3].signal == "CONTINUE"
-        assert "one more round" in result.recommendations[3].rationale
 
 
 class TestReasons:

@@ -241,13 +241,6 @@ class TestInstallation:
         with pytest.raises(SettingsError, match=f"\\({name} not found\\)$"):
             open_embedder(None)
 
-    def test_takes_a_module_without_a_spec_as_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(name: str) -> object:
-            raise ValueError(f"{name}.__spec__ is None")
-
-        monkeypatch.setattr(semantic, "find_spec", refuse)
-        assert not semantic.is_installed()
-
     def test_that_is_broken_is_one_line(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(semantic, "_verified", lambda _: b"")
         monkeypatch.delitem(sys.modules, "scoring.meters.dr.minilm", raising=False)
@@ -309,6 +302,7 @@ class TestModel:
         for text, numbers, found in zip(REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True):
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
 
+    @pytest.mark.slow
     def test_gives_its_cosines(self, real: Embedder) -> None:
         one, other, printer, empty, *_, lower = real(list(REFERENCE))
         assert cosine(one, other) == pytest.approx(0.824085, abs=2e-6)
@@ -333,11 +327,13 @@ class TestModel:
             (alone,) = open_embedder(None)([text])
             assert list(found) == pytest.approx(list(alone), abs=2e-6)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("text", ["\ud800", "a\udcffb", "\x00\x07", "\u202e", "\U0001f680" * 600])
     def test_takes_any_text(self, real: Embedder, text: str) -> None:
         (found,) = real([text])
         assert math.isfinite(sum(found))
 
+    @pytest.mark.slow
     def test_reads_a_lone_surrogate_as_the_replacement_character(self, real: Embedder) -> None:
         one, other = real(["a \ud800 b", "a \ufffd b"])
         assert one == other

@@ -165,7 +165,7 @@ class TestErrors:
             ("7", "7 where an object with rounds belongs"),
             ('{"rounds": [],\n "x": }', "line 2, column 7: not JSON: expecting value"),
             ('{"rounds": [', "line 1, column 13: not JSON: expecting value"),
-            ('{"rounds": [NaN]}', "rounds[0]: NaN where an object with round and outputs belongs"),
+            ('{"rounds": [NaN]}', "rounds[0]: NaN where an object belongs"),
             ('{"rounds": [{"round": -Infinity}]}', "rounds[0]: round: is not a finite number"),
             ("[" * 100_000, "line 1: nested too deep"),
             ('{"rounds": ' + "[" * 100_000 + "]" * 100_000 + "}", "line 1: nested too deep"),

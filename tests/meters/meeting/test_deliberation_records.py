@@ -85,29 +85,17 @@ def test_models_and_plain_data_may_be_mixed() -> None:
     assert check_records([model])[0] is model
 
 
-OPTIONAL: dict[str, Any] = {
-    "meeting_id": None,
-    "summary": None,
-    "cost_time": None,
-    "composite": None,
-    "stop_continue_recommendation": None,
-    "user_confirmed": None,
-    "exploration__exploration_score": None,
-    "exploration__missing_critical_aspects": None,
-    "convergence__options_considered": None,
-    "convergence__leading_option": None,
-    "convergence__leading_option_support_fraction": None,
-    "convergence__leading_option_avg_confidence": None,
-    "convergence__convergence_score": None,
-    "convergence__disagreement_notes": None,
-    "focus__message_annotations": None,
-    "focus__focus_score": None,
-    "focus__focus_drift_notes": None,
-    "novelty__novelty_score_overall": None,
-    "novelty__novelty_score_recent": None,
-    "novelty__examples_novel_points": None,
-    "novelty__examples_repeated_points": None,
-}
+OPTIONAL: dict[str, Any] = dict.fromkeys(
+    (
+        *("meeting_id", "summary", "cost_time", "composite", "stop_continue_recommendation", "user_confirmed"),
+        *("exploration__exploration_score", "exploration__missing_critical_aspects"),
+        *("convergence__options_considered", "convergence__leading_option"),
+        *("convergence__leading_option_support_fraction", "convergence__leading_option_avg_confidence"),
+        *("convergence__convergence_score", "convergence__disagreement_notes", "focus__message_annotations"),
+        *("focus__focus_score", "focus__focus_drift_notes", "novelty__novelty_score_overall"),
+        *("novelty__novelty_score_recent", "novelty__examples_novel_points", "novelty__examples_repeated_points"),
+    )
+)
 
 
 def test_optional_parts_may_be_missing_or_null() -> None:

@@ -7,7 +7,7 @@ import pytest
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record
 
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.round_scores import Difference, Scores
+from scoring.meters.meeting.round_scores import Scores
 
 
 def scores(**given: Any) -> Scores:
@@ -224,63 +224,3 @@ def test_a_status_may_differ() -> None:
 
 
 # The example of three experts and seven aspects
-
-SEVEN: dict[str, Any] = {
-    "meeting_id": "example",
-    "levels": {
-        "problem_clarity": "deep",
-        "objectives": "deep",
-        "options_alternatives": "shallow",
-        "risks_failure_modes": "none",
-        "constraints": "shallow",
-        "stakeholders_impact": "none",
-        "dependencies_unknowns": "shallow",
-    },
-    "experts": (("A", 0.7), ("B", 0.6), ("A", 0.8)),
-    "messages": (10, 4, 2),
-    "points": (5, 7),
-    "exploration__exploration_score": 0.46,
-    "convergence__leading_option_support_fraction": 0.67,
-    "convergence__leading_option_avg_confidence": 0.75,
-    "convergence__convergence_score": 0.5,
-    "focus__focus_score": 0.71,
-    "novelty__novelty_score_overall": 0.42,
-    "novelty__novelty_score_recent": 0.3,
-    "cost_time": {
-        "round_index": 3,
-        "max_rounds": 10,
-        "estimated_cost_this_round": 0.35,
-        "estimated_cost_cumulative": 1.05,
-        "time_elapsed_minutes": 18,
-        "time_budget_minutes": 45,
-    },
-    "composite": {
-        "exploration_score": 0.46,
-        "convergence_score": 0.5,
-        "focus_score": 0.71,
-        "low_novelty_score": 0.7,
-        "weights_used": {"exploration": 0.35, "convergence": 0.35, "focus": 0.2, "low_novelty": 0.1},
-        "meeting_completeness_index": 0.51,
-    },
-    "stop_continue_recommendation": {
-        "status": "continue_targeted",
-        "rationale": ["Risks are not explored."],
-        "next_round_focus_prompts": ["Name the three largest risks.", "Say whom it affects."],
-    },
-}
-
-
-def test_the_example_computes_to_other_numbers_than_it_states() -> None:
-    verdict = last([record(3, **SEVEN)])
-    assert (verdict.scores.exploration, verdict.scores.focus) == (0.4375, 0.75)
-    assert verdict.scores.convergence == pytest.approx(0.5, abs=1e-15)
-    assert verdict.scores.novelty_recent == 0.3
-    assert verdict.scores.completeness == pytest.approx(0.548125, abs=1e-12)
-    assert verdict.stated_differences == (
-        Difference("exploration.exploration_score", 0.46, 0.4375),
-        Difference("focus.focus_score", 0.71, 0.75),
-        Difference("composite.exploration_score", 0.46, 0.4375),
-        Difference("composite.focus_score", 0.71, 0.75),
-        Difference("composite.meeting_completeness_index", 0.51, verdict.scores.completeness),
-        Difference("stop_continue_recommendation.status", "continue_targeted", "must_continue"),
-    )

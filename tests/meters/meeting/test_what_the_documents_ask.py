@@ -16,11 +16,6 @@ A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 class TestARefusedEnd:
     """If the user does not confirm: "any remaining doubts/risks?"."""
 
-    def test_asks_for_doubts_in_the_verdict_on_the_refused_round(self) -> None:
-        verdict = last([record(3, user_confirmed=False)])
-        assert verdict.status == "ready_to_decide"
-        assert verdict.next_round_focus_prompts[0] == DOUBTS == "any remaining doubts or risks?"
-
     @pytest.mark.parametrize(
         "given",
         [
@@ -65,9 +60,6 @@ class TestADebateInCircles:
     def test_names_the_options_that_remain(self, experts: Any, considered: Any, asked: str) -> None:
         given = record(10, experts=experts, convergence__options_considered=considered)
         assert f": {asked}, or record" in last([given]).facilitator_prompt
-
-    def test_that_may_end_is_asked_whether_to_decide(self) -> None:
-        assert "no decision" not in last([record(10)]).facilitator_prompt
 
 
 def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:

@@ -53,17 +53,18 @@
   };
   let shown = -1;
   const show = (place) => {
-    const [iteration, task, date, session, rubric, value, band, origin, state, why, rows, claims,
-      used, commit, page, places] = data.breakdowns[place];
+    const [iteration, ...line] = data.breakdowns[place];
+    const [value, rows, claims, places] = [line[4], line[9], line[10], line[14]];
+    const [task, date, session, rubric, , band, origin, state, why, , , used, commit, page] = line.map(text);
     shown = place;
     title.textContent = `Iteration ${iteration}: ${number(value)}, ${band}`;
     document.getElementById("b-before").disabled = place === 0;
     document.getElementById("b-after").disabled = place === data.breakdowns.length - 1;
     const facts = [task, date, session && `session ${session}`, `rubric ${rubric}`,
       origin === "sidecar" ? "from its sidecar" : "scored for this report",
-      state === "current" ? state : `${state}: ${text(why)}`];
+      state === "current" ? state : `${state}: ${why}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
-    if (text(used)) body.append(make("p", text(used), "dim"));
+    if (used) body.append(make("p", used, "dim"));
     if (commit) body.append(where("Commit ", [[commit, page]]));
     if (places.length) body.append(where("Lines ", places.map(([path, first, last]) => [`${text(path)}:${first}-${last}`, file(text(path), first)])));
     body.append(table(
