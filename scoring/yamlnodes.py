@@ -1,6 +1,7 @@
 """YAML as nodes: scalars as they are written, and what a plain one is (``docs/LOG.md``, "How YAML scalars are read").
 
-:func:`resolve` says what an untyped scalar is: YAML 1.2 core with the extras of yaml.v3.
+:func:`parse` reads the first document of a stream into nodes; :func:`resolve` says what an untyped scalar is: YAML 1.2
+core with the extras of yaml.v3.
 """
 
 import base64
@@ -9,23 +10,20 @@ import datetime
 import re
 from typing import Any, TypeAlias, overload
 
+from msgspec import Struct
+
 from scoring.errors import YamlError
 from scoring.numbers import INT_MAX, INT_MIN
+from scoring.text import cut
 
 MAX_DEPTH = 100
 """How deep a document may nest; logs nest four deep."""
 
 _UINT_MAX = 2**64 - 1
 
-BINARY, BOOL, FLOAT, INT, NULL, STR, TIMESTAMP = (
-    "!!binary",
-    "!!bool",
-    "!!float",
-    "!!int",
-    "!!null",
-    "!!str",
-    "!!timestamp",
-)
+_PREFIX = "tag:yaml.org,2002:"
+BINARY, BOOL, FLOAT, INT = "!!binary", "!!bool", "!!float", "!!int"
+NULL, STR, TIMESTAMP = "!!null", "!!str", "!!timestamp"
 _RESOLVABLE = {"", BOOL, FLOAT, INT, NULL, STR, TIMESTAMP}
 
 WORDS: dict[str, tuple[str, Any]] = {
@@ -53,17 +51,18 @@ _TIME = re.compile(
     r"(?:(?:[Tt]|( ))(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?",
     re.ASCII,
 )
+_NUMERIC = frozenset("+-.0123456789")
 LONGEST_INTEGER = 100
 """No 64-bit number is written longer than this, and reading a huge one is slow."""
 
 
-class Scalar:
+class Scalar(Struct, eq=False):
     """A scalar as written: its text, its tag in short form ("" when untagged), whether it was quoted, its line."""
 
-    __slots__ = ("line", "quoted", "tag", "value")
-
-    def __init__(self, value: str, tag: str, quoted: bool, line: int) -> None:
-        self.value, self.tag, self.quoted, self.line = value, tag, quoted, line
+    value: str
+    tag: str
+    quoted: bool
+    line: int
 
     @property
     def is_text(self) -> bool:
@@ -76,42 +75,39 @@ class Scalar:
             return STR, self.value
         tag, value = resolve(self.value, self.tag, self.line)
         if tag == BINARY:
+            data = self.value.replace("\n", "").replace("\r", "")
             try:
-                value = base64.b64decode(self.value.replace("\n", "").replace("\r", ""), validate=True).decode(
-                    "utf-8", "surrogateescape"
-                )
+                value = base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
             except (binascii.Error, ValueError) as e:
                 raise YamlError(f"line {self.line}: !!binary value is not base64") from e
         return tag, value
 
 
-class Sequence:
+class Sequence(Struct, eq=False):
     """A list node."""
 
-    __slots__ = ("items", "line")
-
-    def __init__(self, line: int) -> None:
-        self.items: list[Node] = []
-        self.line = line
+    line: int
+    items: list["Node"] = []
 
 
-class MappingNode:
-    """A mapping node: its keys and values in document order, nothing merged."""
+class MappingNode(Struct, eq=False):
+    """A mapping node: its keys and values in turn, in document order, nothing merged."""
 
-    __slots__ = ("line", "pairs")
+    line: int
+    items: list["Node"] = []
 
-    def __init__(self, line: int) -> None:
-        self.pairs: list[tuple[Node, Node]] = []
-        self.line = line
+    @property
+    def pairs(self) -> list[tuple["Node", "Node"]]:
+        """Its keys with their values."""
+        return list(zip(self.items[::2], self.items[1::2], strict=True))
 
 
-class Alias:
+class Alias(Struct, eq=False):
     """A reference to an anchored node."""
 
-    __slots__ = ("line", "name", "target")
-
-    def __init__(self, name: str, target: "Node", line: int) -> None:
-        self.name, self.target, self.line = name, target, line
+    name: str
+    target: "Node"
+    line: int
 
 
 Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
@@ -153,27 +149,18 @@ def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
 
 def _resolve_untagged(text: str, tag: str) -> tuple[str, Any]:
     first = text[:1]
-    if first in "+-0123456789" and first:
-        if word := WORDS.get(text):
-            return word
-        return _resolve_number(text, tag)
+    if (word := WORDS.get(text)) or first not in _NUMERIC:
+        return word or (STR, text)
     if first == ".":
-        if word := WORDS.get(text):
-            return word
-        if _DOT_FLOAT.fullmatch(text) and (number := float(text)) != float("inf"):
-            return FLOAT, number
-        return STR, text
-    return WORDS.get(text, (STR, text))
-
-
-def _resolve_number(text: str, tag: str) -> tuple[str, Any]:
+        number = float(text) if _DOT_FLOAT.fullmatch(text) else float("inf")
+        return (FLOAT, number) if number != float("inf") else (STR, text)
     if tag in ("", TIMESTAMP) and is_timestamp(text):
         return TIMESTAMP, text
     plain = text.replace("_", "")
     if m := _INTEGER.fullmatch(plain):
-        number = _integer(m)
-        if INT_MIN <= number <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX):  # beyond 63 bits only without a sign
-            return INT, number
+        whole = _integer(m)
+        if INT_MIN <= whole <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX):  # beyond 63 bits only without a sign
+            return INT, whole
     if _FLOAT.fullmatch(plain) and abs(real := float(plain)) != float("inf"):
         return FLOAT, real
     return STR, text
@@ -197,13 +184,76 @@ def is_timestamp(text: str) -> bool:
     if hour is not None and bool(space) == bool(zone):  # after T a zone is needed, after a space there is none
         return False
     try:
-        datetime.date(int(year) or 4, int(month), int(day))  # year 0 is a leap year that Python does not have
+        # year 0 is a leap year that Python does not have
+        datetime.datetime(int(year) or 4, int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
     except ValueError:
         return False
-    return hour is None or (int(hour) < 24 and int(minute) < 60 and int(second) < 60)
+    return True
 
 
 def shown_scalar(text: str) -> str:
     """Return a scalar as errors quote it, cut short."""
-    text = text if len(text) <= 20 else text[:17] + "..."
-    return repr(text)
+    return repr(cut(text, 20))
+
+
+def parse(data: bytes) -> Node | None:
+    """Read the first document of a YAML stream; None when there is none.
+
+    Raises:
+        YamlError: broken syntax, an alias without an anchor, or nesting beyond :data:`MAX_DEPTH`.
+    """
+    import yaml  # 15 ms that a log from the store does without
+
+    try:
+        return _composed(data)
+    except yaml.MarkedYAMLError as e:
+        mark = e.problem_mark or e.context_mark
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise YamlError(f"{where}{e.problem or e.context}") from e
+    except YamlError:
+        raise
+    except (yaml.YAMLError, ValueError) as e:
+        raise YamlError(f"not YAML text: {getattr(e, 'reason', None) or ' '.join(str(e).split())}") from e
+
+
+def _composed(data: bytes) -> Node | None:
+    """Build nodes from what libyaml's parser reads, without recursion, up to the end of the first document."""
+    import yaml
+    from yaml._yaml import CParser
+
+    parser: Any = CParser(data)
+    root: Node | None = None
+    anchors: dict[str, Node] = {}
+    stack: list[Sequence | MappingNode] = []
+    while True:
+        event = parser.get_event()
+        kind, line = type(event), event.start_mark.line + 1
+        node: Node
+        if kind is yaml.ScalarEvent:
+            tag = event.tag or ""
+            if tag.startswith(_PREFIX):
+                tag = "!!" + tag[len(_PREFIX) :]
+            node = Scalar(event.value, "" if tag == "!" else tag, bool(event.style), line)
+        elif kind is yaml.AliasEvent:
+            if event.anchor not in anchors:
+                raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
+            node = Alias(event.anchor, anchors[event.anchor], line)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            if len(stack) >= MAX_DEPTH:
+                raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
+            node = MappingNode(line) if kind is yaml.MappingStartEvent else Sequence(line)
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            stack.pop()
+            continue
+        elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
+            return root
+        else:  # the start of the stream or the document
+            continue
+        if stack:
+            stack[-1].items.append(node)
+        else:
+            root = node
+        if kind is not yaml.AliasEvent and event.anchor:
+            anchors[event.anchor] = node
+        if isinstance(node, Sequence | MappingNode):
+            stack.append(node)

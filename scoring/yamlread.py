@@ -6,13 +6,12 @@ only what a field asks for is looked at (a key given twice matters only in a map
 
 So this module keeps scalars as written until a field takes them:
 
-- :func:`parse` reads the first document of a stream into nodes,
+- :func:`~scoring.yamlnodes.parse` reads the first document of a stream into nodes,
 - :func:`~scoring.yamlnodes.resolve` says what an untyped scalar is (YAML 1.2 core with the extras of yaml.v3),
 - :class:`Reader` takes nodes into fields: ``string``, ``integer``, ``number``, ``boolean``, ``flag``, ``items``,
   ``struct``. Each raises :class:`~scoring.errors.YamlError` with the line when the value does not fit.
 
 Nesting deeper than 100, and aliases that multiply (the ratio rule of yaml.v3), are refused.
-The module is long because a scalar has one reading, and its forms are of no use apart from each other.
 """
 
 import re
@@ -42,21 +41,11 @@ from scoring.yamlnodes import (
     shown_scalar,
     target_of,
 )
+from scoring.yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXT = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
-
-
-def parse(data: bytes) -> Node | None:
-    """Read the first document of a YAML stream; None when there is none.
-
-    Raises:
-        YamlError: broken syntax, an alias without an anchor, or nesting beyond :data:`MAX_DEPTH`.
-    """
-    from scoring.yamlevents import parsed_by_libyaml  # it loads libyaml: 15 ms that a log from the store does without
-
-    return parsed_by_libyaml(data)
 
 
 Take: TypeAlias = Callable[["Reader", Node], Any]
@@ -81,8 +70,7 @@ class Reader:
     def string(self, node: Node) -> str:
         """Take any scalar as its source text; null is empty, binary is decoded."""
         scalar = self._scalar(node, "text")
-        if self.is_null(scalar):
-            scalar.resolved()  # a null tag on text that is not null is an error
+        if self._is_nothing(scalar):
             return ""
         tag, value = scalar.resolved() if scalar.tag else ("", "")
         text: str = value if tag == BINARY else scalar.value
@@ -129,29 +117,23 @@ class Reader:
         A plain boolean is true only in the spellings that the reader was given; a decimal integer is true unless 0;
         text is read after trimming. Anything else raises.
         """
-        target = self._enter(node)
-        try:
-            if not isinstance(target, Scalar):
-                raise self._misfit(target, "a test flag")
-            if isinstance(target, Scalar) and self.is_null(target):
-                target.resolved()  # a null tag on text that is not null is an error
+        scalar = self._scalar(node, "a test flag")
+        if self._is_nothing(scalar):
+            return None
+        tag = scalar.tag or (STR if scalar.quoted else resolve(scalar.value)[0])
+        text = scalar.value
+        if tag == BOOL:
+            return text in self._true_flags
+        if tag == INT and len(text) <= LONGEST_INTEGER and _DECIMAL.fullmatch(text):
+            if INT_MIN <= int(text) <= INT_MAX:
+                return int(text) != 0
+        elif tag == STR:
+            text = trim(text)
+            if text == "":
                 return None
-            tag = target.tag or (STR if target.quoted else resolve(target.value)[0])
-            text = target.value
-            if tag == BOOL:
-                return text in self._true_flags
-            if tag == INT and len(text) <= LONGEST_INTEGER and _DECIMAL.fullmatch(text):
-                if INT_MIN <= int(text) <= INT_MAX:
-                    return int(text) != 0
-            elif tag == STR:
-                text = trim(text)
-                if text == "":
-                    return None
-                if text in _TRUE_TEXT or text in _FALSE_TEXT:
-                    return text in _TRUE_TEXT
-            raise self._misfit(target, "a test flag (true, false, or a count)")
-        finally:
-            self._leave(node)
+            if text in _TRUE_TEXT or text in _FALSE_TEXT:
+                return text in _TRUE_TEXT
+        raise self._misfit(scalar, "a test flag (true, false, or a count)")
 
     def items(self, node: Node, take: Take) -> list[Any]:
         """Take a list, each item by ``take``; null items are dropped, null is empty."""
@@ -159,74 +141,50 @@ class Reader:
         try:
             if isinstance(target, Sequence):
                 return [take(self, item) for item in target.items if not self.is_null(item)]
-            if isinstance(target, Scalar) and self.is_null(target):
-                target.resolved()  # a null tag on text that is not null is an error
+            if self._is_nothing(target):
                 return []
             raise self._misfit(target, "a list")
         finally:
             self._leave(node)
 
-    def struct(self, node: Node, fields: Mapping[str, Take]) -> dict[str, Any]:
+    def struct(self, node: Node, fields: Mapping[str, Take], merged_into: set[str] | None = None) -> dict[str, Any]:
         """Take a mapping into fields; keys that no field has are ignored, null is empty.
 
         Merge keys (``<<``) fill in fields that the mapping itself does not give; of several, the first one that gives
-        a field wins. Returns the fields that were given.
+        a field wins. ``merged_into`` are the names that a mapping which merges this one has. Returns the fields that
+        were given.
         """
-        values: dict[str, Any] = {}
-        self._struct(node, fields, values, None)
-        return values
-
-    def _struct(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str] | None) -> None:
         target = self._enter(node)
         try:
+            if self._is_nothing(target):
+                return {}
             if not isinstance(target, MappingNode):
-                if isinstance(target, Scalar) and self.is_null(target):
-                    target.resolved()  # as for lists
-                    return
                 raise self._misfit(target, "a mapping")
-            self._refuse_duplicates(target)
-            merge: Node | None = None
-            given: set[str] = set()
-            for key, value in target.pairs:
-                if is_merge(key):
-                    merge = value
-                    continue
-                if isinstance(target_of(key), Scalar) and self.is_null(key):
+            pairs = target.pairs
+            _refuse_duplicates(pairs)
+            values: dict[str, Any] = {}
+            given: set[str] = set() if merged_into is None else merged_into
+            for key, value in pairs:
+                if is_merge(key) or self.is_null(key):
                     continue
                 name = self.string(key)
+                if merged_into is not None and name in merged_into:
+                    continue
                 given.add(name)
-                if done is not None:
-                    if name in done:
-                        continue
-                    done.add(name)
                 if take := fields.get(name):
                     self._path.append(name)
                     try:
                         values[name] = take(self, value)
                     finally:  # a list may go on after an item that does not fit
                         self._path.pop()
-            if merge is not None:
-                self._merge(merge, fields, values, given if done is None else done)
+            for merge in [value for key, value in pairs if is_merge(key)][-1:]:
+                for source in merge.items if isinstance(merge, Sequence) else [merge]:
+                    if not isinstance(target_of(source), MappingNode):
+                        raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
+                    values |= self.struct(source, fields, given)
+            return values
         finally:
             self._leave(node)
-
-    def _merge(self, node: Node, fields: Mapping[str, Take], values: dict[str, Any], done: set[str]) -> None:
-        sources = node.items if isinstance(node, Sequence) else [node]
-        for source in sources:
-            if not isinstance(target_of(source), MappingNode):
-                raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
-            self._struct(source, fields, values, done)
-
-    def _refuse_duplicates(self, mapping: MappingNode) -> None:
-        if len({key.value for key, _ in mapping.pairs if isinstance(key, Scalar)}) == len(mapping.pairs):
-            return
-        seen: dict[tuple[type, str], int] = {}
-        for key, _ in mapping.pairs:
-            text = key.value if isinstance(key, Scalar) else key.name if isinstance(key, Alias) else ""
-            identity = (type(key), text)
-            if identity in seen:
-                raise YamlError(f"line {key.line}: key {shown_scalar(text)} is already given on line {seen[identity]}")
-            seen[identity] = key.line
 
     def is_null(self, node: Node) -> bool:
         """Tell whether a node reads as null."""
@@ -235,14 +193,19 @@ class Reader:
             return False
         return target.tag == NULL or (target.tag == "" and WORDS.get(target.value, (STR,))[0] == NULL)
 
+    def _is_nothing(self, target: Node) -> bool:
+        """Tell whether a node reads as null; a null tag on text that is not null is an error."""
+        if not isinstance(target, Scalar) or not self.is_null(target):
+            return False
+        target.resolved()
+        return True
+
     def _scalar(self, node: Node, wanted: str) -> Scalar:
         target = self._enter(node)
-        try:
-            if not isinstance(target, Scalar):
-                raise self._misfit(target, wanted)
-            return target
-        finally:
-            self._leave(node)
+        self._leave(node)
+        if not isinstance(target, Scalar):
+            raise self._misfit(target, wanted)
+        return target
 
     def _enter(self, node: Node) -> Scalar | Sequence | MappingNode:
         """Count one decoding step, follow an alias, and refuse aliases that multiply or contain themselves."""
@@ -281,6 +244,17 @@ def items_of(take: Take) -> Take:
         return reader.items(node, take)
 
     return take_list
+
+
+def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
+    if len({key.value for key, _ in pairs if isinstance(key, Scalar)}) == len(pairs):
+        return
+    lines: dict[tuple[type, str], int] = {}
+    for key, _ in pairs:
+        text = key.value if isinstance(key, Scalar) else key.name if isinstance(key, Alias) else ""
+        if (identity := (type(key), text)) in lines:
+            raise YamlError(f"line {key.line}: key {shown_scalar(text)} is already given on line {lines[identity]}")
+        lines[identity] = key.line
 
 
 def _allowed_alias_ratio(decoded: int) -> float:

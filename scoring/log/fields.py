@@ -25,7 +25,7 @@ from scoring.yamlnodes import BOOL, FLOAT, INT, Node
 from scoring.yamlread import Reader
 
 
-class Scalar(NamedTuple):
+class ScalarField(NamedTuple):
     """How a single value is taken, and what it is called in a table, in a fault, and in JSON Schema.
 
     ``tags`` are those of YAML with which it is read as it is written; empty for any.
@@ -38,13 +38,13 @@ class Scalar(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-_WHOLE = Scalar("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
-_SCALARS: dict[Any, Scalar] = {
-    str: Scalar("text", "text", Reader.string, {"type": "string"}),
+_WHOLE = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
+_SCALARS: dict[Any, ScalarField] = {
+    str: ScalarField("text", "text", Reader.string, {"type": "string"}),
     int: _WHOLE._replace(json={"minimum": 0, "type": "integer"}),
-    float: Scalar("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
-    bool: Scalar("yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)),
-    bool | None: Scalar(
+    float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
+    bool: ScalarField("yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)),
+    bool | None: ScalarField(
         "flag", "a flag (true, false, or nothing)", Reader.flag, {"type": ["boolean", "null"]}, (BOOL,)
     ),
 }
@@ -64,7 +64,7 @@ class Field(NamedTuple):
     ``may_be_none``: without it the record has None there.
     """
 
-    holds: Scalar | Block
+    holds: ScalarField | Block
     description: str
     is_list: bool = False
     required: bool = False

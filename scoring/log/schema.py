@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from scoring.errors import YamlError
-from scoring.log.fields import ENTRIES, Block, Field, described_fields
-from scoring.log.fields import Scalar as ScalarField
+from scoring.log.fields import ENTRIES, Block, Field, ScalarField, described_fields
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of

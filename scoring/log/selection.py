@@ -41,10 +41,7 @@ class Selection(Frozen, frozen=True):
 
     def numbers(self, records: Sequence[IterationRecord]) -> set[int]:
         """Return their numbers."""
-        if self.takes_all and (numbers := getattr(records, "numbers", None)) is not None:
-            return set(numbers)  # no record is made for that
-        found = [record.iteration for record in records if self._takes(record)]
-        return set(found if self.last is None else found[-self.last :])
+        return {record.iteration for record in self.chosen(records)}
 
     def _takes(self, record: IterationRecord) -> bool:
         if self.only is not None and record.iteration not in self.only:

@@ -151,16 +151,6 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         assert records.place(51) is None
 
 
-def test_records_of_a_long_log_are_not_held(log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load(log, cache)
-    records = load(log, cache)
-    assert records[0] is records[0]
-    monkeypatch.setattr(scoring.log.kept, "HELD", 11)
-    records = load(log, cache)
-    assert records[0] == records[0]
-    assert records[0] is not records[0]
-
-
 def test_a_broken_entry_stops_a_strict_rubric_every_time(log: Path, cache: Path) -> None:
     (log / "iter-3.yaml").write_text("schema_version: 9\n")
     for _ in range(2):

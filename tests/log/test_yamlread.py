@@ -183,14 +183,8 @@ class TestInteger:
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
         assert refused(written, Reader.integer) == f"line 1: f: {shown} where a whole number belongs"
 
-    @pytest.mark.parametrize(
-        "written",
-        [
-            pytest.param("9223372036854775808", id="one-beyond-63-bits"),
-            pytest.param("0xffffffffffffffff", id="largest-unsigned"),
-        ],
-    )
-    def test_refuses_what_only_an_unsigned_field_would_hold(self, written: str) -> None:
+    @pytest.mark.parametrize("written", ["9223372036854775808", "0xffffffffffffffff"])
+    def test_refuses_what_only_an_unsigned_field_would_have(self, written: str) -> None:
         assert "where a whole number of 64 bits belongs" in refused(written, Reader.integer)
 
     @pytest.mark.sampled(100)
@@ -749,44 +743,25 @@ def test_resolve_refuses_a_tag_that_does_not_fit(text: str, tag: str) -> None:
         resolve(text, tag, 7)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("2026-04-18", id="date"),
-        pytest.param("2026-4-8", id="short-date"),
-        pytest.param("0000-02-29", id="year-zero-is-a-leap-year"),
-        pytest.param("2026-04-18T10:00:00Z", id="utc"),
-        pytest.param("2026-04-18t10:00:00.5+02:00", id="small-t-fraction-and-offset"),
-        pytest.param("2026-4-8T1:2:3Z", id="short-time"),
-        pytest.param("2026-04-18 10:00:00", id="space-without-a-zone"),
-        pytest.param("2026-04-18 10:00:00.123456", id="space-and-fraction"),
-    ],
-)
-def test_is_timestamp(text: str) -> None:
-    assert is_timestamp(text)
+def test_what_is_a_timestamp() -> None:
+    dates = "2026-04-18", "2026-4-8", "0000-02-29", "2026-04-18T10:00:00Z", "2026-04-18t10:00:00.5+02:00"
+    times = "2026-4-8T1:2:3Z", "2026-04-18 10:00:00", "2026-04-18 10:00:00.123456"
+    assert [text for text in (*dates, *times) if not is_timestamp(text)] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("2026", id="year"),
-        pytest.param("26-04-18", id="short-year"),
-        pytest.param("2026-13-01", id="month-13"),
-        pytest.param("2026-02-29", id="no-leap-year"),
-        pytest.param("2026-04-18T10:00:00", id="t-without-a-zone"),
-        pytest.param("2026-04-18 10:00:00Z", id="space-with-a-zone"),
-        pytest.param("2026-04-18T24:00:00Z", id="hour-24"),
-        pytest.param("2026-04-18T10:60:00Z", id="minute-60"),
-        pytest.param("2026-04-18T10:00:60Z", id="second-60"),
-        pytest.param("2026-04-18T10:00Z", id="no-seconds"),
-        pytest.param("2026-04-18T10:00:00+0200", id="offset-without-a-colon"),
-        pytest.param(" 2026-04-18", id="space-before"),
-        pytest.param("2026-04-18\n", id="line-end-after"),
-        pytest.param("\u0662\u0660\u0662\u0666-04-18", id="digits-of-another-script"),
-    ],
-)
-def test_is_no_timestamp(text: str) -> None:
-    assert not is_timestamp(text)
+def test_what_is_no_timestamp() -> None:
+    dates = (
+        "2026",
+        "26-04-18",
+        "2026-13-01",
+        "2026-02-29",
+        " 2026-04-18",
+        "2026-04-18\n",
+        "\u0662\u0660\u0662\u0666-04-18",
+    )
+    times = "10:00:00", "24:00:00Z", "10:60:00Z", "10:00:60Z", "10:00Z", "10:00:00+0200"
+    texts = *dates, *(f"2026-04-18T{time}" for time in times), "2026-04-18 10:00:00Z"
+    assert [text for text in texts if is_timestamp(text)] == []
 
 
 @pytest.mark.parametrize(
