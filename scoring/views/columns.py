@@ -13,7 +13,7 @@ from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.values import SignalValue
 from scoring.views.examined import Examined
-from scoring.views.spending import Purchase, Used, purchase
+from scoring.views.spending import KINDS, Purchase, Used, purchase
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -96,14 +96,14 @@ def _seconds(meaning: str, take: Take) -> DataColumn[Any]:
 
 def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
     """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
-    for kind in ("input", "output", "cache_read", "cache_write"):
-        yield _count(f"used_{kind}_tokens", "tokens", meaning, _tokens(spending, f"{kind}_tokens"), True)
+    for kind in KINDS:
+        yield _count(f"used_{kind}_tokens", "tokens", meaning, _tokens(spending, kind), True)
         meaning = "likewise"
 
 
-def _tokens(spending: str, name: str) -> Callable[[Of[Any]], Any]:
+def _tokens(spending: str, kind: str) -> Callable[[Of[Any]], Any]:
     used = _at(spending.split("."))
-    return lambda of: getattr(found, name) if (found := used(of)) and found.spent else None
+    return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
 
 
 def _listed(of: Of[Any], kind: str) -> str | None:
