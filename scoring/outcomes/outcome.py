@@ -134,19 +134,21 @@ class _Outcomes(CorrectedHistory):
     """The history of a trunk, with what it did to the work of a log."""
 
     def outcomes(self, rules: OutcomeRules, only: Collection[int] | None = None) -> list[Outcome]:
-        landings = [(r, self.landing(r)) for r in self._records if only is None or r.iteration in only]
-        commits = {record.iteration: landing.commit if landing.landed else None for record, landing in landings}
-        watched: dict[int, _Watched] = {}
-        for record, landing in landings:
-            if (commit := commits[record.iteration]) and (until := self._until(commit, rules)):
-                watched[record.iteration] = _Watched(commit, landing.sha or "", until)
-        counted = self._counted(list(watched.values()), rules)
+        landed: list[tuple[int, str | None, _Watched | None]] = []
+        for record in self._records:
+            if only is None or record.iteration in only:
+                landing = self.landing(record)
+                commit = landing.commit if landing.landed else None
+                until = self._until(commit, rules) if commit else None
+                watched = _Watched(commit, landing.sha or "", until) if commit and until else None
+                landed.append((record.iteration, commit, watched))
+        counted = self._counted([watched for _, _, watched in landed if watched], rules)
         found = []
-        for n, commit in commits.items():
-            if n not in watched:
+        for n, commit, watched in landed:
+            if watched is None:
                 found.append(Outcome(n, "too_young" if commit else "not_landed", commit))
                 continue
-            added, changed, fixed, by = counted[watched[n]]
+            added, changed, fixed, by = counted[watched]
             survival = 1 - changed / added if added else None
             defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
             lost = fixed, by is not None, by, defective
