@@ -22,6 +22,7 @@ from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, J
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file, reason, remove_stale, write_together
 from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
+from scoring.locks import alone_in
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 

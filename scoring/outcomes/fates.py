@@ -4,6 +4,7 @@ One stream of patches is read, oldest commit first. For each commit with childre
 known which lines of which files are followed; a merge takes each line from the first parent that has it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -128,10 +129,7 @@ def _states(
 ) -> Iterator[tuple[str, State]]:
     """Yield each commit with its followed lines."""
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
-    waiting: dict[str, int] = {}
-    for commit in order:
-        for parent in parents[commit]:
-            waiting[parent] = waiting.get(parent, 0) + 1
+    waiting = Counter(parent for commit in order for parent in parents[commit])
     pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]
     stream = patches(repository, pairs, counts)
     states: dict[str, State] = {}
@@ -150,7 +148,7 @@ def _states(
             held = None if owner else before
             sides.append((before, files + _splits(repository, (commit, parent), held, files, counts)))
         state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
-        if waiting.get(commit):
+        if waiting[commit]:
             states[commit] = state
         yield commit, state
     next(stream, None)
@@ -211,9 +209,8 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, new:
         lines += ledger.new(owner, file.path, hunk.added) if owner else [new] * len(hunk.added)
         at = hunk.at + hunk.removed
     lines += before[at:]
-    if not new:
-        while lines and not lines[-1]:
-            lines.pop()
+    while not new and lines and not lines[-1]:
+        lines.pop()
     return lines
 
 
@@ -245,13 +242,16 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
         if file is not None and file.same and file.status == "R":
             return before.get(file.was, [])
     lines: Lines | None = None
-    marks: dict[int, int] = {}
+    marks: dict[int, int] = {}  # which new lines count, by their place after the change
     for before, file in sides:
         if file is None or file.status not in "MR":
             continue
         own = _changed(before.get(file.was, []), file, "", ledger, _NEW)
         if lines is None:
-            lines, marks = own, _marks(file)
+            lines, shift = own, 0
+            for hunk in file.hunks:
+                marks.update((hunk.at + shift + n, mark) for n, mark in enumerate(hunk.added))
+                shift += len(hunk.added) - hunk.removed
         else:
             longest = max(len(lines), len(own))
             own, lines = own + [0] * (longest - len(own)), lines + [0] * (longest - len(lines))
@@ -265,13 +265,3 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
         if line == _NEW:
             lines[n] = ledger.new(owner, path, bytes([marks.get(n, 0)]))[0] if owner else 0
     return lines
-
-
-def _marks(file: PatchedFile) -> dict[int, int]:
-    """Return which new lines count, by their place after the change."""
-    found: dict[int, int] = {}
-    shift = 0
-    for hunk in file.hunks:
-        found.update((hunk.at + shift + n, mark) for n, mark in enumerate(hunk.added))
-        shift += len(hunk.added) - hunk.removed
-    return found

@@ -132,33 +132,31 @@ class _Outcomes(CorrectedHistory):
     """The history of a trunk, with what it did to the work of a log."""
 
     def outcomes(self, rules: OutcomeRules, only: Collection[int] | None, cache_dir: Path | None) -> list[Outcome]:
-        landed: list[tuple[IterationRecord, str | None, _Watched | None]] = []
+        landed: list[tuple[int, str | None, _Watched | None]] = []
         for record in self._records:
-            if only is not None and record.iteration not in only:
-                continue
-            landing = self.landing(record)
-            commit = landing.commit if landing.landed else None
-            landed.append((record, commit, self._watched(commit, landing.sha or "", rules) if commit else None))
+            if only is None or record.iteration in only:
+                landing = self.landing(record)
+                commit = landing.commit if landing.landed else None
+                until = self._until(commit, rules) if commit else None
+                watched = _Watched(commit, landing.sha or "", until) if commit and until else None
+                landed.append((record.iteration, commit, watched))
         counted = self._counted([watched for _, _, watched in landed if watched], rules, cache_dir)
-        return [self._outcome(record, commit, counted[w] if w else None) for record, commit, w in landed]
+        found = []
+        for n, commit, watched in landed:
+            if watched is None:
+                found.append(Outcome(n, "too_young" if commit else "not_landed", commit))
+                continue
+            added, changed, fixed, by = counted[watched]
+            survival = 1 - changed / added if added else None
+            defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
+            lost = fixed, by is not None, by, defective
+            found.append(Outcome(n, "known", commit, added, changed, survival, *lost))
+        return found
 
-    @staticmethod
-    def _outcome(record: IterationRecord, commit: str | None, counted: _Counted | None) -> Outcome:
-        if counted is None:
-            return Outcome(record.iteration, "too_young" if commit else "not_landed", commit)
-        added, changed, fixed, by = counted
-        survival = 1 - changed / added if added else None
-        defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
-        lost = fixed, by is not None, by, defective
-        return Outcome(record.iteration, "known", commit, added, changed, survival, *lost)
-
-    def _watched(self, commit: str, also: str, rules: OutcomeRules) -> _Watched | None:
+    def _until(self, commit: str, rules: OutcomeRules) -> str | None:
         """Return until which commit some work is watched; None where that is still to come."""
-        index = self._graph.introduced[commit]
-        end = self._times[index] + rules.horizon_days * DAY
-        if self._times[0] < end:
-            return None
-        return _Watched(commit, also, self._graph.mainline[bisect_left(self._earliest, -end)])
+        end = self._times[self._graph.introduced[commit]] + rules.horizon_days * DAY
+        return self._graph.mainline[bisect_left(self._earliest, -end)] if self._times[0] >= end else None
 
     @cached_property
     def _times(self) -> list[int]:

@@ -129,29 +129,23 @@ def case_of(
     lines = outcome.lines_added if outcome else None
     if outcome is None or lines is None or lines < LEAST_LINES:
         return None
-    truth = _truth(facts, outcome, name, log_dir)
+    iteration, truth = facts.record.iteration, outcome.survival
+    if name == "label":
+        label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
+        truth = float(label.sub_score) if label.present else None
+    elif name != "survival":
+        truth = float(not getattr(outcome, name))
     if truth is None:
         return None
     seen = facts.observed.sessions if facts.observed else ()
-    session = facts.record.agent.session_id or next(iter(seen), _alone(facts.record.iteration))
+    session = facts.record.agent.session_id or next(iter(seen), _alone(iteration))
     value = score.value if score.scored else None
     if name == "label":  # what labels themselves add to the score foretells nothing
         voting = [row for row in score.breakdown if row.present and row.signal != HUMAN_LABEL]
         weight = math.fsum(row.nominal_weight for row in voting)
         value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
     parts = {str(row.signal): float(row.sub_score) if row.present else None for row in score.breakdown}
-    observed = observations(facts, signals)
-    return Case(facts.record.iteration, session, value, score.band, lines, truth, parts, observed)
-
-
-def _truth(facts: IterationFacts, outcome: Outcome, name: OutcomeName, log_dir: Path | str) -> float | None:
-    if name == "label":
-        iteration = facts.record.iteration
-        label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
-        return float(label.sub_score) if label.present else None
-    if name == "survival":
-        return outcome.survival
-    return float(not getattr(outcome, name))
+    return Case(iteration, session, value, score.band, lines, truth, parts, observations(facts, signals))
 
 
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
@@ -193,10 +187,8 @@ def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(case.band, []).append(case)
-    order = sorted(
-        groups, key=lambda band: (-math.fsum(c.value or 0.0 for c in groups[band]) / len(groups[band]), band)
-    )
-    rows = ((band, groups[band]) for band in order)
+    means = {band: math.fsum(case.value or 0.0 for case in found) / len(found) for band, found in groups.items()}
+    rows = ((band, groups[band]) for band in sorted(groups, key=lambda band: (-means[band], band)))
     return tuple(BandRow(band, len(found), math.fsum(c.truth for c in found) / len(found)) for band, found in rows)
 
 
@@ -252,14 +244,14 @@ def log_cases(
     found: list[list[Case]] = []
     sessions: dict[int, str] = {}
     for log in logs:
-        found.append([])
-        for i in log.iterations:
-            n = i.record.iteration
-            case = case_of(i.facts, i.signals, i.score, became.get(n), outcome, log_dir)
-            if case:
-                found[-1].append(case)
-                if case.session != _alone(n):
-                    sessions.setdefault(n, case.session)
+        made = (
+            case_of(i.facts, i.signals, i.score, became.get(i.record.iteration), outcome, log_dir)
+            for i in log.iterations
+        )
+        found.append([case for case in made if case])
+        for case in found[-1]:
+            if case.session != _alone(case.iteration):
+                sessions.setdefault(case.iteration, case.session)
     # Rules that give iterations no lines of their own do not know their session; others may.
     return [[replace(case, session=sessions.get(case.iteration, case.session)) for case in cases] for cases in found]
 

@@ -15,7 +15,7 @@ from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.values import SignalValue
 from scoring.views.examined import Examined
-from scoring.views.spending import Purchase, Used, purchase
+from scoring.views.spending import KINDS, Purchase, Used, purchase
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]
@@ -91,13 +91,13 @@ def _at(path: str) -> Callable[[Of[Any]], Any]:
 
 def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
     """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
-    for kind in ("input", "output", "cache_read", "cache_write"):
-        yield _column(f"used_{kind}_tokens", "tokens?", meaning, _tokens(_at(spending), f"{kind}_tokens"))
+    for kind in KINDS:
+        yield _column(f"used_{kind}_tokens", "tokens?", meaning, _tokens(_at(spending), kind))
         meaning = "likewise"
 
 
-def _tokens(used: Callable[[Of[Any]], Any], name: str) -> Callable[[Of[Any]], Any]:
-    return lambda of: getattr(found, name) if (found := used(of)) and found.spent else None
+def _tokens(used: Callable[[Of[Any]], Any], kind: str) -> Callable[[Of[Any]], Any]:
+    return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
 
 
 def _listed(of: Of[Any], kind: str) -> str | None:

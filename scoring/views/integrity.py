@@ -1,13 +1,13 @@
 """Claims against facts over a whole log, per role and signal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rubric import SignalID
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import spans
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow
 
 _COLUMNS = (
     Column("ROLE", "role", 10),
@@ -46,42 +46,32 @@ class IntegritySummary:
 
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     """Summarise the integrity observations of a log, one row per role and signal, in order of first appearance."""
-    deltas: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
+    compared: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
     for signals in sets:
         for one in signals.integrity:
-            compared = deltas.setdefault((one.role, one.signal), [])
+            found = compared.setdefault((one.role, one.signal), [])
             if one.comparable:
-                compared.append((signals.iteration, one.delta))
-    return [_summary(role, signal, compared) for (role, signal), compared in deltas.items()]
-
-
-def _summary(role: AgentRole, signal: SignalID, deltas: list[tuple[int, float]]) -> IntegritySummary:
-    over = tuple(iteration for iteration, delta in deltas if delta < 0)
-    return IntegritySummary(
-        role,
-        signal,
-        comparable=len(deltas),
-        over_claims=len(over),
-        mean_delta=sum(delta for _, delta in deltas) / len(deltas) if deltas else None,
-        worst_delta=min(delta for _, delta in deltas) if deltas else None,
-        iterations=tuple(iteration for iteration, _ in deltas),
-        over_claimed=over,
-    )
+                found.append((signals.iteration, one.delta))
+    rows = []
+    for (role, signal), found in compared.items():
+        over = tuple(iteration for iteration, delta in found if delta < 0)
+        deltas = [delta for _, delta in found]
+        mean, worst = (sum(deltas) / len(deltas), min(deltas)) if deltas else (None, None)
+        iterations = tuple(iteration for iteration, _ in found)
+        rows.append(IntegritySummary(role, signal, len(found), len(over), mean, worst, iterations, over))
+    return rows
 
 
 def integrity_table(rows: Iterable[IntegritySummary]) -> Table:
     """Return claims against observations as a table, a row per role and signal."""
-    return Table(_COLUMNS, [TableRow(_cells(row), style="red" if row.over_claims else "") for row in rows])
-
-
-def _cells(row: IntegritySummary) -> Sequence[Cell | str | int]:
-    iterations, over = Cell(list(row.iterations)), Cell(list(row.over_claimed), spans(row.over_claimed) or "-")
-    mean, worst = _delta(row.mean_delta), _delta(row.worst_delta)
-    return row.role, row.signal, row.comparable, row.over_claims, mean, worst, iterations, over
-
-
-def _delta(delta: float | None) -> Cell:
-    return Cell(delta, "-" if delta is None else f"{delta:+.3f}")
+    found = []
+    for row in rows:
+        deltas = (Cell(d, "-" if d is None else f"{d:+.3f}") for d in (row.mean_delta, row.worst_delta))
+        over = Cell(list(row.over_claimed), spans(row.over_claimed) or "-")
+        cells: list[AnyCell] = [row.role, row.signal, row.comparable, row.over_claims, *deltas]
+        cells += [Cell(list(row.iterations)), over]
+        found.append(TableRow(cells, style="red" if row.over_claims else ""))
+    return Table(_COLUMNS, found)
 
 
 def integrity_page(rows: Iterable[IntegritySummary], source: Path) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rubric import coverage_of
 from scoring.errors import Warn
-from scoring.evidence.labels import READONLY, LabelFacts, LabelRecord, label_facts
+from scoring.evidence.labels import READONLY, Judgement, LabelFacts, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
 from scoring.text import counted, cut, printable
@@ -38,16 +38,16 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[s
     counting = counting_labels(labels)
     for label in labels:
         edit = label.latest or (label.history[-1] if label.history else None)
-        judgement = edit.judgement if edit else None
+        judgement = edit.judgement if edit else Judgement()
         yield {
             "iteration": iteration,
             "id": label.id,
             "actor": label.actor,
             "role": label.role,
             "admin_override": label.overrides,
-            "correctness": judgement.correctness if judgement else None,
-            "scope_judgement": judgement.scope if judgement else None,
-            "hallucination": judgement.hallucination if judgement else None,
+            "correctness": judgement.correctness,
+            "scope_judgement": judgement.scope,
+            "hallucination": judgement.hallucination,
             "note": edit.note if edit else "",
             "edits": len(label.history),
             "updated_at": label.updated_at,
@@ -67,8 +67,7 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
         role = f"{row['role']}, overrides" if row["admin_override"] else row["role"]
         note = Cell(row["note"], cut(" ".join(row["note"].split()), _NOTE_WIDTH))
         updated = row["updated_at"][:16].replace("T", " ")
-        line = (row["iteration"], row["actor"], role, *given, row["edits"], updated, note)
-        cells.append(line)
+        cells.append((row["iteration"], row["actor"], role, *given, row["edits"], updated, note))
     yield Table(tuple(map(Column, heads)), cells)
 
 
@@ -148,11 +147,9 @@ def next_page(waiting: Sequence[Candidate], total: int) -> Iterator[Block]:
 
 def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]) -> LabelAgreement:
     """Measure how far the people of a log agree, and the score with them. Readonly labels do not count."""
-    given = {}
-    for n, found in labels.items():
-        said = {label.actor: label.latest.judgement for label in latest_labels(found) if label.latest}
-        if any(not judgement.is_empty for judgement in said.values()):
-            given[n] = said
+    latest = {n: latest_labels(found) for n, found in labels.items()}
+    given = {n: {one.actor: one.latest.judgement for one in found if one.latest} for n, found in latest.items()}
+    given = {n: said for n, said in given.items() if any(not judgement.is_empty for judgement in said.values())}
     pairs = []
     for score in scores:
         value = unlabelled_value(score)
@@ -176,7 +173,7 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
     yield Line(f"{counted(found.iterations, 'labelled iteration')}, {counted(len(found.actors), 'person', 'people')}.")
     yield Line()
     yield Line("Krippendorff's alpha, ordinal, over iterations that two or more people labelled", "bold")
-    yield _table([(name, measured) for name, measured in found.alpha.items()], "JUDGEMENT")
+    yield _table(found.alpha.items(), "JUDGEMENT")
     if found.kappa:
         yield Line()
         yield Line("Cohen's kappa, weighted by the square, per two people", "bold")
@@ -189,15 +186,11 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
 
 def _table(rows: Iterable[tuple[str, Measured]], head: str) -> Table:
     columns = (Column(head), Column("N", right=True), Column("VALUE", right=True), Column("95 % INTERVAL"))
-    return Table(columns, [(name, m.n, _figure(m.value), _interval(m)) for name, m in rows], indent=2)
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _interval(measured: Measured) -> str:
-    return "-" if measured.interval is None else f"{measured.interval[0]:.3f} to {measured.interval[1]:.3f}"
+    cells = []
+    for name, measured in rows:
+        interval = "-" if measured.interval is None else "{:.3f} to {:.3f}".format(*measured.interval)
+        cells.append((name, measured.n, number(measured.value or 0, measured.value is not None), interval))
+    return Table(columns, cells, indent=2)
 
 
 def labelled_iterations(labels: dict[int, tuple[LabelRecord, ...]], actor: str | None = None) -> set[int]:

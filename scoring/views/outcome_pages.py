@@ -14,34 +14,35 @@ from scoring.outcomes.validity import Case, Foretold, Validity, case_of
 from scoring.text import counted, printable
 from scoring.views.examined import Examined
 from scoring.views.score_cells import band_text
-from scoring.views.table import Block, Cell, Column, Line, Table
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
 
-_COLUMNS = (
-    Column("ITER", right=True),
-    Column("STATUS"),
-    Column("COMMIT"),
-    Column("ADDED", right=True),
-    Column("CHANGED", right=True),
-    Column("SURVIVED", right=True),
-    Column("FIXED", right=True),
-    Column("REVERTED BY"),
-    Column("DEFECTIVE"),
-)
 _SHORT = 12
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
     """Return the table of a log's outcomes, a row for each iteration; what is not known is a dash."""
+    columns = [Column("ITER", right=True), Column("STATUS"), Column("COMMIT")]
+    columns += [Column(head, right=True) for head in ("ADDED", "CHANGED", "SURVIVED", "FIXED")]
+    columns += [Column("REVERTED BY"), Column("DEFECTIVE")]
     rows = []
     for one in outcomes:
-        numbers = (_count(one.lines_added), _count(one.lines_changed), _share(one.survival), _count(one.lines_fixed))
-        defective = Cell(one.defective, "-") if one.defective is None else Cell(one.defective, _yes(one.defective))
-        if one.defective:
-            defective = defective._replace(style="red")
-        commits = _commit(one.commit), _commit(one.reverted_by)
-        status = one.status.replace("_", " ")
-        rows.append((one.iteration, status, commits[0], *numbers, commits[1], defective))
-    return Table(_COLUMNS, rows)
+        cells: list[AnyCell] = [
+            one.iteration,
+            one.status.replace("_", " "),
+            _cell(one.commit, (one.commit or "")[:_SHORT]),
+            _cell(one.lines_added),
+            _cell(one.lines_changed),
+            _cell(one.survival, f"{(one.survival or 0) * 100:.0f} %"),
+            _cell(one.lines_fixed),
+            _cell(one.reverted_by, (one.reverted_by or "")[:_SHORT]),
+            _cell(one.defective, "yes" if one.defective else "no")._replace(style="red" if one.defective else ""),
+        ]
+        rows.append(cells)
+    return Table(columns, rows)
+
+
+def _cell(value: Any, text: str = "") -> Cell:
+    return Cell(value, "-" if value is None else text or str(value))
 
 
 def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float, table: Table) -> Iterator[Block]:
@@ -78,22 +79,6 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
     return f"{text[0].upper()}{text[1:]}. {verdict}"
 
 
-def _count(value: int | None) -> Cell:
-    return Cell(value, "-" if value is None else str(value))
-
-
-def _share(value: float | None) -> Cell:
-    return Cell(value, "-" if value is None else f"{value * 100:.0f} %")
-
-
-def _commit(sha: str | None) -> Cell:
-    return Cell(sha, sha[:_SHORT] if sha else "-")
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
 def with_cases(examined: Iterable[Examined], version: str, cases: list[Case]) -> Iterator[Examined]:
     """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric and with a known outcome."""
     for one in examined:
@@ -117,9 +102,8 @@ def validity_page(found: Validity) -> Iterator[Block]:
             continue
         yield Line()
         yield Line(title, "bold")
-        yield Table(
-            _BY_RANK if found.measure == "spearman" else _FORETOLD, [validity_row(found, *row) for row in part.items()]
-        )
+        columns = _BY_RANK if found.measure == "spearman" else _FORETOLD
+        yield Table(columns, [validity_row(found, *row) for row in part.items()])
     if found.bands:
         yield Line()
         yield Line("By band", "bold")
@@ -164,12 +148,11 @@ def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
     names = {"lines_added": "fewer lines added", "constant": "a constant"}
     baselines = {names.get(name, name): value for name, value in found.baselines.items()}
     enough = {"where there is enough evidence": found.sufficient} if found.sufficient.n < found.score.n else {}
+    observed = {name: value for name, value in found.observed.items() if value.n}
     return {
         "The score and what it must beat": {"score": found.score, **enough, **baselines},
         "Each signal": dict(found.signals),
-        "What else was observed (below a half: more of it, worse work)": {
-            name: value for name, value in found.observed.items() if value.n
-        },
+        "What else was observed (below a half: more of it, worse work)": observed,
     }
 
 
@@ -183,9 +166,7 @@ def validity_row(found: Validity, name: str, one: Foretold) -> tuple[str, int, s
 
 
 def _figure(one: Foretold) -> str:
-    if one.interval is None:
-        return f"{one.auc:.2f}"
-    return f"{one.auc:.2f} ({one.interval.low:.2f} to {one.interval.high:.2f})"
+    return f"{one.auc:.2f}" + (" ({:.2f} to {:.2f})".format(*one.interval) if one.interval else "")
 
 
 def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
@@ -209,14 +190,12 @@ def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
 
 def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> str:
     """Return a fitted rubric as a file, which begins with where its weights come from."""
-    gain = (
-        "unknown" if fit.interval is None else f"{fit.gain:+.4f} ({fit.interval.low:+.4f} to {fit.interval.high:+.4f})"
-    )
-    worth = f"AUC {_plain(fit.before)} before, {_plain(fit.after)} after"
+    gain = "{:+.4f} ({:+.4f} to {:+.4f})".format(fit.gain, *fit.interval) if fit.interval else "unknown"
+    old, new = ("unknown" if value is None else f"{value:.4f}" for value in (fit.before, fit.after))
     head = [
         f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
         f"Base: rubric {base.version}. Learnt from {counted(fit.learnt, 'iteration')}; C = {fit.penalty:g}.",
-        f"Out of sample, {counted(fit.n, 'iteration')} of newer sessions: {worth}.",
+        f"Out of sample, {counted(fit.n, 'iteration')} of newer sessions: AUC {old} before, {new} after.",
         f"Gain {gain}, 95 % interval by session; {'above chance' if fit.holds else 'it may be chance'}.",
     ]
     data = {name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")}
@@ -228,7 +207,3 @@ def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> 
             fields = {key: value for key, value in asdict(item).items() if value != ""}
             lines.append(f"  - {json.dumps(fields)}")
     return "\n".join(lines) + "\n"
-
-
-def _plain(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4f}"

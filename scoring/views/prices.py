@@ -8,23 +8,12 @@ import datetime
 import importlib.util
 from decimal import Decimal
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from scoring.errors import installing
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 
 HOW_TO_GET = f"what tokens cost needs the extra 'cost': {installing('cost')}"
 _OUTPUT = 1000
-
-
-class _Rates(NamedTuple):
-    """What one token costs, in US dollars."""
-
-    fresh: Decimal
-    output: Decimal
-    read: Decimal
-    write: Decimal
-    write_1h: Decimal
 
 
 @cache
@@ -54,12 +43,16 @@ def price(spent: Spent, time: int | None = None) -> float | None:
 
 
 @lru_cache(maxsize=4096)
-def _rates(model: str, step: int, day: int | None) -> _Rates | None:
-    """Return the rates of a model on a day, counted from 1970, for prompts of one size; None for an unknown model."""
+def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None:
+    """Return what a token costs in US dollars: input, output, read from the cache, written to it, and for an hour.
+
+    They are those of a day, counted from 1970, for prompts of one size; None for an unknown model.
+    """
     from genai_prices import Usage, calc_price  # its price lists take half a second to load
 
     size = PROMPT_STEPS[step] if step < len(PROMPT_STEPS) else 2 * PROMPT_STEPS[-1]
-    when = None if day is None else _EPOCH + datetime.timedelta(days=day, hours=12)
+    noon = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
+    when = None if day is None else noon + datetime.timedelta(days=day)
 
     def cost(**tokens: int) -> Decimal:
         usage = Usage(input_tokens=size, **tokens)
@@ -67,13 +60,9 @@ def _rates(model: str, step: int, day: int | None) -> _Rates | None:
 
     try:
         fresh = cost()
-        output = cost(output_tokens=_OUTPUT) - fresh
-        parts = {"cache_read_tokens": size}, {"cache_write_tokens": size}
-        read, write = (cost(**part) for part in parts)
-        write_1h = cost(cache_write_tokens=size, cache_write_1h_tokens=size)
+        cached = cost(cache_read_tokens=size), cost(cache_write_tokens=size)
+        for_an_hour = cost(cache_write_tokens=size, cache_write_1h_tokens=size)
+        output = (cost(output_tokens=_OUTPUT) - fresh) / _OUTPUT
     except (LookupError, ValueError):
         return None
-    return _Rates(fresh / size, output / _OUTPUT, read / size, write / size, write_1h / size)
-
-
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return fresh / size, output, *(part / size for part in (*cached, for_an_hour))

@@ -9,9 +9,12 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
+from scoring.evidence.transcripts.facts import NS, Spent
 from scoring.frozen import Frozen
 from scoring.views.prices import HOW_TO_GET, can_price, price
+
+KINDS = ("input", "output", "cache_read", "cache_write")
+"""The kinds of tokens that have prices of their own."""
 
 TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
 """Where the tokens come from: responses in transcripts, each once; lines, where one response may be in several (the
@@ -38,30 +41,15 @@ class Spending(Frozen, frozen=True, dict=True):
     shared_with: int | None = None
     parts: "tuple[Spending, ...]" = ()
 
-    @property
-    def input_tokens(self) -> int:
-        """The input that was neither read from the cache nor written to it."""
-        return sum(one.input_tokens for one in self.spent)
-
-    @property
-    def output_tokens(self) -> int:
-        """The output."""
-        return sum(one.output_tokens for one in self.spent)
-
-    @property
-    def cache_read_tokens(self) -> int:
-        """The input that was read from the cache."""
-        return sum(one.cache_read_tokens for one in self.spent)
-
-    @property
-    def cache_write_tokens(self) -> int:
-        """The input that was written to the cache."""
-        return sum(one.cache_write_tokens for one in self.spent)
+    @cached_property
+    def tokens(self) -> dict[str, int]:
+        """The tokens by kind: input that was neither read from the cache nor written to it, output, and the cache."""
+        return {kind: sum(getattr(one, f"{kind}_tokens") for one in self.spent) for kind in KINDS}
 
     @property
     def total_tokens(self) -> int:
         """All tokens."""
-        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+        return sum(self.tokens.values())
 
     @property
     def models(self) -> list[str]:
@@ -72,7 +60,7 @@ class Spending(Frozen, frozen=True, dict=True):
                 counts[one.model] += sum(one[3:7])
         return sorted(counts, key=lambda name: (-counts[name], name))
 
-    @cached_property
+    @property
     def cost(self) -> float | None:
         """What the tokens cost in US dollars, as far as prices are known; None where none is."""
         return self._priced[0]
@@ -97,11 +85,10 @@ class Spending(Frozen, frozen=True, dict=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        kinds = "input", "output", "cache_read", "cache_write"
         return {
             "source": self.source,
             "models": self.models,
-            "tokens": {kind: getattr(self, f"{kind}_tokens") for kind in kinds} | {"total": self.total_tokens},
+            "tokens": self.tokens | {"total": self.total_tokens},
             "cost_usd": self.cost,
             "unpriced_models": [name or "unknown" for name in self.unpriced],
             "duration_seconds": self.seconds,
@@ -114,7 +101,9 @@ def spending_of(facts: IterationFacts) -> Spending | None:
     record, seen, observed = facts.record, facts.transcripts, facts.observed
     model = record.agent.model
     shared = observed.shared_with if observed else None
-    times = _times(seen)
+    times: tuple[float | None, int | None, int | None] = None, None, None
+    if seen and seen.began is not None and seen.ended is not None:
+        times = (seen.ended - seen.began) / NS, seen.began, seen.ended
     if seen and observed and observed.checkpoint_tokens:
         given, reads, written = seen.input_tokens, seen.cache_reads, seen.cache_creations
         if 0 < reads <= given and written == given - reads:  # Codex has all of it in its input
@@ -122,20 +111,13 @@ def spending_of(facts: IterationFacts) -> Spending | None:
         stated = Spent(model, 0, seen.turns, given, seen.output_tokens, reads, written)
         return Spending("checkpoint", (stated,), *times, shared)
     if seen and seen.spent:
-        source: TokensFrom = "transcripts" if seen.harnesses else "lines"
-        return Spending(source, seen.spent, *times, shared)
+        return Spending("transcripts" if seen.harnesses else "lines", seen.spent, *times, shared)
     if record.session_tokens is not None:
         said = record.session_tokens
         claimed = said.input_tokens, said.output_tokens, said.cache_read_tokens, said.cache_creation_tokens
         if any(counts := [max(count, 0) for count in claimed]):
             return Spending("entry", (Spent(model, 0, 0, *counts),), *times, shared)
     return Spending(None, (), *times, shared) if times[0] is not None else None
-
-
-def _times(seen: TranscriptFacts | None) -> tuple[float | None, int | None, int | None]:
-    if seen is None or seen.began is None or seen.ended is None:
-        return None, None, None
-    return (seen.ended - seen.began) / NS, seen.began, seen.ended
 
 
 def together(found: Iterable[Spending | None]) -> Spending | None:
@@ -166,7 +148,7 @@ class Used(NamedTuple):
     @property
     def cost(self) -> float | None:
         """What it cost in US dollars; None where that is not known, or another iteration counts it."""
-        return None if self.spending is None or self.spending.shared_with is not None else self.spending.cost
+        return self.spending.cost if self.spending and self.spending.shared_with is None else None
 
 
 class Purchase(NamedTuple):
@@ -232,13 +214,10 @@ def duration_text(seconds: float | None) -> str:
         return "-"
     if seconds < 90:
         return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, rest = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {rest} min" if rest else f"{hours} h"
-    return f"{hours // 24} d {hours % 24} h"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{minutes} min" if not hours else f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def price_note(found: Spending) -> str:
@@ -260,8 +239,7 @@ def spending_lines(found: Spending | None) -> list[str]:
         return []
     lines = []
     if found.spent:
-        kinds = "input", "output", "cache_read", "cache_write"
-        counts = [f"{kind.replace('_', ' ')} {tokens_text(getattr(found, kind + '_tokens'))}" for kind in kinds]
+        counts = [f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items()]
         lines.append(f"tokens {tokens_text(found.total_tokens)}: {', '.join(counts)}")
     facts = [f"cost {cost_text(found.cost)}"] if found.cost is not None else []
     facts += [f"took {duration_text(found.seconds)}"] if found.seconds is not None else []

@@ -235,6 +235,7 @@ def worked(_worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
     return Repo.at(tmp_path / "repo")
 
 
+@pytest.mark.usefixtures("worked")
 class TestCommands:
     @pytest.mark.slow
     def test_outcomes_as_data(self, da_score: DaScore, worked: Repo) -> None:
@@ -252,23 +253,21 @@ class TestCommands:
         assert text.endswith("within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not landed\n")
 
     @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])
-    def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, worked: Repo, horizon: str) -> None:
+    def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, horizon: str) -> None:
         done = da_score("outcomes", "--horizon", horizon)
         assert done.status == 2
         assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
-        assert worked
 
     @pytest.mark.slow
-    def test_outcomes_stand_beside_the_score(self, da_score: DaScore, worked: Repo) -> None:
+    def test_outcomes_stand_beside_the_score(self, da_score: DaScore) -> None:
         assert "What became of it, which has no part in the score" in da_score("explain", "1").out
         assert da_score("explain", "2", "--json").json["outcome"]["survival"] == 1.0
         rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
         assert sum(json.loads(row)["defective"] for row in rows) == 12
-        assert worked
 
     @pytest.mark.slow
     @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
-    def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, worked: Repo, rubric: str) -> None:
+    def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, rubric: str) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
         outcomes = {one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]}
         scores = {}
@@ -288,61 +287,49 @@ class TestCommands:
         assert keys <= found.keys()
         assert found["signals"]["tests"].keys() == {"n", "auc", "interval"}
         assert found["baselines"]["constant"]["auc"] == 0.5
-        assert worked
 
-    def test_validate_in_words(self, da_score: DaScore, worked: Repo) -> None:
+    def test_validate_in_words(self, da_score: DaScore) -> None:
         text = da_score("validate").out
         assert "Verdict: too few" in text
         assert "fewer lines added" in text
-        assert worked
 
     @pytest.mark.slow
-    def test_two_rubrics_are_a_list(self, da_score: DaScore, worked: Repo) -> None:
+    def test_two_rubrics_are_a_list(self, da_score: DaScore) -> None:
         found = da_score("validate", "--rubric", "2.3.0", "--rubric", "3.1.0", "--json").json
         assert [one["rubric"] for one in found] == ["2.3.0", "3.1.0"]
         against = found[1]["against"]
         assert against["rubric"] == "2.3.0"
         assert against["gain"] == pytest.approx(found[1]["auc"] - found[0]["auc"])
         assert against["interval"][0] <= against["gain"] <= against["interval"][1]
-        assert worked
 
-    def test_validate_by_reverts(self, da_score: DaScore, worked: Repo) -> None:
+    def test_validate_by_other_outcomes(self, da_score: DaScore) -> None:
         found = da_score("validate", "--outcome", "reverted", "--json").json
-        assert (found["measure"], found["positives"], found["verdict"]) == ("auc", 0, "too few")
-        assert found["auc"] is None
-        assert worked
-
-    @pytest.mark.slow
-    def test_validate_by_survival(self, da_score: DaScore, worked: Repo) -> None:
+        assert (found["measure"], found["positives"], found["verdict"], found["auc"]) == ("auc", 0, "too few", None)
         assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
-        assert worked
 
     @pytest.mark.slow
-    def test_validate_by_what_people_said(self, da_score: DaScore, worked: Repo) -> None:
+    def test_validate_by_what_people_said(self, da_score: DaScore) -> None:
         for n in range(1, 9):
             done = da_score("label", str(n), "--as", "a", "--correctness", str(n % 4))
             assert done.status == 0, done.err
         found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
-        assert worked
 
     @pytest.mark.slow
-    def test_fit_refuses_what_may_be_chance(self, da_score: DaScore, worked: Repo) -> None:
+    def test_fit_refuses_what_may_be_chance(self, da_score: DaScore) -> None:
         pytest.importorskip("sklearn")
         done = da_score("rubric", "fit", "--outcome", "reverted", "-o", "fit.yaml")
         assert done.status == 3
         assert not Path("fit.yaml").exists()
         assert "promise nothing" in done.out
-        assert worked
 
     @pytest.mark.slow
-    def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore, worked: Repo) -> None:
+    def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore) -> None:
         pytest.importorskip("sklearn")
         done = da_score("rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json")
         if done.json["weights"]:
             assert Path("fit.yaml").read_text().startswith("# Weights fitted by da-score rubric fit to the outcome")
             assert da_score("rubric", "validate", "fit.yaml").status == 0
-        assert worked
 
 
 class TestFit:
@@ -402,9 +389,10 @@ class TestFit:
         assert sum(self.fit(made(150, 0, seed)).holds for seed in range(NOISES)) <= NOISES * 0.05
 
 
+@pytest.mark.usefixtures("worked")
 class TestReport:
     @pytest.mark.slow
-    def test_says_whether_its_scores_mean_anything(self, da_score: DaScore, worked: Repo) -> None:
+    def test_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
         text = da_score("report", "--terminal").out
         assert "Foretelling defective work: too few." in text
         found = da_score("report", "--json").json["validity"]
@@ -412,4 +400,3 @@ class TestReport:
         page = Path("report.html").read_text()
         assert "Does this score mean anything here?</h2>" in page
         assert "<b>Verdict: too few.</b>" in page
-        assert worked

@@ -30,17 +30,9 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedIteration:
     """An iteration whose signals have equal weights; ``None`` is a signal that is absent."""
     present = [vote for vote in votes.values() if vote is not None]
-    value = sum(present) / len(present) if present else None
+    value, share = sum(present) / len(present) if present else None, 1 / len(present or votes)
     rows = tuple(
-        Vote(
-            name,
-            name.title(),
-            vote is not None,
-            vote or 0.0,
-            1 / len(present or votes),
-            (vote or 0) / len(present or votes),
-            "so",
-        )
+        Vote(name, name.title(), vote is not None, vote or 0.0, share, (vote or 0) * share, "so")
         for name, vote in votes.items()
     )
     made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", rows, ())
@@ -56,15 +48,11 @@ def paid(thousands: int, model: str = SONNET, **known: Any) -> Spending:
     return Spending("transcripts", (Spent(model, 0, 1, 0, thousands * 1_000, 0, 0),), 60.0, **known)
 
 
-def no_pictures(_: Digest) -> dict[str, Any]:
-    found: dict[str, Any] = defaultdict(str)
-    return found | {"signals": defaultdict(str)}
-
-
 @pytest.fixture
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing takes most of the time, and what the pictures show is tested with the report."""
-    monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
+    nothing: dict[str, Any] = defaultdict(str)
+    monkeypatch.setattr("scoring.views.report.charts.pictures", lambda _: nothing | {"signals": defaultdict(str)})
 
 
 class TestLosses:
@@ -129,13 +117,8 @@ class TestComparisons:
         ]
         model, harness, task = comparisons(made(*lines))
         sonnet, gpt = model.groups
-        assert (sonnet.name, sonnet.iterations, sonnet.mean, sonnet.landed, sonnet.landing_known) == (
-            SONNET,
-            2,
-            0.5,
-            1,
-            2,
-        )
+        assert sonnet[:3] == (SONNET, 2, 0.5)
+        assert (sonnet.landed, sonnet.landing_known) == (1, 2)
         assert sonnet.bought.per_landed == pytest.approx(3.0)
         assert (gpt.name, gpt.unsound, gpt.fate_known, gpt.bought.per_landed) == ("gpt-5", 1, 1, None)
         assert [group.name for group in harness.groups] == ["claude", "codex"]
@@ -174,13 +157,8 @@ class TestPurchase:
 
 
 def test_what_a_log_has_nothing_of_is_one_sentence() -> None:
-    assert nothing_known(made(line(1, {"landed": 1.0, "tests": None}))) == [
-        "the signal Tests",
-        "hook outcomes",
-        "sessions",
-        "claims",
-        "deliberations",
-    ]
+    found = nothing_known(made(line(1, {"landed": 1.0, "tests": None})))
+    assert found == ["the signal Tests", "hook outcomes", "sessions", "claims", "deliberations"]
 
 
 @pytest.mark.usefixtures("_without_pictures")

@@ -106,7 +106,7 @@ def _is_narrow(axes: Any) -> bool:
 def _dots(axes: Any, values: Values) -> None:
     """Draw dots, smaller where there are more of them; above 600 values the means of neighbours."""
     size = 4 if len(values) < 60 else 3 if len(values) < 200 else 1.5
-    axes.plot(*_thinned(values), ".", color=INK, markersize=size, markeredgewidth=0, clip_on=False)
+    axes.plot(*_thinned(values), "o", color=INK, markersize=size, markeredgewidth=0, clip_on=False)
 
 
 def _ticks(axes: Any, lines: Sequence[ReportedIteration]) -> None:
