@@ -216,49 +216,12 @@ class TestTerminal:
         assert lines[-1] == f"Source: {LOG}/iter-5.score.yaml"
         assert "Observed, not scored" not in lines
 
-    @pytest.mark.usefixtures("project")
-    def test_shows_the_checks_of_an_iteration_that_was_scored_now(self, on_a_terminal: OnTerminal) -> None:
-        status, shown = on_a_terminal("iteration", "5", "--recompute")
-        lines = lines_of(shown)
-        assert status == 0
-        assert lines[lines.index("Observed, not scored") + 2].split() == [
-            "ran_cli_command",
-            "yes",
-            "Bash",
-            "tool",
-            "invoked",
-        ]
-
-    @pytest.mark.usefixtures("scored")
-    def test_shows_the_coverage_of_a_session(self, on_a_terminal: OnTerminal) -> None:
-        status, shown = on_a_terminal("session", CODEX_SESSION)
-        lines = lines_of(shown)
-        assert status == 0
-        assert lines[0].split() == [
-            "Session",
-            CODEX_SESSION,
-            "rubric",
-            "2.1.0",
-            "score",
-            "0.804",
-            "(0.70–0.84)",
-            "good",
-        ]
-        assert lines[1] == "3 of 3 iterations, 86.0 % of the weight on average"
-        assert lines[2] == "mean 0.70–0.86, with 95 % confidence"
-        assert "   8  0.845  (0.84–0.84)  good       7 of 7 signals, 100.0 % of the weight  current" in lines
-
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("arguments", [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]])
     def test_a_pipe_has_none_of_it(self, da_score: DaScore, arguments: list[str]) -> None:
         found = da_score(*arguments)
         assert (found.status, found.err) == (0, "")
         assert not re.search("of the weight|PRESENT IN|COVERAGE|\x1b|█", found.out)
-
-    @pytest.mark.usefixtures("scored")
-    def test_json_is_that_of_a_pipe(self, da_score: DaScore, on_a_terminal: OnTerminal) -> None:
-        status, shown = on_a_terminal("session", CODEX_SESSION, "--json")
-        assert (status, lines_of(shown)) == (0, da_score("session", CODEX_SESSION, "--json").out.splitlines())
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("scored")

@@ -94,13 +94,6 @@ class TestDoctor:
         assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
 
     @pytest.mark.slow
-    def test_names_sessions_of_no_iteration(self, run: Run, made: History) -> None:
-        (stray,) = run("doctor", "--json")["attribution"]["sessions_without_iteration"]
-        assert (stray["session"], stray["harness"], stray["lines"]) == ("stray", "claude", 2)
-        assert Path(stray["path"]).is_relative_to(made.home)
-        assert Path(stray["path"]).name == "stray.jsonl"
-
-    @pytest.mark.slow
     def test_says_so_in_tables_and_advice(self, run: Run) -> None:
         shown = run("doctor")
         assert "CHECKPOINTS   1 in git, with 1 transcripts\n" in shown
@@ -301,11 +294,6 @@ class TestWords:
     def test_of_a_commit_that_counts_for_another_one(self) -> None:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
         assert "the commit counts for iteration 4, which names it too" in lines
-
-    def test_of_totals_do_not_speak_of_lines(self) -> None:
-        lines = list(chain_lines(facts(Observed("checkpoint", ("s",), checkpoint_tokens=True)), None))
-        assert "no transcript is here; the tokens are totals that its checkpoint states" in lines
-        assert not any("lines found" in line for line in lines)
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

@@ -21,7 +21,6 @@ from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, WriteError, installing
-from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
 from scoring.views.columns import TABLES, table_rows
@@ -76,16 +75,6 @@ class TestExamined:
         assert found[3].origin == "computed"
         assert len(warnings) == 1
         assert "iter-3.score.yaml" in warnings[0]
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])]
-    )
-    def test_goes_through_some(self, demo: Demo, how: dict[str, Any], numbers: list[int]) -> None:
-        everything = {one.record.iteration: one for one in view(demo).examine()}
-        found = list(view(demo, **how).examine())
-        assert [one.record.iteration for one in found] == numbers
-        assert all(one == everything[one.record.iteration] for one in found)
 
 
 class TestTables:
@@ -200,13 +189,6 @@ class TestExport:
         assert (found.status, found.err) == (0, "")
         rows = list(csv.DictReader(io.StringIO(found.out)))
         assert [row["iterations"] for row in rows] == ["3", "4"]
-
-    @pytest.mark.slow
-    def test_one_table_to_a_file(self, da_score: DaScore, tmp_path: Path) -> None:
-        assert (
-            da_score("export", "--tables", "sessions", "--out", tmp_path / "s.csv").out == f"Wrote {tmp_path}/s.csv\n"
-        )
-        assert (tmp_path / "s.csv").read_text().startswith("log,session_id,")
 
     @pytest.mark.slow
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
