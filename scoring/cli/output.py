@@ -131,7 +131,7 @@ class Warnings:
     def __init__(self) -> None:
         self.quiet = self.verbose = self.holds = False
         self.count = 0
-        self._waiting: list[str] = []
+        self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
         """Take a warning, and say it when its time has come."""
@@ -139,7 +139,7 @@ class Warnings:
         if self.quiet:
             return
         if self.holds and not self.verbose:
-            self._waiting.append(text)
+            self._waiting.setdefault(_NUMBER.sub("#", text), []).append(text)
         else:
             _say("warning", text)
 
@@ -150,11 +150,8 @@ class Warnings:
 
     def say(self) -> None:
         """Say what waits, in the order of the first of each kind."""
-        waiting, self._waiting = self._waiting, []
-        kinds: dict[str, list[str]] = {}
-        for text in waiting:
-            kinds.setdefault(_NUMBER.sub("#", text), []).append(text)
-        for texts in kinds.values():
+        waiting, self._waiting = self._waiting, {}
+        for texts in waiting.values():
             _say("warning", _together(texts))
 
 
@@ -167,12 +164,11 @@ _ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
 
 def _together(texts: Sequence[str]) -> str:
     """Return warnings of one kind as one line."""
+    found = [match for text in texts if (match := _ITERATION.fullmatch(text))]
     if len(texts) == 1:
         return texts[0]
-    found = [_ITERATION.fullmatch(text) for text in texts]
-    if all(found) and len({match[2] for match in found if match}) == 1:
-        numbers = sorted({int(match[1]) for match in found if match})
-        return f"iteration {spans(numbers)}: {found[0][2] if found[0] else ''}"
+    if len(found) == len(texts) and len({match[2] for match in found}) == 1:
+        return f"iteration {spans(sorted({int(match[1]) for match in found}))}: {found[0][2]}"
     if len(set(texts)) == 1:
         return f"{texts[0]} ({len(texts)} times)"
     return f"{texts[0]} (and {len(texts) - 1} more like it; -v says each)"

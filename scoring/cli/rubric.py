@@ -140,19 +140,19 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
     return 0 if written else NOT_BETTER
 
 
-_EVIDENCE = {
-    EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
-    EVIDENCE_CORRECTED: "corrected (read as found on disk)",
-    EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
-}
 _DATA: dict[str, dict[object, str]] = {
+    "evidence": {
+        EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
+        EVIDENCE_CORRECTED: "corrected (read as found on disk)",
+        EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
+    },
     "claims_vote": {False: "no (only what was observed votes)"},
     "loading": {LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
     "text": {FULL_TEXT: "full (a pipe has the coverage and whole names)"},
     "sidecar": {BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
     "test_flags": {ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
-"""The words for a rubric's data where it differs from the reference's."""
+"""The words for a rubric's data; beside its evidence only where it differs from the reference's."""
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
 
 
@@ -165,7 +165,6 @@ def _page(rubric: Rubric) -> Iterator[Block]:
     ]
     yield Table(_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
     yield Line()
-    yield Line(f"EVIDENCE  {_EVIDENCE[rubric.evidence]}")
     for key, words in _DATA.items():
         if (value := getattr(rubric, key)) in words:
             yield Line(f"{key.replace('_', ' ').upper()}  {words[value]}")

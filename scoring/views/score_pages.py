@@ -37,7 +37,7 @@ from scoring.views.score_cells import (
 )
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, TableRow, number, pairs
 
 _BAR = 20
 
@@ -86,10 +86,10 @@ def run_page(
     yield from _presence(scored.shares)
     if written is None:
         yield Line("Wrote nothing (--no-write)")
-    else:
-        count, sessions = written
-        yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
-        yield Line(f"Wrote {count} iteration and {counted(sessions, 'session sidecar')} to {source}", only="terminal")
+        return
+    count, sessions = written
+    yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
+    yield Line(f"Wrote {count} iteration and {counted(sessions, 'session sidecar')} to {source}", only="terminal")
 
 
 def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
@@ -99,9 +99,9 @@ def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
     """
     if scored.rubric.evidence != EVIDENCE_REFERENCE or scored.trunk is None:
         return
-    missing = [] if named else ["no transcript folder is named, so token use and failed calls are not known"]
-    if scored.trunk.commit is None:
-        missing.insert(0, "there is no branch master, so nothing counts as landed")
+    missing = [] if scored.trunk.commit else ["there is no branch master, so nothing counts as landed"]
+    if not named:
+        missing.append("no transcript folder is named, so token use and failed calls are not known")
     if missing:
         newest = newest_version(EVIDENCE_ATTRIBUTED)
         advice = f"'da-score run --rubric {newest}' finds the trunk and the transcripts that are here"
@@ -110,8 +110,7 @@ def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
 
 def next_steps(scored: LogSummary) -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
-    with_value = [line for line in scored.lines if line.scored]
-    if with_value:
+    if with_value := [line for line in scored.lines if line.scored]:
         lowest = min(with_value, key=lambda line: line.value).iteration
         text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
     else:
@@ -121,16 +120,9 @@ def next_steps(scored: LogSummary) -> Iterator[Block]:
 
 def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
     value, bounds = score_cell(line.value, line.scored), bounds_text(line.bounds, line.scored)
-    return (
-        line.iteration,
-        line.task_id,
-        value,
-        bounds,
-        band_cell(line.band),
-        coverage_cell(line.coverage),
-        line.date,
-        f"lost: {', '.join(in_words(line.lost))}" if line.lost else "",
-    )
+    lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
+    sure = coverage_cell(line.coverage)
+    return line.iteration, line.task_id, value, bounds, band_cell(line.band), sure, line.date, lost
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -138,8 +130,7 @@ def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
     for signal, share in shares.items():
         filled = round(share * _BAR)
         colour = "green" if share >= 0.5 else "yellow" if share else "red"
-        bar = Cell(share, "█" * filled + "·" * (_BAR - filled), colour)
-        rows.append((signal, f"{share * 100:.0f} %", bar))
+        rows.append((signal, f"{share * 100:.0f} %", Cell(share, "█" * filled + "·" * (_BAR - filled), colour)))
     yield Table((Column("SIGNAL"), Column("PRESENT IN", right=True), Column("")), rows, only="terminal")
     yield Line(only="terminal")
 
@@ -156,9 +147,8 @@ def iteration_page(
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
-    ``source`` is the sidecar. A terminal shows the ``objectives`` too, where they were checked now. ``full`` is whether
-    a pipe shows the coverage and the ``state`` of the sidecar too, names and details whole, and what the iteration
-    used.
+    ``source`` is the sidecar. A terminal shows the ``objectives`` too. With ``full`` a pipe shows the coverage, the
+    ``state`` of the sidecar and what the iteration used, and cuts nothing.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
@@ -166,10 +156,10 @@ def iteration_page(
     yield Line(f"{name}   score {sure}   band {band}", "bold", only="terminal")
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
-    yield Line(str(score.coverage), "dim", only=None if full else "terminal")
+    only: Place | None = None if full else "terminal"
+    yield Line(str(score.coverage), "dim", only=only)
     if state is not None:
-        style = "dim" if state.name == "current" else "bold yellow"
-        yield Line([Cell(f"This score is {state}", style=style)], only=None if full else "terminal")
+        yield Line(f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only)
     yield Line()
     yield Table(_BREAKDOWN, list(map(_breakdown_row, score.breakdown)), full=full)
     if hooks:
@@ -247,10 +237,9 @@ def score_payload(
 
 def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
     """Return one iteration that was scored now, with the objective checks and integrity."""
+    attribution, spending = chain_payload(one.facts), spending_of(one.facts)
     return {
-        **score_payload(
-            one.persisted, one.signals.deliberation, chain_payload(one.facts), spending=spending_of(one.facts)
-        ),
+        **score_payload(one.persisted, one.signals.deliberation, attribution, spending=spending),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
     }

@@ -111,29 +111,25 @@ class Table(NamedTuple):
         """
         here = (None, "pipe", "full") if self.full else (None, "pipe")
         shown = [n for n, column in enumerate(self.columns) if column.only in here]
-        columns = [self.columns[n] for n in shown]
-        if self.full:
-            columns = [column._replace(width=None, cut=False) for column in columns]
+        widths = [None if self.full else self.columns[n].width for n in shown]
+        cuts = [width if self.columns[n].cut else None for n, width in zip(shown, widths, strict=True)]
         lines: list[tuple[list[str], Sequence[str]]] = []
         if self.heads:
-            lines.append(([column.head for column in columns], ()))
+            lines.append(([self.columns[n].head for n in shown], ()))
         for row in self.table_rows():
             cells = [as_cell(row.cells[n]).shown for n in shown]
-            limits = [column.width if column.cut else None for column in columns]
-            fitted = [text if most is None else cut(text, most) for text, most in zip(cells, limits, strict=True)]
-            lines.append((fitted, row.notes))
-        widths = [
-            max((len(cells[n]) for cells, _ in lines), default=0) if column.width is None else column.width
-            for n, column in enumerate(columns)
-        ]
-        fits = any(column.width is None for column in columns)
-        text = []
+            lines.append(
+                ([c if most is None else cut(c, most) for c, most in zip(cells, cuts, strict=True)], row.notes)
+            )
+        fitted = [max((len(line[n]) for line, _ in lines), default=0) for n in range(len(shown))]
+        fitted = [most if width is None else width for most, width in zip(fitted, widths, strict=True)]
+        text = ""
         for cells, notes in lines:
-            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], widths, strict=False)]
+            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], fitted, strict=False)]
             line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-            text.append(line.rstrip(" ") if fits else line)
-            text += [" " * (self.indent + self.notes_indent) + printable(note) for note in notes]
-        return "".join(f"{line}\n" for line in text)
+            text += (line.rstrip(" ") if None in widths else line) + "\n"
+            text += "".join(" " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in notes)
+        return text
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""

@@ -21,7 +21,6 @@ from scoring.sidecars.ownlines import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
-from scoring.views.doctor import attribution_found
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -93,13 +92,6 @@ class TestDoctor:
             "no transcript covers the iteration window": [5],
         }
         assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
-
-    @pytest.mark.slow
-    def test_names_sessions_of_no_iteration(self, run: Run, made: History) -> None:
-        (stray,) = run("doctor", "--json")["attribution"]["sessions_without_iteration"]
-        assert (stray["session"], stray["harness"], stray["lines"]) == ("stray", "claude", 2)
-        assert Path(stray["path"]).is_relative_to(made.home)
-        assert Path(stray["path"]).name == "stray.jsonl"
 
     @pytest.mark.slow
     def test_says_so_in_tables_and_advice(self, run: Run) -> None:
@@ -230,11 +222,6 @@ class TestExplanation:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
         assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run("explain", "4")
 
-    @pytest.mark.slow
-    def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
-        assert run("explain", "1", "--json", rubric="2.3.0")["attribution"] is None
-        assert "Whose work it is" not in run("explain", "1", rubric="2.3.0")
-
 
 class TestIteration:
     def test_has_the_same_as_data(self, run: Run) -> None:
@@ -245,11 +232,6 @@ class TestIteration:
     def test_has_from_a_sidecar_what_that_keeps(self, run: Run) -> None:
         run("run")
         assert run("iteration", "1", "--json")["attribution"] == {"method": "commit", "sessions": ["mine"]}
-
-    @pytest.mark.slow
-    def test_has_none_under_rubrics_without(self, run: Run) -> None:
-        assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
-        assert "attribution" not in run("iteration", "1", "--json", rubric="2.3.0")
 
     @pytest.mark.slow
     def test_that_was_scored_is_explained_when_its_transcript_is_gone(self, run: Run, made: History) -> None:
@@ -313,11 +295,6 @@ class TestWords:
         lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
         assert "the commit counts for iteration 4, which names it too" in lines
 
-    def test_of_totals_do_not_speak_of_lines(self) -> None:
-        lines = list(chain_lines(facts(Observed("checkpoint", ("s",), checkpoint_tokens=True)), None))
-        assert "no transcript is here; the tokens are totals that its checkpoint states" in lines
-        assert not any("lines found" in line for line in lines)
-
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")
         lines = list(chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None))
@@ -334,12 +311,6 @@ class TestWords:
         assert chain_payload(facts(None)) is None
         assert kept_payload(None) is None
 
-    @pytest.mark.parametrize("signal", ["tests", "token_efficiency", "correction_pressure"])
-    def test_of_sources_are_none_where_nothing_was_found(self, signal: str) -> None:
-        known = signal_of(signal)
-        assert known is not None
-        assert list(known.sources(facts(Observed(problem="2 sessions overlap")), None)) == []
-
     def test_of_sources_name_only_what_is_of_their_kind(self) -> None:
         seen = (
             SeenAt("commit a", HERE, 9),
@@ -349,23 +320,3 @@ class TestWords:
         observed = Observed("commit", ("s",), seen=seen)
         known = signal_of("correction_pressure")
         assert known and list(known.sources(facts(observed), None)) == ["no at t.jsonl:4"]
-
-
-def test_iterations_are_counted_by_method_and_reason() -> None:
-    overlap = Observed(problem="2 sessions overlap")
-    given = [
-        Observed("time", ("a",)),
-        overlap,
-        Observed("commit", ("a", "b")),
-        Observed("commit", ("b",)),
-        None,
-        overlap,
-    ]
-    found = attribution_found([
-        facts_of(IterationRecord(2, n), observed=observed) for n, observed in enumerate(given, 1)
-    ])  # fmt: skip
-    assert {m: n for m, n in found.methods.items() if any(n)} == {"commit": (2, 2), "time": (1, 1), "none": (3, 0)}
-    assert list(found.without.items()) == [
-        ("2 sessions overlap", (2, 6)),
-        ("no session found for this iteration", (5,)),
-    ]

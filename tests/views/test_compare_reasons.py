@@ -74,10 +74,6 @@ class TestReasons:
         diff = step(scored(OLD, claimed), scored(NEW, {"landed": HALF, "tests": present_signal(0, "failed")}))
         assert told(diff) == {"claim_replaced": ("tests",)}
 
-    def test_an_observation_that_is_gone_is_no_claim_that_was_dropped(self) -> None:
-        diff = step(scored(OLD, {"landed": HALF, "tests": SEEN}), scored(NEW, {"landed": HALF}))
-        assert told(diff) == {"other_evidence": ("tests",)}
-
     def test_a_claim_that_still_votes_is_not_dropped(self) -> None:
         claimed = {"landed": HALF, "tests": claim_signal(1, "said")}
         after = rubric("2", evidence="corrected")
@@ -176,10 +172,3 @@ class TestCommand:
         changes = [one["change"] for one in sufficing if one["change"] is not None]
         assert totals["mean_change"] == pytest.approx(sum(changes) / len(changes))
         assert totals["insufficient"] == len(compared["iterations"]) - len(sufficing)
-
-    @pytest.mark.slow
-    def test_between_rubrics_with_the_same_data_says_nothing_of_it(self, da_score: DaScore, project: object) -> None:
-        assert project
-        found = da_score("rubric", "diff", "2.1.0", "2.2.0", "--json").json
-        assert found["changed_data"] == {}
-        assert "Loading" not in da_score("rubric", "diff", "2.1.0", "2.2.0").out

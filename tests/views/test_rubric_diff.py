@@ -271,23 +271,6 @@ class TestCommand:
         assert "\nMOVED         2 of 9 iterations\n" in text
         assert "diminishing_returns moved 2, by " in text
 
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("log")
-    def test_shows_the_same_on_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
-        monkeypatch.setenv("COLUMNS", "400")
-        lines = [line.rstrip() for line in run("rubric", "diff", "2.0.2", "2.2.0").splitlines()]
-        assert lines[0] == "Rubric 2.0.2 → 2.2.0"
-        assert "landed                0.22   0.184   -0.036" in lines
-        assert "diminishing_returns      -    0.08    added" in lines
-        (row,) = (line for line in lines if line.startswith("   2  choose-alphabet"))
-        assert row.endswith(
-            "0.500  0.625  +0.125  fair              diminishing_returns  +0.125  presence: absent → 1.000"
-        )
-        assert any("0.845  -0.023  excellent → good  hook_outcomes" in line for line in lines)
-        assert any(re.search(r"  by weight alone  \+0\.003  correction_pressure \+0\.002, ", line) for line in lines)
-        assert any(re.fullmatch(r"MOVED +[1-9] of 9 iterations", line) for line in lines)
-
     @pytest.mark.usefixtures("log")
     def test_agrees_with_scoring_under_each(self, run: Run) -> None:
         data = json.loads(run("rubric", "diff", "2.0.2", "2.2.0", "--json"))

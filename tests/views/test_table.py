@@ -1,13 +1,15 @@
-"""One table value, rendered for a pipe, for a terminal and as JSON."""
+"""One table value, rendered for a pipe, for a terminal of any width and as JSON."""
 
 import io
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
-from scoring.views.drawing import draw
+from scoring.views.drawing import draw, folded_text
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs, pipe_text
 
 SCORES = Table(
@@ -34,10 +36,6 @@ def drawn(*blocks: Block, width: int = 100) -> list[str]:
 
 
 class TestPipe:
-    def test_has_columns_of_their_widths_the_last_not_padded(self) -> None:
-        heads = Table(SCORES.columns[:3], [])
-        assert heads.pipe() == "ITER    TASK      SCORE\n"
-
     def test_cuts_and_escapes(self) -> None:
         fixed = Table((*SCORES.columns[:2], Column("BAND", width=4)), [(1, "a task of many words", "a\x1bb")])
         assert fixed.pipe() == "ITER    TASK      BAND\n1       a tas...  a\\x1bb\n"
@@ -79,23 +77,6 @@ class TestPipe:
 
 
 class TestTerminal:
-    def test_cuts_nothing_and_aligns_numbers(self) -> None:
-        assert drawn(SCORES) == [
-            "ITER  TASK                  SCORE  COVERAGE  BAND",
-            "   1  a task of many words  0.500  3 of 4    good",
-            "  12  b\\nc                      -  0 of 4",
-        ]
-
-    def test_shows_notes_in_a_column_where_there_are_some(self) -> None:
-        columns = (Column("A"), Column("B"))
-        assert drawn(Table(columns, [TableRow((1, 2), ("so", "and so")), (3, 4)], notes="WHY")) == [
-            "A  B  WHY",
-            "1  2  so",
-            "      and so",
-            "3  4",
-        ]
-        assert drawn(Table(columns, [(3, 4)], notes="WHY")) == ["A  B", "3  4"]
-
     def test_colours_cells_rows_and_lines(self) -> None:
         screen = io.StringIO()
         blocks: list[Block] = [
@@ -159,3 +140,102 @@ class TestJson:
 
 def test_number() -> None:
     assert (number(0.12345), number(0, present=False)) == ("0.123", "-")
+
+
+WIDE = Table(
+    (Column("ITER", right=True), Column("TASK"), Column("SCORE"), Column("COVERAGE"), Column("DETAIL", prose=True)),
+    [
+        (1, "choose-alphabet", "0.500", Cell(1, "2 of 7 signals, 26.0 %", brief="2/7 · 26 %"), "one word and more"),
+        (12, "redirect", "-", Cell(1, "7 of 7 signals, 100.0 %", brief="7/7 · 100 %"), "-"),
+    ],
+)
+
+
+class TestFoldedText:
+    @pytest.mark.parametrize(
+        ("text", "width", "lines"),
+        [
+            pytest.param("a bc def", 8, ["a bc def"], id="what fits stays"),
+            pytest.param("a bc def", 7, ["a bc", "def"], id="between words"),
+            pytest.param("  → to say so much", 12, ["  → to say", "    so much"], id="below the text after an arrow"),
+            pytest.param("  - to say so much", 12, ["  - to say", "    so much"], id="below the text after a dash"),
+            pytest.param(" 10. to say so", 12, [" 10. to say", "     so"], id="below the text after a number"),
+            pytest.param("note  to say so", 12, ["note  to say", "      so"], id="below the text of a column"),
+            pytest.param("two words to say so", 9, ["two words", "to say so"], id="not below a sentence's second word"),
+            pytest.param("    longish word", 9, ["longish", "word"], id="no word is broken for that"),
+            pytest.param("abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"),
+            pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
+            pytest.param("", 5, [""], id="nothing"),
+        ],
+    )
+    def test_is_folded(self, text: str, width: int, lines: list[str]) -> None:
+        assert [line.rstrip() for line in folded_text(text + "\n", width).splitlines()] == [x.rstrip() for x in lines]
+
+    @given(st.text(st.sampled_from("ab日 /-.→1"), max_size=40), st.integers(2, 30))
+    def test_loses_nothing(self, text: str, width: int) -> None:
+        assert "".join(folded_text(text, width).split()) == "".join(text.split())
+
+
+class TestNarrow:
+    def test_that_fits_has_its_whole_texts(self) -> None:
+        assert drawn(WIDE, width=80) == [
+            "ITER  TASK             SCORE  COVERAGE                 DETAIL",
+            "   1  choose-alphabet  0.500  2 of 7 signals, 26.0 %   one word and more",
+            "  12  redirect         -      7 of 7 signals, 100.0 %  -",
+        ]
+
+    def test_has_the_columns_for_full_text(self) -> None:
+        columns = Column("NAME", width=6, cut=True), Column("SURE", only="full"), Column("P", only="pipe")
+        assert drawn(Table(columns, [("a-long-name", "7 of 7", 1)])) == ["NAME         SURE", "a-long-name  7 of 7"]
+
+    def test_that_is_a_little_too_wide_has_brief_ones(self) -> None:
+        assert drawn(WIDE, width=65) == [
+            "ITER  TASK             SCORE  COVERAGE     DETAIL",
+            "   1  choose-alphabet  0.500  2/7 · 26 %   one word and more",
+            "  12  redirect         -      7/7 · 100 %  -",
+        ]
+
+    def test_that_is_wider_has_its_widest_columns_below_the_row(self) -> None:
+        assert drawn(WIDE, width=48) == [
+            "ITER  TASK             SCORE  COVERAGE",
+            "   1  choose-alphabet  0.500  2/7 · 26 %",
+            "    one word and more",
+            "  12  redirect         -      7/7 · 100 %",
+        ]
+        lines = drawn(WIDE, width=28)
+        assert lines[:3] == ["ITER  SCORE  COVERAGE", "   1  0.500  2/7 · 26 %", "    TASK choose-alphabet"]
+
+    def test_of_records_has_a_block_for_each(self) -> None:
+        assert drawn(WIDE._replace(records=True), width=40) == [
+            *("ITER      1", "TASK      choose-alphabet", "SCORE     0.500", "COVERAGE  2 of 7 signals, 26.0 %"),
+            *("DETAIL    one word and more", ""),
+            *("ITER      12", "TASK      redirect", "SCORE     -", "COVERAGE  7 of 7 signals, 100.0 %", "DETAIL    -"),
+        ]
+
+    def test_whose_first_column_is_too_wide_has_blocks_too(self) -> None:
+        table = Table((Column("NAME"), Column("N")), [("three words here", 1)])
+        assert drawn(table, width=12) == ["NAME", "    three", "    words", "    here", "N", "    1"]
+
+    def test_has_notes_beside_its_rows_or_below(self) -> None:
+        table = Table((Column("A"),), [TableRow((1,), ("so", "  and so on")), (2,)], notes="WHY")
+        assert drawn(table, width=20) == ["A  WHY", "1  so", "     and so on", "2"]
+        assert drawn(table, width=12) == ["A", "1", "    so", "      and so", "      on", "2"]
+
+    def test_of_pairs_folds_the_second_beside_the_first(self) -> None:
+        assert drawn(pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26) == [
+            "LOG  nine iterations are",
+            "     here",
+            "X    y",
+        ]
+
+    def test_of_pairs_puts_the_second_below_where_one_of_its_words_has_no_room(self) -> None:
+        assert drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30) == [
+            "REPOSITORY",
+            "    in /a/path/of/some/length",
+        ]
+
+    def test_keeps_colours_where_it_is_folded(self) -> None:
+        screen = io.StringIO()
+        console = Console(file=screen, width=8, force_terminal=True, color_system="standard", highlight=False)
+        draw([Line([Cell("a word", style="bold"), " and more"])], console)
+        assert screen.getvalue() == "\x1b[1ma word\x1b[0m \nand more\n"

@@ -21,7 +21,6 @@ from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, WriteError, installing
-from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
 from scoring.views.columns import TABLES, table_rows
@@ -76,25 +75,6 @@ class TestExamined:
         assert found[3].origin == "computed"
         assert len(warnings) == 1
         assert "iter-3.score.yaml" in warnings[0]
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("how", "numbers"), [({"selection": Selection(last=2)}, [8, 9]), ({"only": 4}, [4]), ({"only": 77}, [])]
-    )
-    def test_goes_through_some(self, demo: Demo, how: dict[str, Any], numbers: list[int]) -> None:
-        everything = {one.record.iteration: one for one in view(demo).examine()}
-        found = list(view(demo, **how).examine())
-        assert [one.record.iteration for one in found] == numbers
-        assert all(one == everything[one.record.iteration] for one in found)
-
-    def test_names_the_commit_and_the_window(self, demo: Demo) -> None:
-        found = {one.record.iteration: one for one in view(demo).examine()}
-        commits = {number: one.facts.landing.sha for number, one in found.items()}
-        windows = {number: one.facts.window for number, one in found.items()}
-        assert (commits[2], windows[2]) == (None, None)
-        assert str(commits[3]).startswith("1b0a1589693b")
-        before, after = windows[1], windows[3]
-        assert before and after and after.start == before.end
 
 
 class TestTables:
@@ -211,13 +191,6 @@ class TestExport:
         assert [row["iterations"] for row in rows] == ["3", "4"]
 
     @pytest.mark.slow
-    def test_one_table_to_a_file(self, da_score: DaScore, tmp_path: Path) -> None:
-        assert (
-            da_score("export", "--tables", "sessions", "--out", tmp_path / "s.csv").out == f"Wrote {tmp_path}/s.csv\n"
-        )
-        assert (tmp_path / "s.csv").read_text().startswith("log,session_id,")
-
-    @pytest.mark.slow
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
         logs = {json.loads(line)["log"] for line in found.out.splitlines()}
@@ -282,24 +255,11 @@ class TestQuery:
         assert found.json == [{"band": "excellent", "n": 4, "best": 1.0}, {"band": "fair", "n": 2, "best": 1.0}]
 
     @pytest.mark.slow
-    def test_numbers_stay_what_they_are(self, demo: Demo, da_score: DaScore) -> None:
-        score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
-        found = da_score(
-            "query", "select score, session_id is null as no_session from iterations where iteration = 3", "--json"
-        )
-        assert found.json == [{"score": score, "no_session": False}]
-
-    @pytest.mark.slow
     def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
         found = da_score(
             "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
         )
         assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
-
-    @pytest.mark.slow
-    def test_nothing_is_null(self, demo: Demo, da_score: DaScore) -> None:
-        found = da_score("query", "select count(*) n from signals where sub_score is null and not present", "--json")
-        assert found.json[0]["n"] == 63 - sum(r["present"] for r in rows_of(demo)["signals"])
 
     @pytest.mark.slow
     def test_as_csv_and_as_text(self, da_score: DaScore, tmp_path: Path) -> None:
