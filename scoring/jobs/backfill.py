@@ -2,8 +2,6 @@
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
 whatever happens next (``docs/COMMANDS.md``, "backfill").
-
-The module is long because it has both what is said of a log, for all who ask, and how one is brought up to date.
 """
 
 import datetime
@@ -27,7 +25,6 @@ from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
 from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
-    Provenance,
     changed_between,
     evidence_path,
     read_provenance,
@@ -56,11 +53,6 @@ class BackfillPlan:
     processes: int | None = None
     keeps_cache: bool | None = None
     observe: bool = False
-
-    @property
-    def keeps(self) -> bool:
-        """Whether what was read is kept in the cache."""
-        return not self.dry_run if self.keeps_cache is None else self.keeps_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +148,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
 def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     """Return where the evidence of a log comes from."""
     options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
-    options |= {"keep": plan.keeps, "trunk": job.trunk}
+    options |= {"keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache, "trunk": job.trunk}
     if job.transcripts is not None:
         options["transcripts"] = "none" if job.transcripts == "none" else "auto"
     rules = rules_of(plan.rubric)
@@ -196,7 +188,9 @@ def _judged(
         was = provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
     old, old_data = _on_disk(log, new, data)
     reason = _reason(facts, plan, now, then, old, old_data, data, report)
-    reason = _with_provenance(reason, was, provenance)
+    if reason == _UNKNOWN and was and provenance:  # what was kept beside the sidecar can tell
+        changed = changed_between(was, provenance)
+        reason = f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
     if reason and old and old_data and not plan.allow_evidence_loss:
         same_facts = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
         if not same_facts and (lost := lost_evidence(old, new, facts, was, provenance)):
@@ -220,14 +214,6 @@ def _judged(
 
 
 _UNKNOWN = "result differs, and what it was computed from was not kept"
-
-
-def _with_provenance(reason: str | None, was: Provenance | None, now: Provenance | None) -> str | None:
-    """Say what changed, where only the provenance that was kept beside the sidecar can tell."""
-    if reason != _UNKNOWN or was is None or now is None:
-        return reason
-    changed = changed_between(was, now)
-    return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
 
 
 def _reason(

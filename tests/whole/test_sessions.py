@@ -1,6 +1,5 @@
 """Sessions: which iterations belong to one, and the mean of those that are scored."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
