@@ -42,7 +42,7 @@ from benchmarks.corpus import Size, make_corpus, open_corpus, part_of
 from rubric import default_rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet import coordinator
-from scoring.fleet.cluster import local_cluster
+from scoring.fleet.cluster import cluster
 from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import Result, score_repository
@@ -351,7 +351,7 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
     module: Any = coordinator
     original, module.begin_and_score = module.begin_and_score, do_nothing
     try:
-        with local_cluster(2) as client:
+        with cluster(None, 2) as client:
             began = time.monotonic()
             for _ in coordinator.Coordinator(client, config, default_rubric()).run(tasks):
                 pass

@@ -32,44 +32,19 @@ SETTINGS = {
 
 
 @contextlib.contextmanager
-def local_cluster(workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
-    """Give the client of a cluster of processes on this machine, one thread each, which ends with the block.
+def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
+    """Give the client of a cluster: that of a scheduler, or one of processes here that ends with the block.
+
+    Dask's log is switched off meanwhile: the coordinator says in its own words what happens.
 
     Args:
-        workers: how many processes.
+        scheduler: the address of a scheduler that runs; the others are for processes of this machine.
+        workers: how many processes, one thread each.
         memory: how many bytes each may take before it is ended and started anew; 0 is its share of the machine.
         dashboard: the address of Dask's dashboard, as ``:8787``; None has none.
-    """
-    require("fleet", "distributed")
-    import dask
-    import distributed
-
-    library: Any = distributed
-
-    with dask.config.set(SETTINGS), _quiet():
-        cluster = library.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=memory or "auto",
-            dashboard_address=dashboard or "127.0.0.1:0",
-            scheduler_kwargs={"dashboard": dashboard is not None},
-            silence_logs=logging.CRITICAL,
-        )
-        try:
-            with library.Client(cluster, set_as_default=False) as client:
-                yield client
-        finally:
-            with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
-                cluster.close(timeout=10)
-
-
-@contextlib.contextmanager
-def known_cluster(address: str) -> Iterator[Any]:
-    """Give the client of a scheduler that runs at an address.
 
     Raises:
-        FleetError: nothing answers there.
+        FleetError: nothing answers at the address.
     """
     require("fleet", "distributed")
     import dask
@@ -77,32 +52,39 @@ def known_cluster(address: str) -> Iterator[Any]:
 
     library: Any = distributed
 
-    with dask.config.set(SETTINGS), _quiet():
-        try:
-            client = library.Client(address, timeout=_CONNECTS_WITHIN, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as e:
-            said = " ".join(str(e).split())[:200]
-            raise FleetError(
-                f"scheduler {address}: does not answer ({said}); is it running, and is this its address?"
-            ) from e
-        try:
-            yield client
-        finally:
-            with contextlib.suppress(Exception):
-                client.close(timeout=5)
+    with contextlib.ExitStack() as stack:
+        stack.callback(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.CRITICAL)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        stack.enter_context(dask.config.set(SETTINGS))
+        if scheduler:
+            try:
+                client = library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
+            except (OSError, TimeoutError, ValueError) as e:
+                said = " ".join(str(e).split())[:200]
+                raise FleetError(
+                    f"scheduler {scheduler}: does not answer ({said}); is it running, and is this its address?"
+                ) from e
+            stack.callback(_closed, client, 5)
+        else:
+            local = library.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=memory or "auto",
+                dashboard_address=dashboard or "127.0.0.1:0",
+                scheduler_kwargs={"dashboard": dashboard is not None},
+                silence_logs=logging.CRITICAL,
+            )
+            stack.callback(_closed, local, 10)
+            client = stack.enter_context(library.Client(local, set_as_default=False))
+        yield client
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask from writing to standard error what the coordinator says in its own words."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
+def _closed(opened: Any, seconds: float) -> None:
+    with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
+        opened.close(timeout=seconds)
 
 
 def default_workers() -> int:

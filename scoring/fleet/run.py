@@ -10,7 +10,7 @@ from typing import Any
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
-from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
+from scoring.fleet.cluster import cluster, default_workers
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
@@ -116,8 +116,7 @@ def _score(
     report: FleetReport,
 ) -> None:
     workers = min(where.workers or config.workers or default_workers(), len(todo))
-    local = local_cluster(workers, config.memory, where.shown_at)
-    with known_cluster(where.scheduler) if where.scheduler else local as client:
+    with cluster(where.scheduler, workers, config.memory, where.shown_at) as client:
         report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
         addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
         say(FleetEvent("cluster", more=addresses), report)
