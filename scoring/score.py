@@ -22,7 +22,6 @@ from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars.fingerprint import Fingerprints, fingerprint, fingerprints, inputs_of
-from scoring.sidecars.loss import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
@@ -32,6 +31,7 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
+from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 

@@ -16,9 +16,8 @@ from scoring.cli.output import say, show, warn, write_json
 from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_logs
 from scoring.jobs.backfill_pages import backfill_page, backfill_totals, log_line
-from scoring.jobs.side_by_side import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import day
 from scoring.log.settings import cache_dir_of, resolve_settings

@@ -16,14 +16,12 @@ from scoring.cli.reading import options as evidence_options
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.jobs.close_task import close_task
+from scoring.jobs.close_task import HookInput, close_task, parse_hook_input, read_hook_input
 from scoring.jobs.derive import derive
-from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
-from scoring.views.score_cells import band_text
-from scoring.views.table import number
+from scoring.views.table import band_text, number
 
 _AGAIN = 1.0
 """After how many seconds the end of the time is signalled again."""

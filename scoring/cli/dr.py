@@ -128,7 +128,7 @@ def score(
 def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
     from scoring.meters.dr.observations import observations
-    from scoring.views.dr_advice import advice_view
+    from scoring.views.dr_pages import advice_view
 
     meter, transcript, result = _scored(file, settings, tuning)
     advice = result.advice(transcript)
@@ -273,7 +273,7 @@ def calibrate(
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic
     from scoring.meters.dr.profile import tuning_from
-    from scoring.views.dr_calibration import calibration_lines
+    from scoring.views.dr_pages import calibration_lines
 
     tuning = tuning_from(tables_for(settings, thresholds))
     collection = meter.read_collection(directory)

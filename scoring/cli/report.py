@@ -17,11 +17,9 @@ from scoring.outcomes.validity import Case, validity
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
-from scoring.views.report import page_parts, read_snapshot
-from scoring.views.report.digest import digest
-from scoring.views.report.essentials import report_lines
-from scoring.views.report.links import where_it_is
-from scoring.views.report.since import changes
+from scoring.views.report import page_parts, read_snapshot, report_lines
+from scoring.views.report.answers import changes
+from scoring.views.report.digest import digest, where_it_is
 
 _WIDE = 100
 

@@ -7,13 +7,12 @@ from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, say, warn, write_json
 from scoring.cli.reading import options
 from scoring.errors import DaScoreError, LogError
-from scoring.jobs.announced import times_to_look
-from scoring.jobs.watch import LogWatch, Seen
+from scoring.jobs.watch import LogWatch, Seen, times_to_look
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
-from scoring.views.score_cells import band_text
+from scoring.views.table import band_text
 
 
 @click.command(epilog="Example:  da-score watch --json")

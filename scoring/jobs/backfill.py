@@ -1,13 +1,16 @@
 """Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
-whatever happens next (``docs/COMMANDS.md``, "backfill").
+whatever happens next (``docs/COMMANDS.md``, "backfill"). The module is long because it has one log, from the choice
+of what to score to its sessions, and many logs at once, each in a process of its own.
 """
 
 import datetime
+import os
+import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,6 @@ from scoring.log.kept import Records
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
-from scoring.sidecars.loss import in_words, lost_evidence
 from scoring.sidecars.provenance import (
     changed_between,
     evidence_path,
@@ -32,6 +34,7 @@ from scoring.sidecars.provenance import (
     write_scores,
 )
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
+from scoring.sidecars.states import in_words, lost_evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,3 +296,53 @@ def _write_sessions(
         if len(found) == len(scores):
             session = session_score(rubric, session_id, list(map(SessionIterRef.of, found)))
             write_session(log, session, report.warnings.append)
+
+
+def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
+    """Yield a report for each log as it is done, with at most ``processes`` logs at once.
+
+    A caller that stops early, also by an interruption, ends the processes: no file is left half written.
+    """
+    if processes <= 1:
+        yield from (_report(job, plan) for job in jobs)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(processes, context, _quiet_worker, (os.getpid(),)) as pool:
+        try:
+            submitted = {pool.submit(_report, job, plan): job for job in jobs}
+            for done in as_completed(submitted):
+                try:
+                    yield done.result()
+                except BrokenProcessPool:
+                    lost = "a process was ended from outside before this log was done; start backfill again"
+                    yield LogReport(submitted[done].iter_log_dir, error=lost)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():  # files are replaced whole, so none is left half written
+                worker.terminate()
+            raise
+
+
+def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
+    """Bring one log up to date; a bug that shows in it does not stop the others."""
+    try:
+        return backfill_log(job, plan)
+    except Exception as e:
+        return LogReport(job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}")
+
+
+def _quiet_worker(parent: int) -> None:
+    """Leave interruptions to the process that started this one, and end when that is gone, however it ended."""
+
+    def look_for_parent(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, look_for_parent)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)

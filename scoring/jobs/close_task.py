@@ -1,13 +1,27 @@
-"""Scoring what was just finished: the iteration that closed, and its session."""
+"""Scoring what was just finished: the iteration that closed, and its session; and what a harness sends to the hook.
 
+The shapes of JSON that are understood, on standard input or as the last argument:
+
+- Claude Code (Stop, SubagentStop, SessionEnd, TaskCompleted): ``{"session_id", "transcript_path", "cwd",
+  "hook_event_name", "stop_hook_active", …}`` on standard input, with ``agent_transcript_path`` for a sub-agent;
+- Codex hooks (Stop): the same fields, ``transcript_path`` may be null;
+- Codex notify: ``{"type": "agent-turn-complete", "thread-id", "cwd", …}`` as the last argument.
+
+None of it is trusted: a field of another type is as if it were not there.
+"""
+
+import json
+import os
 import re
+import select
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeGuard, Unpack
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.kept import Records
 from scoring.log.load import Broken, no_such_entry
@@ -170,3 +184,80 @@ def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | N
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.
     whole = score.band and [row.signal for row in score.breakdown] == [spec.id for spec in rubric.signals]
     return score if whole and score.rubric_version == rubric.version and score.iteration == iteration else None
+
+
+PATIENCE = 0.1
+"""Seconds that input on standard input is waited for."""
+
+SIZE_LIMIT = 16 << 20
+
+_ID = re.compile(r"[\w.:-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class HookInput:
+    """What a harness sent. All is optional."""
+
+    cwd: Path | None = None
+    transcript_dirs: tuple[Path, ...] = ()
+    stop_hook_active: bool = False
+    session_id: str | None = None
+
+
+def parse_hook_input(text: str | bytes) -> HookInput:
+    """Read a harness's JSON.
+
+    Raises:
+        InputError: it is not a JSON object.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"the harness's input is not JSON: {e}") from e
+    if not isinstance(data, dict):
+        raise InputError("the harness's input is not a JSON object")
+    cwd = data.get("cwd")
+    files = [data.get(name) for name in ("transcript_path", "agent_transcript_path")]
+    folders = [Path(os.path.expanduser(file)).parent for file in files if _is_path(file)]
+    ids = [data.get(name) for name in ("session_id", "thread-id")]
+    return HookInput(
+        Path(cwd) if _is_path(cwd) else None,
+        tuple(dict.fromkeys(folders)),
+        data.get("stop_hook_active") is True,
+        next((name for name in ids if isinstance(name, str) and _ID.fullmatch(name)), None),
+    )
+
+
+def _is_path(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
+def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:
+    """Read a harness's JSON from a descriptor, without waiting for input that does not come.
+
+    Returns as soon as a whole JSON object is there, at the end of the input, or when ``patience`` (seconds) is over;
+    None when there was nothing to read.
+
+    Raises:
+        InputError: what came is no JSON object, or its end did not come in time.
+    """
+    data, until = b"", time.monotonic() + patience
+    try:
+        while len(data) <= SIZE_LIMIT and not os.isatty(fd):
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                break
+            data += (block := os.read(fd, 1 << 16))
+            if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
+                break
+    except (OSError, ValueError):  # standard input is closed
+        return None
+    return parse_hook_input(data) if data.strip() else None
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True

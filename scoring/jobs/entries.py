@@ -29,9 +29,8 @@ from scoring.errors import (
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import list_names, make_folder, read_file, write_atomically
-from scoring.jobs.derive import MODE
-from scoring.jobs.entry_text import quoted, task_of
-from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
+from scoring.jobs.derive import MODE, quoted, task_of
+from scoring.jobs.label_file import AsWritten, kept_tree, round_trip
 from scoring.log.fields import ENTRIES, DescribedField, described_fields
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
 from scoring.log.missing import no_log

@@ -2,6 +2,7 @@
 
 People label with several tools, so everything else in a file stays as it was. What is about to be written is read back
 first: a file in which another label would change, because the two share a history by an alias, is refused.
+Comments, the order of keys, unknown keys and scalars stay as their writers spelled them.
 """
 
 import contextlib
@@ -12,8 +13,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from scoring.errors import InputError, WriteError
@@ -21,10 +27,66 @@ from scoring.evidence.beside import label_file_name
 from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file, reason, remove_stale, write_together
-from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
 from scoring.locks import alone_in
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
+
+
+class AsWritten(str):
+    """A scalar that is no text, kept as it was spelled, with its tag."""
+
+    __slots__ = ("tag",)
+    tag: str
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it reads as null."""
+        return self.tag.endswith(":null")
+
+
+class _Constructor(RoundTripConstructor):
+    def construct_as_written(self, node: Any) -> AsWritten:
+        found = AsWritten(node.value)
+        found.tag = str(node.tag)
+        return found
+
+
+class _Representer(RoundTripRepresenter):
+    def represent_as_written(self, data: AsWritten) -> Any:
+        return self.represent_scalar(data.tag, str(data))
+
+
+for _name in ("null", "bool", "int", "float", "timestamp"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written)
+_Representer.add_representer(AsWritten, _Representer.represent_as_written)
+
+
+def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
+    """Return a reader and writer that keeps what it does not change, and indents lists as a file does under a key."""
+    yaml = YAML(typ="rt")
+    yaml.Constructor, yaml.Representer = _Constructor, _Representer
+    yaml.preserve_quotes = True
+    yaml.width = 1 << 20
+    yaml.allow_unicode = True
+    yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before, re.MULTILINE)
+    offset = len(item[1]) if item else 2
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    return yaml
+
+
+def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
+    """Return a document as the reader of :func:`round_trip` has it.
+
+    Raises:
+        InputError: it cannot be written as it was.
+    """
+    try:
+        return yaml.load(before)
+    except (YAMLError, ValueError, RecursionError) as e:
+        what = " ".join(str(getattr(e, "problem", None) or e).split())
+        raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
+
 
 NOTE_LIMIT = 4000
 """The longest note, in bytes of UTF-8."""

@@ -3,10 +3,16 @@
 A file that cannot be read as an entry may be half written: its entries before that count until it can be read, and only
 when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
 the iterations that were reported are scored again, and those that score differently now are reported.
+
+Changes are announced by inotify and its likes, through ``watchfiles`` (the extra ``watch``). Not every change is: not
+those on another machine of a shared file system, nor those of a file that a link points to. So a log is looked at
+anyway, as often as it was asked for, unless looking takes so long that it would keep the processor busy. The module is
+long because it has both: when to look, and what to look for.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack
@@ -234,3 +240,72 @@ def _stamp(path: Path | str) -> _Stamp | None:
     except (OSError, ValueError):
         return None
     return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+REST = 200
+"""The pause after a look, as a multiple of the time it took: looking then takes half a percent of a processor."""
+
+_TOGETHER, _STEP = 200, 50
+"""For how many milliseconds at most changes are collected, and after how many without one they are passed on."""
+
+
+def times_to_look(
+    interval: float, places: Callable[[], Sequence[Path]], restless: Callable[[], bool], matters: Callable[[str], bool]
+) -> Iterator[None]:
+    """Wait until it is time to look, and yield; without end.
+
+    Args:
+        interval: how many seconds there are between two looks where no change is announced.
+        places: the folders in which a change is one; none where nothing can be announced now.
+        restless: whether something is waited for that a later look will settle.
+        matters: whether a change of a file matters, by its path.
+    """
+    try:
+        from watchfiles import watch
+    except ImportError:
+        while True:
+            time.sleep(interval)
+            yield
+
+    def wanted(_: object, path: str) -> bool:
+        return matters(path)
+
+    tick = max(int(min(interval, 1) * 1000), _STEP)
+    while True:
+        folders = places()
+        known = _identities(folders)
+        due = patient = 0.0  # what changed before changes were announced shows in a look right away
+        try:
+            if not folders or None in known:
+                raise FileNotFoundError
+            for changed in watch(
+                *folders,
+                watch_filter=wanted,
+                debounce=_TOGETHER,
+                step=_STEP,
+                rust_timeout=tick,
+                yield_on_timeout=True,
+                recursive=False,
+            ):
+                now = time.monotonic()
+                if changed or now >= due or (now >= patient and restless()):
+                    yield
+                    took, now = time.monotonic() - now, time.monotonic()
+                    due, patient = now + max(interval, REST * took), now + interval
+                if _identities(places()) != known:
+                    break
+        except OSError:  # there is nothing to announce changes of, or the system has no room for more
+            time.sleep(interval)
+            yield
+
+
+def _identities(folders: Sequence[Path]) -> list[tuple[str, int, int] | None]:
+    """Return which folders these are: one that was put in the place of another is not the same."""
+    found: list[tuple[str, int, int] | None] = []
+    for folder in folders:
+        try:
+            stat = os.stat(folder)
+            found.append((os.fspath(folder), stat.st_dev, stat.st_ino))
+        except OSError:
+            found.append(None)
+    return found

@@ -92,7 +92,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from scoring.jobs.yaml_edit import kept_tree, round_trip
+    from scoring.jobs.label_file import kept_tree, round_trip
 
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
     try:

@@ -7,10 +7,12 @@ differs, and only this shows whether evidence was lost or has changed. It never 
 The file is written beside the sidecar, one after the other, in the order that loses nothing should only one of them be
 written: the evidence first, so that no score is without the numbers behind it; but after the score when the new
 evidence lacks something that the old one has, so that no score outlives what it was computed from.
+
+The module is long because it writes, reads back and compares all parts of the file.
 """
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,14 +20,93 @@ from msgspec.structs import fields
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, HarnessFacts, Observed, timestamp_ns
 from scoring.files import holds, read_file, write_together
 from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
-from scoring.sidecars.ownlines import OWN_LINES, OwnLines, own_lines_of
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
+
+
+class OwnLines(Frozen, frozen=True):
+    """How an iteration's lines were found, and what was seen in them.
+
+    ``method`` is None when none were found, ``sessions`` are the ids of those that they are of. ``last`` is the verdict
+    of the last test run, ``passed`` or ``failed``, None when there is none. The rest are counts, and are called as in
+    :class:`~scoring.evidence.transcripts.facts.TestsSeen` and ``CorrectionsSeen``.
+    """
+
+    method: str | None = None
+    sessions: tuple[str, ...] = ()
+    runs: int = 0
+    failed: int = 0
+    last: str | None = None
+    edited_after: bool = False
+    interrupts: int = 0
+    rejections: int = 0
+    resets: int = 0
+
+    @classmethod
+    def of(cls, observed: Observed) -> "OwnLines":
+        """Return what is kept of what was observed."""
+        tests, seen = observed.tests, observed.corrections
+        last = None if tests.last_passed is None else "passed" if tests.last_passed else "failed"
+        ran = tests.runs, tests.failed, last, tests.edited_after
+        return cls(observed.method, observed.sessions, *ran, seen.interrupts, seen.rejections, seen.resets)
+
+    def as_dict(self) -> dict[str, Value]:
+        """Return the keys of the file, in their order."""
+        return {
+            "attribution": {"method": self.method, "sessions": list(self.sessions)},
+            "tests": {name: getattr(self, name) for name in _TESTS},
+            "corrections": {name: getattr(self, name) for name in _CORRECTIONS},
+        }
+
+    def lost(self, now: "OwnLines") -> Iterator[tuple[str, str]]:
+        """Yield what is missing ``now``: of which signal, and what in words."""
+        if self.method and not now.method:
+            yield "correction_pressure", f"its lines were found by {self.method} and are not found any more"
+        if now.runs < self.runs and set(now.sessions) <= set(self.sessions):
+            yield "tests", f"{now.runs} of {self.runs} test runs are left"
+
+    def changed(self, now: "OwnLines") -> Iterator[str]:
+        """Yield in words what differs ``now``."""
+        if self.method != now.method:
+            yield f"its lines are found by {now.method or 'nothing'}, and were by {self.method or 'nothing'}"
+        if self.sessions != now.sessions:
+            yield f"sessions: {', '.join(self.sessions) or 'none'} → {', '.join(now.sessions) or 'none'}"
+        for block, names in (("tests", _TESTS), ("corrections", _CORRECTIONS)):
+            for name in names:
+                was, is_now = getattr(self, name), getattr(now, name)
+                if was != is_now:
+                    yield f"{block}: {name} {str(was).lower()} → {str(is_now).lower()}"
+
+
+def _text_or_none(reader: Reader, node: Node) -> str | None:
+    return reader.string(node) or None
+
+
+_TESTS: Mapping[str, Take] = {
+    "runs": Reader.integer,
+    "failed": Reader.integer,
+    "last": _text_or_none,
+    "edited_after": Reader.boolean,
+}
+_CORRECTIONS: Mapping[str, Take] = dict.fromkeys(("interrupts", "rejections", "resets"), Reader.integer)
+
+_OWN_LINES: Mapping[str, Mapping[str, Take]] = {
+    "attribution": {"method": _text_or_none, "sessions": items_of(Reader.string)},
+    "tests": _TESTS,
+    "corrections": _CORRECTIONS,
+}
+"""The blocks of the file, and how their fields are taken."""
+
+
+def _own_lines_of(given: Mapping[str, Mapping[str, Any]]) -> OwnLines | None:
+    blocks = [given[block] for block in _OWN_LINES if block in given]
+    found = {name: value for block in blocks for name, value in block.items()}
+    return OwnLines(**found | {"sessions": tuple(found.get("sessions", ()))}) if blocks else None
 
 
 class Provenance(Frozen, frozen=True):
@@ -216,7 +297,7 @@ _SHAPE: dict[str, Take] = {
     "landed": _block({"method": Reader.string}),
     "harnesses": items_of(lambda reader, node: HarnessFacts(**{"name": ""} | reader.struct(node, _HARNESS))),
 }
-_WITH_OWN_LINES = _SHAPE | {block: _block(shape) for block, shape in OWN_LINES.items()}
+_WITH_OWN_LINES = _SHAPE | {block: _block(shape) for block, shape in _OWN_LINES.items()}
 """The fields of the file; one without an iteration's own lines is whole as well."""
 
 
@@ -238,5 +319,5 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
         trunk.get("commit") or None,
         given["landed"].get("method", ""),
         tuple(given["harnesses"]),
-        own_lines_of(given),
+        _own_lines_of(given),
     )

@@ -4,6 +4,7 @@ The module is long because writing and reading back are two sides of one format,
 """
 
 import math
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from rubric import Score, SignalContribution
+from rubric import Score, SignalContribution, Source
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import TOLERANCE, Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
@@ -19,11 +20,60 @@ from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
 from scoring.sidecars.emitter import Value, emit
 from scoring.text import shown
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
+
+_REFERENCE: dict[str, Take] = {
+    "signal": Reader.string,
+    "label": Reader.string,
+    "present": Reader.boolean,
+    "sub_score": Reader.number,
+    "detail": Reader.string,
+    "nominal_weight": Reader.number,
+    "effective_weight": Reader.number,
+    "contribution": Reader.number,
+}
+_values_of = operator.attrgetter(*_REFERENCE)
+_WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
+_EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
+_MISSING = {name: _EMPTY[take] for name, take in _WHOLE.items()} | {"applicable": True}
+_SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
+
+
+def reference_row(row: SignalContribution) -> dict[str, Value]:
+    """Return a row as the reference writes it, keys in their order; an empty detail is left out."""
+    values = dict(zip(_REFERENCE, _values_of(row), strict=True))
+    if not row.detail:
+        del values["detail"]
+    return values
+
+
+def whole_row(row: SignalContribution) -> dict[str, Value]:
+    """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
+    more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
+    return reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
+
+
+def row_payload(row: SignalContribution) -> dict[str, Value]:
+    """Return a row as commands print it in JSON: always with ``source``, ``applicable``, ``cap`` and ``fact``.
+
+    Those that it does not have are null.
+    """
+    more = {"source": row.source, "applicable": row.applicable, "cap": row.cap or None, "fact": row.fact or None}
+    return reference_row(row) | more
+
+
+def take_row(reader: Reader, node: Node) -> SignalContribution:
+    """Read a row back; missing fields read as empty.
+
+    Raises:
+        YamlError: it is no mapping, or a value does not fit its field.
+    """
+    given: dict[str, Any] = _MISSING | reader.struct(node, _WHOLE)
+    return SignalContribution(**given | {"source": _SOURCES.get(given["source"])})
+
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -206,7 +256,6 @@ _HEAD: dict[str, Take] = {
     "band": Reader.string,
 }
 _REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
-_EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
 
 
 def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:

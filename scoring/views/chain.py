@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Method, Observed
-from scoring.sidecars.ownlines import OwnLines
+from scoring.sidecars.provenance import OwnLines
 from scoring.text import counted, cut, short
 
 _METHODS: dict[Method, str] = {

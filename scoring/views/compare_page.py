@@ -7,8 +7,23 @@ from typing import Any
 from rubric.model import FULL_TEXT
 from scoring.text import counted
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.score_cells import BAND, ITER, TASK, band_cell, band_text, score_cell
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, number, pairs
+from scoring.views.table import (
+    BAND,
+    ITER,
+    TASK,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Table,
+    TableRow,
+    band_cell,
+    band_text,
+    number,
+    pairs,
+    score_cell,
+)
 
 
 def comparison_page(

@@ -6,7 +6,7 @@ from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.log.load import EntryPlaces
-from scoring.sidecars.ownlines import OwnLines
+from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
@@ -14,7 +14,7 @@ from scoring.text import cut, printable
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
-from scoring.views.score_cells import band_text, value_text
+from scoring.views.table import band_text, value_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200

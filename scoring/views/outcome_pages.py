@@ -13,8 +13,7 @@ from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import Case, Foretold, Validity, case_of
 from scoring.text import counted, printable
 from scoring.views.examined import Examined
-from scoring.views.score_cells import band_text
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
 
 _SHORT = 12
 

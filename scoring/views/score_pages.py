@@ -14,30 +14,38 @@ from rubric import SignalContribution, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
 from scoring.evidence.beside import HookOutcome
 from scoring.score import LogSummary, ScoredIteration, ScoredLine
-from scoring.sidecars.loss import in_words
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.states import State
+from scoring.sidecars.states import State, in_words
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.text import counted
 from scoring.views.chain import chain_payload
-from scoring.views.score_cells import (
+from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
+from scoring.views.spending import Spending, spending_of
+from scoring.views.table import (
     BAND,
     BOUNDS,
     COVERAGE,
     ITER,
     SCORE,
     TASK,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Place,
+    Table,
+    TableRow,
     band_cell,
     band_text,
     bounds_text,
     coverage_cell,
+    number,
+    pairs,
     score_cell,
     value_text,
 )
-from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
-from scoring.views.spending import Spending, spending_of
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, TableRow, number, pairs
 
 _BAR = 20
 

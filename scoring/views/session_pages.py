@@ -11,22 +11,29 @@ from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import State
 from scoring.statistics import Interval, bootstrap_interval
-from scoring.views.score_cells import (
+from scoring.views.spending import Spending, spending_lines
+from scoring.views.table import (
     BAND,
     BOUNDS,
     COVERAGE,
     INTERVAL,
     ITER,
     SCORE,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Place,
+    Table,
     band_cell,
     band_text,
     bounds_text,
     coverage_cell,
+    number,
     score_cell,
     value_text,
 )
-from scoring.views.spending import Spending, spending_lines
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, number
 
 SESSIONS = (
     Column("SESSION", width=40, cut=True),

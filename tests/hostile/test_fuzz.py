@@ -29,7 +29,7 @@ from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
 from scoring.evidence.transcripts.reference_exact import read_exactly
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.jobs.hook_input import parse_hook_input
+from scoring.jobs.close_task import parse_hook_input
 from scoring.jobs.hook_install import install_hook, uninstall_hook
 from scoring.log.load import load_archive, load_entry
 from scoring.log.settings import DEFAULT_LOG_DIR, resolve_settings

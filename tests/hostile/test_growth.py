@@ -32,12 +32,11 @@ from scoring.evidence.transcripts.reference_exact import read_exactly
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import TestCommand as Run
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.jobs.derive import _COMMIT_FIELD
+from scoring.jobs.close_task import parse_hook_input
+from scoring.jobs.derive import _COMMIT_FIELD, task_of
 from scoring.jobs.entries import _BLOCK, _ITEMS
-from scoring.jobs.entry_text import task_of
-from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
-from scoring.jobs.yaml_edit import round_trip
+from scoring.jobs.label_file import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of

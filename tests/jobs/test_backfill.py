@@ -20,7 +20,6 @@ from helpers.projects import LOG, Project, edit
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
-import scoring.jobs.side_by_side
 from rubric import default_rubric
 from scoring import store
 from scoring.cli import main
@@ -754,7 +753,7 @@ class TestSeveralLogs:
                 raise ZeroDivisionError("oh")
             return work(job, plan)
 
-        monkeypatch.setattr(scoring.jobs.side_by_side, "backfill_log", fail)
+        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", fail)
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert found.status == 1
         said = "internal error, please report it: ZeroDivisionError: oh"
@@ -772,7 +771,7 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.jobs.side_by_side, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
         assert [log["error"] for log in json.loads(found.out)["logs"]] == [

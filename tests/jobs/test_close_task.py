@@ -28,8 +28,7 @@ import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.cli import main
 from scoring.errors import InputError, SettingsError, WriteError
-from scoring.jobs.close_task import ClosedTask, close_task
-from scoring.jobs.hook_input import PATIENCE, HookInput, parse_hook_input, read_hook_input
+from scoring.jobs.close_task import PATIENCE, ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
 
 pytestmark = pytest.mark.sampled(3)
 

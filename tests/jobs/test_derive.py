@@ -14,7 +14,7 @@ from helpers.commands import DaScore, one_line
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
-from scoring.jobs.entry_text import quoted, task_of
+from scoring.jobs.derive import quoted, task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.yamlread import parse

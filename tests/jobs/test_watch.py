@@ -17,8 +17,7 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, NotARepositoryError
-from scoring.jobs.announced import times_to_look
-from scoring.jobs.watch import PATIENCE, LogWatch, Seen
+from scoring.jobs.watch import PATIENCE, LogWatch, Seen, times_to_look
 
 
 @pytest.fixture

@@ -22,10 +22,9 @@ from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.model import IterationRecord
 from scoring.score import ScoredLog, score_log, write_scored_log
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.loss import in_words, loss_on_disk
-from scoring.sidecars.ownlines import OwnLines
 from scoring.sidecars.provenance import (
     Loss,
+    OwnLines,
     Provenance,
     changed_between,
     evidence_path,
@@ -37,6 +36,7 @@ from scoring.sidecars.provenance import (
     write_scores,
 )
 from scoring.sidecars.scores import iteration_score_path
+from scoring.sidecars.states import in_words, loss_on_disk
 
 pytestmark = pytest.mark.sampled(3)
 

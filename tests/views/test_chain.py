@@ -17,7 +17,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
 from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
 from scoring.log.model import IterationRecord
-from scoring.sidecars.ownlines import OwnLines
+from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
 from scoring.views.chain import chain_lines, chain_payload, kept_payload

@@ -25,11 +25,10 @@ from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.views.drawing import draw
 from scoring.views.examined import LogView
-from scoring.views.report import page, read_snapshot
+from scoring.views.report import page, read_snapshot, report_lines, sparkline
+from scoring.views.report.answers import ReportChanges, changes
 from scoring.views.report.digest import Digest, digest
-from scoring.views.report.essentials import report_lines, sparkline
 from scoring.views.report.reported import ReportedIteration, Vote
-from scoring.views.report.since import ReportChanges, changes
 from scoring.views.table import pipe_text
 
 SIGNALS, WIDE_PICTURES = 7, 5

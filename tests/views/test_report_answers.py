@@ -16,11 +16,9 @@ from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import Spent
 from scoring.views.report import page
-from scoring.views.report.answers import comparisons, losses, nothing_known, steps
-from scoring.views.report.digest import Digest
-from scoring.views.report.links import commit_page, commit_pages, where_it_is
+from scoring.views.report.answers import ReportChanges, changes, comparisons, losses, nothing_known, steps
+from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
-from scoring.views.report.since import ReportChanges, changes
 from scoring.views.spending import Spending, Used, purchase
 
 SONNET = "claude-sonnet-4-5"

@@ -14,9 +14,8 @@ from scoring.evidence.transcripts.facts import PROMPT_STEPS, Observed, Spent, Tr
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import JsonReader
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
-from scoring.views import prices, spending
-from scoring.views.prices import price
-from scoring.views.spending import Spending, duration_text, spending_lines, spending_of, together, tokens_text
+from scoring.views import spending
+from scoring.views.spending import Spending, duration_text, price, spending_lines, spending_of, together, tokens_text
 
 genai_prices = pytest.importorskip("genai_prices")
 
@@ -170,7 +169,7 @@ class TestPrice:
         assert price(Spent(model, 0, 1, 10, 10, 10, 10), START * NS) is None
 
     def test_without_the_library(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(prices, "can_price", lambda: False)
+        monkeypatch.setattr(spending, "can_price", lambda: False)
         assert price(Spent(SONNET, 0, 1, 10, 10, 10, 10)) is None
 
 
@@ -246,8 +245,7 @@ class TestSpending:
         assert together([None, None]) is None
 
     def test_without_the_library_one_line_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (prices, spending):
-            monkeypatch.setattr(module, "can_price", lambda: False)
+        monkeypatch.setattr(spending, "can_price", lambda: False)
         found = used(self._seen())
         assert found is not None
         assert (found.cost, found.unpriced) == (None, [])

@@ -37,7 +37,7 @@ ZYGOTE = """
 import json, os, signal, sys
 import platformdirs, rubric, scoring.files, scoring.score
 import scoring.cli.backfill, scoring.cli.close_task, scoring.cli.iteration, scoring.cli.run
-import scoring.jobs.close_task, scoring.sidecars.loss, scoring.views.score_pages
+import scoring.jobs.close_task, scoring.sidecars.states, scoring.views.score_pages
 from scoring.cli import main
 
 class Mortal:

@@ -18,15 +18,19 @@ from scoring.views.examined import Examined, LogView
 from scoring.views.gates.drops import MAX_DROP
 from scoring.views.gates.gate import (
     MIN_BAND,
+    MIN_COVERAGE,
+    MIN_LOW,
     MIN_MEAN,
     MIN_SCORE,
     NO_OVER_CLAIMS,
+    NO_STALE,
+    NO_UNRESOLVED_COMMITS,
     NO_UNSCORED,
+    REQUIRE_VERIFIED,
     Demand,
     Gate,
     mean_score,
 )
-from scoring.views.gates.grounds import MIN_COVERAGE, MIN_LOW, NO_STALE, NO_UNRESOLVED_COMMITS, REQUIRE_VERIFIED
 from scoring.views.table import number
 
 GATES: list[Gate] = [
