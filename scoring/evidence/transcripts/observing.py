@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
+from operator import itemgetter
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
@@ -37,7 +38,6 @@ from scoring.evidence.transcripts.rows import (
     WHOLE,
     WORD,
     Rows,
-    columns_of,
     key_of,
 )
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
@@ -90,7 +90,7 @@ class Observations:
         self.looks = tools is not None
         self._span, self._number = 0, -1
         self._response: str | None = None
-        self._lines: list[_Row] = []
+        self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
         self._calls: dict[str, _Call] = {}
@@ -204,8 +204,8 @@ class Observations:
         self._calls, self._without_id = {}, []
         for kind, found in self._tables.items():
             if found:
-                rows.tables[kind] = columns_of(sorted(found, key=_by_line))
-        rows.lines = columns_of(sorted(self._lines)) if self._lines else []
+                rows.tables[kind] = sorted(found, key=itemgetter(1))
+        rows.lines = sorted(self._lines)
         rows.texts, rows.opens = list(self._texts), opens
         return rows
 
@@ -287,10 +287,6 @@ class Observations:
 def _key(call: str | None) -> int:
     """Return the key of a call; 0 for one without an id."""
     return key_of(call) if call else 0
-
-
-def _by_line(row: _Row) -> int:
-    return row[1]
 
 
 def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
