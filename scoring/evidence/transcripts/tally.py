@@ -69,7 +69,8 @@ class Tally:
         self._sessions: defaultdict[int, set[str]] = defaultdict(set)
         self._files: defaultdict[int, set[int]] = defaultdict(set)
         self._times: dict[int, tuple[int, int] | None] = {}
-        self._spent: defaultdict[int, dict[tuple[int, int], list[int]]] = defaultdict(dict)
+        self._spent: defaultdict[int, defaultdict[tuple[int, int], list[int]]]
+        self._spent = defaultdict(lambda: defaultdict(lambda: [0] * 6))
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
@@ -103,9 +104,13 @@ class Tally:
         prompt, fresh, written = given + reads + creations, given, creations
         if self.input_holds_cached:  # what counts as written is all that was not read: no harness says what really was
             prompt, fresh, written = given, max(given - reads, 0), 0
-        key = model, bisect_left(PROMPT_STEPS, prompt)
-        counts = (1, fresh, output, reads, written, hour)
-        self._spent[n][key] = _added(self._spent[n].get(key, counts[:0]), counts)
+        spent = self._spent[n][model, bisect_left(PROMPT_STEPS, prompt)]
+        spent[0] += 1
+        spent[1] += fresh
+        spent[2] += output
+        spent[3] += reads
+        spent[4] += written
+        spent[5] += hour
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
@@ -159,7 +164,7 @@ class Tally:
         found: dict[tuple[int, int], list[int]] = {}
         for n in range(first, last):
             for key, counts in self._spent[n].items() if n in self._spent else ():
-                found[key] = _added(found.get(key, ()), counts)
+                found[key] = _added(found.get(key, [0] * 6), counts)
         names = list(self._models)
         return [
             Spent(names[model], step, *(min(count, NS_MAX) for count in counts))
@@ -168,8 +173,7 @@ class Tally:
 
 
 def _added(one: Sequence[int], two: Sequence[int]) -> list[int]:
-    """Return the sums of two rows of numbers; the first may be empty."""
-    return [a + b for a, b in zip(one, two, strict=True)] if one else list(two)
+    return [a + b for a, b in zip(one, two, strict=True)]
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
