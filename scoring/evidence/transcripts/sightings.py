@@ -322,14 +322,10 @@ def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> lis
     """Say where the lines of each of some iterations are; ``owners`` as for :func:`sightings_of`."""
     found: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
-        of_line = [owners[line] if fresh else -1 for line, fresh in zip(file.ids, file.fresh, strict=True)]
-        places = range(len(of_line))
-        first, last = (
-            dict(zip(reversed(of_line), reversed(places), strict=True)),
-            dict(zip(of_line, places, strict=True)),
-        )
-        for owner, number in Counter(of_line).items():
-            if owner >= 0:
-                ends = file.numbers[first[owner]] + 1, file.numbers[last[owner]] + 1
-                found[owner].append(LinesFound(file.transcript.path, *ends, number))
-    return [tuple(found_of_one) for found_of_one in found]
+        numbers_of: dict[int, list[int]] = {}
+        for number, line, fresh in zip(file.numbers, file.ids, file.fresh, strict=True):
+            if fresh and owners[line] >= 0:
+                numbers_of.setdefault(owners[line], []).append(number + 1)
+        for owner, numbers in numbers_of.items():
+            found[owner].append(LinesFound(file.transcript.path, numbers[0], numbers[-1], len(numbers)))
+    return list(map(tuple, found))
