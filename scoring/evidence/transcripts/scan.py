@@ -158,7 +158,7 @@ class Scan:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
             for part in source.rows.values():
-                self._skipped += part.skipped
+                self._skipped.update(part.skipped)
             yield source.transcript, source.rows
 
     def _finished(self) -> Iterator[tuple[_Source, list[str]]]:
