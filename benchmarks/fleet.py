@@ -45,7 +45,7 @@ from scoring.fleet import coordinator
 from scoring.fleet.cluster import local_cluster
 from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
-from scoring.fleet.on_worker import Result, from_bytes, score_repository
+from scoring.fleet.on_worker import Result, score_repository
 from scoring.fleet.sources import Repository, evidence_key, repositories
 from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -373,7 +373,7 @@ def make_million(folder: Path, rows: int) -> None:
         config = FleetConfig(str(folder / "million"), "2.3.0", (source,), cache="")
         rubric = find_rubric("2.3.0")
         result = score_repository(repositories(config)[0], config, rubric)
-    base = {name: from_bytes(data) for name, data in result.tables.items()}
+    base = result.tables
     random, each = np.random.default_rng(1), 500
     months = [f"2025-{month:02}" for month in range(1, 13)]
     for start_at in range(0, rows, 250_000):

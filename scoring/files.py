@@ -17,6 +17,7 @@ A temporary file carries the number of its process. It is stale when that proces
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -95,6 +96,14 @@ def refuse_special(path: Path | str | int) -> None:
         raise OSError(errno.ENXIO, "is not a plain file", str(path))
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; WriteError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise WriteError(f"{path}: cannot make the folder: {reason(e)}") from e
+
+
 def reason(error: Exception) -> str:
     """Return why a file could not be read, in a few words."""
     if isinstance(error, OSError) and error.strerror:
@@ -112,6 +121,33 @@ def list_names(directory: Path | str) -> list[str]:
         return sorted(os.listdir(directory), key=os.fsencode)
     except (OSError, ValueError) as e:
         raise InputError(f"{directory}: {reason(e)}") from e
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
+    """Have a folder for this process alone, as far as other processes of da-score go.
+
+    The system gives the lock back when the process ends, however it ends.
+
+    Raises:
+        OSError: it is no folder that can be read.
+        WriteError: another process has had it for as many ``seconds``.
+    """
+    fd, until = os.open(directory, _DIRECTORY), time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as e:
+                if time.monotonic() >= until:
+                    raise WriteError(f"{directory}: another da-score is at work here; try again later") from e
+                time.sleep(0.02)
+            except OSError:  # some network file systems have no locks
+                break
+        yield
+    finally:
+        os.close(fd)
 
 
 def holds(path: Path, data: bytes, mode: int = MODE) -> bool:

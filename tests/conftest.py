@@ -20,15 +20,15 @@ from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
 
-QUICK_CASES = 2
-"""How many cases of a test are quick; of more, some evenly spread."""
+QUICK_CASES = 1
+"""How many cases of a test are quick; of more than one, some evenly spread."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes be interrupted, and hypothesis try a tenth of its examples where slow tests are left out."""
+    """Let processes be interrupted, and hypothesis try a twentieth of its examples where slow tests are left out."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a background job, and then in every process it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("quick", max_examples=10)
+    settings.register_profile("quick", max_examples=5)
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
 

@@ -54,6 +54,7 @@ def digest(directory: Path) -> str:
 
 
 class TestBacklog:
+    @pytest.mark.slow
     def test_has_every_signal_present_somewhere(self, scored: ScoredLog) -> None:
         assert {signal for signal, share in scored.presence().items() if share} == {
             spec.id for spec in default_rubric().signals

@@ -54,14 +54,6 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     WARNINGS.quiet = WARNINGS.verbose = False
     WARNINGS.holds = True
     try:
-        return _attempt(arguments, report)
-    finally:
-        WARNINGS.say()
-        WARNINGS.holds = False
-
-
-def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
-    try:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -106,6 +98,9 @@ def _attempt(arguments: Sequence[str], report: Callable[[str], None]) -> int:
             raise
         report(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR
+    finally:
+        WARNINGS.say()
+        WARNINGS.holds = False
     return status if isinstance(status, int) else EXIT_OK
 
 

@@ -9,6 +9,7 @@ import click
 
 from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
 from scoring.cli.output import say, warn, write_json
+from scoring.cli.reading import log_view
 from scoring.errors import SettingsError, WriteError
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
 from scoring.log.selection import Selection
@@ -51,9 +52,9 @@ def command(
     Scores anew from the evidence that is here. A sidecar that says more fails; one whose evidence is gone counts as it
     is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too.
     """
-    from scoring.cli.reading import log_view
-
-    summary = _summary_file() if github_summary else None
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if github_summary and not summary:
+        raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
     options = (option for gate in GATES for option in gate.options)
     if all(given[option.key] is None or given[option.key] is False for option in options):
         raise click.UsageError(
@@ -65,8 +66,8 @@ def command(
     if junit_file is not None:
         remove_stale(junit_file.parent)
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
-    if summary is not None:
-        _append(summary, markdown(verdict, log))
+    if github_summary and summary:
+        _append(Path(summary), markdown(verdict, log))
     if not verdict.iterations:
         warn(f"{log}: holds no iterations, so there was nothing to check")
     if settings.json:
@@ -95,22 +96,12 @@ def _text(verdict: Verdict, log: str) -> str:
     return "".join(lines)
 
 
-def _summary_file() -> Path:
-    if name := os.environ.get("GITHUB_STEP_SUMMARY"):
-        return Path(name)
-    raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
-
-
-def _at_once(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK, 0o666)
-
-
 def _append(path: Path, text: str) -> None:
     """Append in one write, so that nothing of another step comes between."""
     try:
         if path.exists():
             refuse_special(path)
-        with open(path, "ab", buffering=0, opener=_at_once) as f:
+        with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK, 0o666)) as f:
             f.write(text.encode("utf-8", "replace"))
     except OSError as e:
         raise WriteError(f"{path}: cannot append: {reason(e)}") from e

@@ -9,12 +9,20 @@ from typing import Any
 
 import click
 
+from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
 from scoring.cli.output import say, warn, write_json
-from scoring.errors import InputError, SettingsError, Warn
+from scoring.cli.reading import options as evidence_options
+from scoring.errors import InputError, SettingsError
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.jobs.close_task import close_task
+from scoring.jobs.derive import derive
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
+from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
+from scoring.views.score_cells import band_text
 from scoring.views.table import number
 
 _AGAIN = 1.0
@@ -60,20 +68,19 @@ def command(
     warnings: list[str] = []
     broken: list[str] = []
     with _deadline(timeout):
-        iteration, hook = hook_input(arguments)
+        iteration, hook = _hook_input(arguments)
         if hook.stop_hook_active:
             return 0
         settings = _settings(options, hook)
-        from rubric import find_rubric
-        from scoring.cli.reading import options as evidence_options
-        from scoring.jobs.close_task import close_task
-
-        if settings.derive and iteration is None:
-            derived = _derived(settings, hook, warnings.append)
-            if derived is None:
+        hinted = _hinted(settings, hook)
+        if settings.derive and iteration is None:  # a harness that does not name the session gets the entries of all
+            how = evidence_options(settings, ATTRIBUTED, warnings.append)
+            places = Sources.under(ATTRIBUTED, settings.repo_dir, settings.transcript_dirs, how, hinted)
+            derived = derive(settings.iter_log_dir, places, session=hook.session_id).written
+            if not holds_entries(settings.iter_log_dir):
                 return 0
             if derived and score_recompute == "current":
-                score_recompute = f"recent-{derived}"
+                score_recompute = f"recent-{len(derived)}"
         closed = close_task(
             settings.iter_log_dir,
             settings.repo_dir,
@@ -81,17 +88,14 @@ def command(
             rubric=find_rubric(settings.rubric),
             iteration=iteration,
             recompute=score_recompute,
-            hinted=_hinted(settings, hook),
+            hinted=hinted,
             broken=lambda error: broken.append(str(error)),
             **evidence_options(settings, warn=warnings.append),
         )
     if settings.json:
         write_json(closed.as_dict())
     else:
-        from scoring.views.score_cells import band_text  # loaded by the scoring, and not needed before it
-
-        score = number(closed.value, closed.scored)
-        path = printable(str(closed.sidecar_path))
+        score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
         say(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
     if said := [*warnings, *broken]:
         warn("; ".join(said))
@@ -121,13 +125,8 @@ def _deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
-    """Take the iteration and the harness's JSON out of the arguments, or the JSON from standard input.
-
-    Raises:
-        SettingsError: an argument is neither a number nor JSON.
-        InputError: the JSON is broken.
-    """
+def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
+    """Take the iteration and the harness's JSON out of the arguments, or the JSON from standard input."""
     iteration: int | None = None
     hook: HookInput | None = None
     for argument in arguments:
@@ -146,34 +145,13 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
         return resolve_settings(options)
     if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say
         raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
-    from scoring.evidence.git.repository import GitRepository
-
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
-
-
-def _derived(settings: Settings, hook: HookInput, say: Warn) -> int | None:
-    """Write the entries that the session which ended lacks; return how many, None where the log is still empty.
-
-    A harness that does not name the session gets those of all.
-    """
-    from scoring.cli.reading import options as evidence_options
-    from scoring.evidence.rules import ATTRIBUTED, Sources
-    from scoring.jobs.derive import derive
-    from scoring.log.find import holds_entries
-
-    how = evidence_options(settings, ATTRIBUTED, say)
-    hinted = _hinted(settings, hook)
-    sources = Sources.under(ATTRIBUTED, settings.repo_dir, settings.transcript_dirs, how, hinted)
-    done = derive(settings.iter_log_dir, sources, session=hook.session_id)
-    return len(done.written) if holds_entries(settings.iter_log_dir) else None
 
 
 def _hinted(settings: Settings, hook: HookInput) -> list[Path]:
     """Return the folders that the harness names and the settings do not name in another way."""
-    found: list[Path] = []
-    known = {os.path.realpath(folder) for folder in settings.transcript_dirs}
-    for folder in hook.transcript_dirs:
-        if os.path.isdir(folder) and (real := os.path.realpath(folder)) not in known:
-            known.add(real)
-            found.append(folder)
-    return found
+    known = set(map(os.path.realpath, settings.transcript_dirs))
+    found: dict[str, Path] = {}
+    for folder in filter(os.path.isdir, hook.transcript_dirs):
+        found.setdefault(os.path.realpath(folder), folder)
+    return [folder for real, folder in found.items() if real not in known]

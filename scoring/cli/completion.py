@@ -28,20 +28,16 @@ def command(shell: str) -> None:
 
 def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the iterations of the log."""
-    return _names(ctx, _ITERATION, incomplete)
+    return _offered(ctx, _ITERATION, incomplete)
 
 
 def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the sessions that have a sidecar."""
-    return _names(ctx, _SESSION, incomplete)
+    return _offered(ctx, _SESSION, incomplete)
 
 
-def session_ids(log_dir: Path) -> list[str]:
-    """Return the sessions that have a sidecar in a log, sorted."""
-    return _found(log_dir, _SESSION)
-
-
-def _found(log_dir: Path, pattern: re.Pattern[str]) -> list[str]:
+def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]:
+    """Return the sessions that have a sidecar in a log, sorted; or what another pattern finds in names of files."""
     try:
         names = list_names(log_dir)
     except InputError as e:
@@ -49,11 +45,10 @@ def _found(log_dir: Path, pattern: re.Pattern[str]) -> list[str]:
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 
-def _names(ctx: click.Context, pattern: re.Pattern[str], incomplete: str) -> list[CompletionItem]:
-
+def _offered(ctx: click.Context, pattern: re.Pattern[str], incomplete: str) -> list[CompletionItem]:
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:
-        found = _found(resolve_settings(given).iter_log_dir, pattern)
+        found = session_ids(resolve_settings(given).iter_log_dir, pattern)
     except Exception:
         return []
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]

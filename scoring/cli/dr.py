@@ -5,7 +5,7 @@ The module is long because the meter has seven commands, each a few lines, that 
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,15 @@ def source_of(file: Path) -> str:
     return STANDARD_INPUT if str(file) == "-" else str(file)
 
 
+def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Any]:
+    """Return the arguments of the meter, the transcript in a file, and what the meter says of it."""
+    from scoring.meters.dr import read_transcript, score_transcript
+
+    meter = meter_of(settings, **tuning)
+    transcript = read_transcript(file, texts=True)
+    return meter, transcript, score_transcript(transcript, **meter)
+
+
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
 @_FILE
 @meter_options
@@ -97,15 +106,12 @@ def score(
     file: Path, settings: Settings, plot: Path | None, observe: bool, agents: tuple[str, str] | None, **tuning: Any
 ) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
-    from scoring.meters.dr import read_transcript, score_transcript
     from scoring.meters.dr.observations import observations
     from scoring.meters.figures import check_plot, draw_convergence
 
     if plot is not None:
         check_plot(plot)
-    meter = meter_of(settings, **tuning)
-    transcript = read_transcript(file, texts=True)
-    result = score_transcript(transcript, **meter)
+    meter, transcript, result = _scored(file, settings, tuning)
     if plot is not None:
         write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
     found = result.payload()
@@ -121,13 +127,10 @@ def score(
 @settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
-    from scoring.meters.dr import read_transcript, score_transcript
     from scoring.meters.dr.observations import observations
     from scoring.views.dr_advice import advice_view
 
-    meter = meter_of(settings, **tuning)
-    transcript = read_transcript(file, texts=True)
-    result = score_transcript(transcript, **meter)
+    meter, transcript, result = _scored(file, settings, tuning)
     advice = result.advice(transcript)
     if observe:
         advice["observations"] = observations(transcript, result, **meter)

@@ -35,21 +35,12 @@ def command() -> None:
 
 
 def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    harness = click.option(
-        "--harness",
-        type=click.Choice(list(FILES)),
-        default="claude",
-        show_default=True,
-        help="Which harness runs it.",
-    )
-    scope = click.option(
-        "--scope",
-        type=click.Choice(["project", "user"]),
-        default="project",
-        show_default=True,
-        help="The project's settings, or the user's.",
-    )
-    return harness(scope(function))
+    how: dict[str, Any] = {"show_default": True}
+    scopes = click.Choice(["project", "user"])
+    says = "The project's settings, or the user's."
+    function = click.option("--scope", type=scopes, default="project", help=says, **how)(function)
+    harnesses = click.Choice(list(FILES))
+    return click.option("--harness", type=harnesses, default="claude", help="Which harness runs it.", **how)(function)
 
 
 @command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
@@ -88,42 +79,31 @@ def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]
     return path
 
 
-_LIFECYCLES = tuple(CLASSES)
-
-
 @command.command(
     "record", epilog="Example:  da-score hook record 7 --rule tests.run-first --result advise --lifecycle stop"
 )
 @click.argument("iteration", metavar="N", type=Whole(0, 10**9))
-@click.option("--rule", required=True, metavar="ID", help="The rule that the hook gate checked.")
+@click.option("--rule", "rule_id", required=True, metavar="ID", help="The rule that the hook gate checked.")
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
 @click.option(
-    "--lifecycle", required=True, metavar="POINT", help=f"When it ran: {', '.join(_LIFECYCLES)}, or another name."
+    *("--lifecycle", "lifecycle_point"),
+    required=True,
+    metavar="POINT",
+    help=f"When it ran: {', '.join(CLASSES)}, or another name.",
 )
 @click.option("--class", "intervention", metavar="NAME", help="The intervention class.  [default: by the lifecycle]")
-@click.option("--correlation", default="", metavar="ID", help="What joins records of one event.")
-@click.option("--sentinel", default="", metavar="ID", help="The gate.")
+@click.option("--correlation", "correlation_id", default="", metavar="ID", help="What joins records of one event.")
+@click.option("--sentinel", "sentinel_id", default="", metavar="ID", help="The gate.")
 @click.option("--skill", default="", metavar="NAME", help="The skill that the gate belongs to.")
 @click.option("--platform", default="", metavar="NAME", help="The harness.")
 @settings_options(*LOG_OPTIONS)
-def record(
-    iteration: int, rule: str, result: str, lifecycle: str, intervention: str | None, settings: Settings, **more: str
-) -> None:
+def record(iteration: int, intervention: str | None, settings: Settings, **given: str) -> None:
     """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
-    kind = intervention or CLASSES.get(lifecycle)
+    kind = intervention or CLASSES.get(given["lifecycle_point"])
     if kind is None:
+        lifecycle = given["lifecycle_point"]
         raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
-    outcome = HookOutcome(
-        sentinel_id=more["sentinel"],
-        skill=more["skill"],
-        lifecycle_point=lifecycle,
-        intervention_class=kind,
-        result=result,
-        rule_id=rule,
-        platform=more["platform"],
-        ts=stamp(),
-        correlation_id=more["correlation"],
-    )
+    outcome = HookOutcome(**given, intervention_class=kind, ts=stamp())
     path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     counts = kind in SCORED_CLASSES
     if settings.json:
@@ -140,17 +120,13 @@ def show(settings: Settings) -> None:
     for harness, scope in itertools.product(FILES, ("project", "user")):
         path = hook_settings(harness, scope, settings.repo_dir)
         events = installed_in(path)
-        found = list(hooks_that_do_not_run(path)) if events else []
-        for problem in found:
+        for problem in (problems := list(hooks_that_do_not_run(path)) if events else []):
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
-        if found:
-            broken[str(path)] = found
+            broken[str(path)] = {"problems": problems}
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
     table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
     if settings.json:
-        write_json(
-            [row | ({"problems": broken[row["path"]]} if row["path"] in broken else {}) for row in table.as_json()]
-        )
+        write_json([row | broken.get(row["path"], {}) for row in table.as_json()])
     else:
         show_page([table])
 

@@ -14,7 +14,7 @@ from scoring.cli.output import on_terminal, say, warn, write, write_json
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import ATTRIBUTED, rules_of
-from scoring.jobs.derive import Derivation, derive
+from scoring.jobs.derive import derive
 from scoring.jobs.hook_install import FILES, hook_settings, install_command, installed_in, refuse_outside
 from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE
@@ -46,7 +46,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
         write(settings_text(seen, under))
         return
     asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
-    path, kept = _settings_file(seen), False
+    path, kept = (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE, False
     if (yes or asks) and not force and os.path.lexists(path):
         resolve = settings_of_whole(options)  # stops before anything is done where the file cannot be used
         under, kept = replace(resolve, json=settings.json), True
@@ -54,7 +54,9 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     harnesses = [name for name in _harnesses(seen) if yes or (asks and _wanted(f"Score every task of {name}?"))]
     if not kept:
         write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
-    done = _derived(under) if derives else None
+    done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
+    for text in done.broken if done else ():
+        warn(f"{text}; left as it is")
     hooks = [str(hook) for name in harnesses for hook in _installed(name, path.parents[1])]
     if settings.json:
         more = {"derived": done.as_dict()} if done else {}
@@ -72,19 +74,8 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
-def _settings_file(seen: Examination) -> Path:
-    return (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE
-
-
 def _wanted(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
-
-
-def _derived(settings: Any) -> Derivation:
-    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
-    for text in done.broken:
-        warn(f"{text}; left as it is")
-    return done
 
 
 def _harnesses(seen: Examination) -> list[str]:

@@ -62,11 +62,9 @@ def hook_records(data: bytes) -> list[HookOutcome]:
     return found
 
 
-def hook_facts(log_dir: Path | str, iteration: int, there: bool = True) -> HookFacts:
-    """Read the scored records of an iteration; ``there`` is false where no file is. Never raises."""
+def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
+    """Read the scored records of an iteration. Never raises."""
     path = Path(log_dir) / hook_file_name(iteration)
-    if not there:
-        return HookFacts(path, None)
     try:
         records = hook_records(read_file(path))
     except FileNotFoundError:

@@ -3,8 +3,6 @@
 Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
 """
 
-import os
-import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +14,7 @@ from scoring.evidence.beside import (
     DeliberationFacts,
     HookFacts,
     deliberation_facts,
-    deliberation_names,
     hook_facts,
-    hook_file_name,
 )
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
@@ -67,9 +63,6 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-_PLAIN_NAME = re.compile(r"iter-[0-9]+(\.score)?\.yaml", re.ASCII)
-"""Entries and their sidecars, of which a long log has many."""
-
 _BEFORE = 16
 """How many entries before one are looked at first for the commit at which its window begins."""
 
@@ -105,7 +98,6 @@ class Evidence:
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self._scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
-        self._places: dict[str, str] = {}
         self.git, self._records = self._opened(Records.of(records))
 
     def _opened(self, records: Records) -> tuple[GitFacts, Records]:
@@ -136,34 +128,13 @@ class Evidence:
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.warn),
-            hook_facts(self._log_dir, n, self.is_there(hook_file_name(n))),
-            deliberation_facts(self._log_dir, n, self._profile)
-            if self._profile and any(map(self.is_there, deliberation_names(n)))
-            else None,
+            hook_facts(self._log_dir, n),
+            deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
-            artifacts=tuple(self._place_of(v.result_artifact) for v in record.verifiers) if rules.attributes else (),
+            artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes),
             labels=self._said(n) if self._labels else None,
         )
-
-    def _place_of(self, artifact: str) -> str:
-        """Return where an artifact is in the repository, looked for once."""
-        if artifact not in self._places:
-            self._places[artifact] = artifact_place(self.sources.repo_dir, artifact)
-        return self._places[artifact]
-
-    def is_there(self, name: str) -> bool:
-        """Return whether a file of evidence may be beside the entries; where few iterations are asked for, it may."""
-        return self._names is None or name in self._names
-
-    @cached_property
-    def _names(self) -> frozenset[str] | None:
-        try:
-            if self._only is not None:
-                return None
-            return frozenset(name for name in os.listdir(self._log_dir) if not _PLAIN_NAME.fullmatch(name))
-        except OSError:
-            return None
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""
@@ -215,7 +186,7 @@ class Evidence:
             return {}
         from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
 
-        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources, self._place_of)
+        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources)
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

@@ -4,8 +4,9 @@ Here git's answers and the entries become questions, and the transcripts' answer
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
@@ -28,12 +29,10 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-    place: Callable[[str], str],
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
-    All iterations are asked about, even where few are wanted: each bounds the lines of the others. ``place`` returns
-    where an artifact is in the repository.
+    All iterations are asked about, even where few are wanted: each bounds the lines of the others.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -59,7 +58,8 @@ def ask_transcripts(
             named,
             windows.get(number),
         )
-        verifiers = (Verification(v.type, trim(v.result_artifact), place(v.result_artifact)) for v in record.verifiers)
+        named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
+        verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
         questions.append(Question(asked, tuple(verifiers)))
     entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
 

@@ -92,25 +92,18 @@ class FleetConfig:
         return Path(self.cache) if self.cache else None
 
 
-_SIZES = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
+_SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
 _NAMES = ListOf("a list of texts", Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""))
 _KINDS: Kinds = {  # limits.split is of earlier versions and has no effect
-    "results": TEXT,
-    "rubric": TEXT,
-    "horizon": TEXT,
-    "scratch": TEXT,
-    "cache": TEXT,
-    "workers": {"count": _COUNT, "memory": _SIZES},
-    "limits": {"split": _SIZES, "expanded": _SIZES, "attempts": _COUNT},
+    **dict.fromkeys(("results", "rubric", "horizon", "scratch", "cache"), TEXT),
+    "workers": {"count": _COUNT, "memory": _SIZE_KIND},
+    "limits": {"split": _SIZE_KIND, "expanded": _SIZE_KIND, "attempts": _COUNT},
 }
 _SOURCE: Kinds = {
-    "path": _NAMES,
-    "url": _NAMES,
-    "transcripts": _NAMES,
+    **dict.fromkeys(("path", "url", "transcripts"), _NAMES),
     "trunk": TEXT,
-    "worktrees": _NAMES,
-    "test-commands": _NAMES,
+    **dict.fromkeys(("worktrees", "test-commands"), _NAMES),
 }
 _OPTION = Kind("text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool))
 
@@ -132,35 +125,37 @@ def read_config(path: Path) -> FleetConfig:
         raise SettingsError(str(e)) from e
     except (ValueError, RecursionError) as e:
         raise SettingsError(f"{path}: not TOML: {' '.join(str(e).split())}") from e
-    return _config(given, path, Path(os.path.abspath(path)).parent)
+    return _config(given, str(path), Path(os.path.abspath(path)).parent)
 
 
-def _config(given: dict[str, Any], path: Path, here: Path) -> FleetConfig:
-    where = str(path)
+def _config(given: dict[str, Any], where: str, here: Path) -> FleetConfig:
     found = checked_table(given, _KINDS, where, elsewhere={"source", "storage"})
     if not found.get("results", "").strip():
         raise SettingsError(f"{where}: results is missing; name the folder or the URL of the data set")
-    limits, workers = found.get("limits", {}), found.get("workers", {})
-    rubric = found.get("rubric", RUBRIC_VERSION)
-    return FleetConfig(
-        _place(found["results"], here, where),
-        str(here / rubric) if is_rubric_file(rubric) else rubric,
-        _sources(given.get("source", []), here, where),
-        _storage(given.get("storage", {}), where),
-        workers.get("count"),
-        bytes_of(workers.get("memory")),
-        bytes_of(limits.get("expanded")) or 16 << 30,
-        limits.get("attempts", ATTEMPTS),
-        _place(found["scratch"], here, where) if "scratch" in found else None,
-        None if "cache" not in found else "" if found["cache"] == "none" else _place(found["cache"], here, where),
-        found.get("horizon", "14d"),
-    )
-
-
-def _sources(given: Any, here: Path, where: str) -> tuple[Source, ...]:
-    if not isinstance(given, list) or not given:
+    sources = given.get("source", [])
+    if not isinstance(sources, list) or not sources:
         raise SettingsError(f"{where}: there is no [[source]]; name at least one, with a path or a url")
-    return tuple(_source(table, here, where, f"source[{n}]") for n, table in enumerate(given))
+    limits, workers = found.pop("limits", {}), found.pop("workers", {})
+    keeps_nothing = found.get("cache") == "none"
+    places: dict[str, Any] = {
+        name: _place(found[name], here, where) for name in ("results", "scratch", "cache") if name in found
+    }
+    found |= places | ({"cache": ""} if keeps_nothing else {})
+    if is_rubric_file(found.get("rubric", RUBRIC_VERSION)):
+        found["rubric"] = str(here / found["rubric"])
+    if "expanded" in limits:
+        found["expanded"] = bytes_of(limits["expanded"])
+    return FleetConfig(
+        **found,
+        sources=tuple(_source(table, here, where, f"source[{n}]") for n, table in enumerate(sources)),
+        storage={
+            protocol: _options(options, where, f"storage.{protocol}")
+            for protocol, options in _table(given.get("storage", {}), where, "storage").items()
+        },
+        workers=workers.get("count"),
+        memory=bytes_of(workers.get("memory")),
+        attempts=limits.get("attempts", ATTEMPTS),
+    )
 
 
 def _source(table: Any, here: Path, where: str, name: str) -> Source:
@@ -187,18 +182,10 @@ def _source(table: Any, here: Path, where: str, name: str) -> Source:
     )
 
 
-def _storage(given: Any, where: str) -> dict[str, dict[str, Any]]:
-    if not isinstance(given, dict):
-        raise SettingsError(f"{where}: storage is {shown(given)} where a table belongs")
-    return {protocol: _options(options, where, f"storage.{protocol}") for protocol, options in given.items()}
-
-
 def _options(given: Any, where: str, name: str) -> dict[str, Any]:
     """Return the options of a file system, which may be nested; a credential in them is refused."""
-    if not isinstance(given, dict):
-        raise SettingsError(f"{where}: {name} is {shown(given)} where a table belongs")
     found: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in _table(given, where, name).items():
         if isinstance(value, dict):
             found[key] = _options(value, where, f"{name}.{key}")
         elif not _OPTION.fits(value):
@@ -211,6 +198,12 @@ def _options(given: Any, where: str, name: str) -> dict[str, Any]:
         else:
             found[key] = _expanded(value, where) if isinstance(value, str) else value
     return found
+
+
+def _table(given: Any, where: str, name: str) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise SettingsError(f"{where}: {name} is {shown(given)} where a table belongs")
+    return given
 
 
 def _expanded(text: str, where: str) -> str:

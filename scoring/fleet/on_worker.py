@@ -29,14 +29,14 @@ BEGUN = "da-score-fleet-begun"
 
 @dataclass(slots=True)
 class Result:
-    """What a worker returns of one repository: the rows of each table as bytes of Arrow, or why there are none.
+    """What a worker returns of one repository: the rows of each table of Arrow, or why there are none.
 
     ``watched`` are files that its entries name, as a JSON list.
     """
 
     repository: str
     fingerprint: str = ""
-    tables: dict[str, bytes] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
     iterations: int = 0
     broken: int = 0
     watched: str = "[]"
@@ -110,7 +110,7 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
         for standing in found
         for row in rows_of_iteration(result.repository, standing, outcomes.get(standing.score.iteration), horizon)
     )
-    result.tables = {name: as_bytes(table) for name, table in arrow_tables(rows, rubric.version).items()}
+    result.tables = arrow_tables(rows, rubric.version)
     result.iterations, result.broken = len(found), len(report.broken)
     result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
     names = {os.path.normpath(name) for s in found for name in s.facts.record.artifacts if name and "\0" not in name}
@@ -138,23 +138,3 @@ def _outcomes(
         warnings.append(f"outcomes are not known: {e}")
         return {}
     return {outcome.iteration: outcome for outcome in outcomes}
-
-
-def as_bytes(table: Any) -> bytes:
-    """Return a table of Arrow as bytes, compressed as a whole: most have few rows."""
-    import pyarrow as pa
-
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema) as writer:
-        writer.write_table(table)
-    plain = out.getvalue()
-    return len(plain).to_bytes(8, "big") + bytes(pa.compress(plain, codec="zstd", asbytes=True))
-
-
-def from_bytes(data: bytes) -> Any:
-    """Return the table that :func:`as_bytes` wrote."""
-    import pyarrow as pa
-
-    plain = pa.decompress(data[8:], decompressed_size=int.from_bytes(data[:8], "big"), codec="zstd")
-    with pa.ipc.open_stream(plain) as reader:
-        return reader.read_all()

@@ -1,12 +1,11 @@
 """A fleet from its beginning to its end: what is to be done, the cluster, what came of it."""
 
-import contextlib
 import importlib.util
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rubric import Rubric, find_rubric
@@ -15,7 +14,6 @@ from scoring.fleet.cluster import default_workers, known_cluster, local_cluster
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.on_worker import from_bytes
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, forget, repositories
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import days_of
@@ -75,9 +73,8 @@ class FleetReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as the last event of ``fleet --json`` has it."""
-        failed = [{"repository": f.repository, "reason": f.reason, "attempts": f.attempts} for f in self.failed]
-        names = ("results", "rubric", "repositories", "skipped", "scored", "iterations", "retried")
-        return {name: getattr(self, name) for name in names} | {"failed": failed, "seconds": round(self.seconds, 3)}
+        given = asdict(self) | {"seconds": round(self.seconds, 3)}
+        return {name: value for name, value in given.items() if name not in ("running", "dashboard")}
 
 
 Say = Callable[[FleetEvent, FleetReport], None]
@@ -118,12 +115,21 @@ def _score(
     say: Say,
     report: FleetReport,
 ) -> None:
-    with _cluster(config, where, len(todo)) as client:
+    workers = min(where.workers or config.workers or default_workers(), len(todo))
+    local = local_cluster(workers, config.memory, where.shown_at)
+    with known_cluster(where.scheduler) if where.scheduler else local as client:
         report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
         addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
         say(FleetEvent("cluster", more=addresses), report)
         coordinator = Coordinator(client, config, rubric)
         batch: list[FleetEvent] = []
+
+        def add() -> None:
+            some = batch.copy()
+            batch.clear()
+            add_results(dataset, rubric, some)
+            say(FleetEvent("added", more={"repositories": len(some)}), report)
+
         added = time.monotonic()
         try:
             for event in coordinator.run(todo):
@@ -133,13 +139,11 @@ def _score(
                     say(event, report)
                     batch += [event] if event.kind in ("done", "failed") else []
                 if len(batch) >= _TOGETHER or (batch and time.monotonic() - added > _SECONDS_TOGETHER):
-                    some, batch, added = batch, [], time.monotonic()
-                    add_results(dataset, rubric, some)
-                    say(FleetEvent("added", more={"repositories": len(some)}), report)
+                    add()
+                    added = time.monotonic()
         finally:
             if batch:
-                add_results(dataset, rubric, batch)
-                say(FleetEvent("added", more={"repositories": len(batch)}), report)
+                add()
 
 
 def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
@@ -152,7 +156,7 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
 
     results = [event.result for event in events if event.result]
     tables = {
-        name: pa.concat_tables([from_bytes(result.tables[name]) for result in results]).combine_chunks()
+        name: pa.concat_tables([result.tables[name] for result in results]).combine_chunks()
         for name in (FLEET_TABLES if results else ())
     }
     before = dataset.of(rubric.version)
@@ -185,17 +189,6 @@ def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, datase
 
     with ThreadPoolExecutor(_LOOKING) as pool:
         return [one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same]
-
-
-@contextlib.contextmanager
-def _cluster(config: FleetConfig, where: Where, tasks: int) -> Iterator[Any]:
-    if where.scheduler:
-        with known_cluster(where.scheduler) as client:
-            yield client
-        return
-    workers = min(where.workers or config.workers or default_workers(), tasks)
-    with local_cluster(workers, config.memory, where.shown_at) as client:
-        yield client
 
 
 def _count(event: FleetEvent, report: FleetReport) -> None:

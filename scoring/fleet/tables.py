@@ -74,40 +74,36 @@ _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
 )
 
-_PROVENANCE_COLUMNS: tuple[DataColumn[Any], ...] = (
-    *_KEY,
-    *_texts(
-        ("window_start", "when the time begins that belongs to it, UTC"),
-        ("window_end", "when it ends"),
-        ("trunk_ref", "the branch on which work lands"),
-        ("trunk_commit", "its tip"),
-        ("landed_method", "how the work was found landed or not"),
-        ("harnesses", "the harnesses that wrote its transcripts"),
-    ),
-    *_counts(
-        ("sessions", "how many sessions have lines in it"),
-        ("files", "in how many transcripts"),
-        ("turns", "responses of the model"),
-        ("input_tokens", "as the transcripts count them"),
-        ("output_tokens", "likewise"),
-        ("cache_read_tokens", "likewise"),
-        ("cache_creation_tokens", "likewise"),
-        ("tool_calls", "calls of tools that ended"),
-        ("tool_errors", "those that failed"),
-        ("duplicates_dropped", "what was written again and did not count again"),
-    ),
-    *_texts(
-        ("attribution_method", "how its own lines were found"), ("attribution_sessions", "the ids of their sessions")
-    ),
-    *_counts(("test_runs", "test runs in them"), ("test_runs_failed", "those that failed")),
-    *_texts(("last_test_run", "the verdict of the last one: passed, failed")),
-    _column("edited_after_tests", "yes/no", "whether files were edited after it"),
-    *_counts(
-        ("interrupts", "interruptions by the user"),
-        ("rejections", "uses of tools that the user refused"),
-        ("resets", "times that the agent took its own work back"),
-    ),
+_PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (
+    ("window_start", "text", "when the time begins that belongs to it, UTC", "window.start"),
+    ("window_end", "text", "when it ends", "window.end"),
+    ("trunk_ref", "text", "the branch on which work lands", "trunk.ref"),
+    ("trunk_commit", "text", "its tip", "trunk.commit"),
+    ("landed_method", "text", "how the work was found landed or not", "landed.method"),
+    ("harnesses", "text", "the harnesses that wrote its transcripts", "read.names"),
+    ("sessions", "integer", "how many sessions have lines in it", "read.sessions"),
+    ("files", "integer", "in how many transcripts", "read.files"),
+    ("turns", "integer", "responses of the model", "spent.turns"),
+    ("input_tokens", "integer", "as the transcripts count them", "spent.input_tokens"),
+    ("output_tokens", "integer", "likewise", "spent.output_tokens"),
+    ("cache_read_tokens", "integer", "likewise", "spent.cache_reads"),
+    ("cache_creation_tokens", "integer", "likewise", "spent.cache_creations"),
+    ("tool_calls", "integer", "calls of tools that ended", "spent.tool_calls"),
+    ("tool_errors", "integer", "those that failed", "spent.tool_errors"),
+    ("duplicates_dropped", "integer", "what was written again and did not count again", "read.duplicates_dropped"),
+    ("attribution_method", "text", "how its own lines were found", "attribution.method"),
+    ("attribution_sessions", "text", "the ids of their sessions", "attribution.ids"),
+    ("test_runs", "integer", "test runs in them", "tests.runs"),
+    ("test_runs_failed", "integer", "those that failed", "tests.failed"),
+    ("last_test_run", "text", "the verdict of the last one: passed, failed", "tests.last"),
+    ("edited_after_tests", "yes/no", "whether files were edited after it", "tests.edited_after"),
+    ("interrupts", "integer", "interruptions by the user", "corrections.interrupts"),
+    ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
+    ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
 )
+"""The columns of ``provenance``: name, kind, meaning, and where it is in what is persisted of it."""
+
+_PROVENANCE_COLUMNS = (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE))
 
 CLAIMS, SEEN = "claims", "seen"
 """The two ways to judge: what an agent says of its own work can vote, or only what was observed does."""
@@ -235,35 +231,17 @@ def score_columns(score: Score) -> DataRow:
 
 def _provenance(found: Standing) -> DataRow:
     given: dict[str, Any] = provenance_as_dict(provenance_of(found.facts), found.score.rubric_version)
-    transcripts = found.facts.transcripts
-    harnesses: list[dict[str, Any]] = given["harnesses"]
-    row: DataRow = {
-        "window_start": given["window"]["start"] or None,
-        "window_end": given["window"]["end"] or None,
-        "trunk_ref": given["trunk"]["ref"] or None,
-        "trunk_commit": given["trunk"]["commit"] or None,
-        "landed_method": given["landed"]["method"] or None,
-        "harnesses": " ".join(one["name"] for one in harnesses) or None,
-    }
-    for name in ("sessions", "files", "duplicates_dropped"):
-        row[name] = sum(one[name] for one in harnesses) if harnesses else None
-    if transcripts is not None:
-        spent = transcripts.turns, transcripts.input_tokens, transcripts.output_tokens
-        calls = transcripts.tool_calls, transcripts.tool_errors
-        counts = *spent, transcripts.cache_reads, transcripts.cache_creations, *calls
-        names = ("turns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
-        row |= zip((*names, "tool_calls", "tool_errors"), counts, strict=True)
+    if harnesses := given["harnesses"]:
+        counts = ("sessions", "files", "duplicates_dropped")
+        given["read"] = {name: sum(one[name] for one in harnesses) for name in counts}
+        given["read"]["names"] = " ".join(one["name"] for one in harnesses)
     if "attribution" in given:
-        tests, corrections = given["tests"], given["corrections"]
-        row |= {
-            "attribution_method": given["attribution"]["method"],
-            "attribution_sessions": " ".join(given["attribution"]["sessions"]) or None,
-            "test_runs": tests["runs"],
-            "test_runs_failed": tests["failed"],
-            "last_test_run": tests["last"],
-            "edited_after_tests": tests["edited_after"],
-            **{name: corrections[name] for name in ("interrupts", "rejections", "resets")},
-        }
+        given["attribution"]["ids"] = " ".join(given["attribution"]["sessions"]) or None
+    row: DataRow = {}
+    for name, _, _, place in _PROVENANCE:
+        part, _, key = place.partition(".")
+        value = getattr(found.facts.transcripts, key, None) if part == "spent" else given.get(part, {}).get(key)
+        row[name] = value if value != "" or part in ("attribution", "tests") else None
     return row
 
 

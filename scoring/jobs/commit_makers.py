@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
@@ -26,36 +25,14 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Named:
-    """The sessions that name one commit, each with the time (ns) at which it did last."""
-
-    by_checkpoint: dict[str, int] = field(default_factory=dict)
-    by_commit: dict[str, int] = field(default_factory=dict)
+Times = dict[str, dict[str, int]]
+"""By the SHA of a commit, or a checkpoint's name: sessions, each with the time (ns) at which it named that last."""
 
 
 def makers_of(
     commits: Mapping[str, WrittenCommit], scan: AttributedScan, history: AttributedHistory, sources: Sources
 ) -> dict[str, MadeBy]:
     """Return who made the commits that agents made, by their SHA."""
-    found = _named(commits, scan, history, sources)
-    return {sha: makers for sha, commit in commits.items() if (makers := _makers(commit, found[sha]))}
-
-
-def _makers(commit: WrittenCommit, named: _Named) -> MadeBy | None:
-    times = {name: time for name, time in (named.by_checkpoint or named.by_commit).items() if name}
-    sessions = tuple(sorted(times, key=lambda name: (-times[name], name)))
-    if commit.checkpoints:
-        return MadeBy("checkpoint", sessions)
-    if named.by_commit:
-        return MadeBy("commit", sessions)
-    return MadeBy("trailer", sessions) if commit.agents else None
-
-
-def _named(
-    commits: Mapping[str, WrittenCommit], scan: AttributedScan, history: AttributedHistory, sources: Sources
-) -> dict[str, _Named]:
-    """Return which sessions name which commit, through its checkpoints, its SHA or its subject."""
     remotes = frozenset(map(same_remote, history.remotes()))
     resolved: dict[str, str] = {}
 
@@ -64,43 +41,49 @@ def _named(
         return Neighbourhood(work_trees, sources.worktrees, remotes, resolved.__contains__)
 
     sessions = scan.sessions(neighbourhood)
-    found = {sha: _Named() for sha in commits}
-    _by_checkpoint(scan, sessions, commits, found)
+    by_checkpoint, by_commit = _by_checkpoint(scan, sessions), Times()
     elsewhere = sorted({sha for sha in resolved.values() if sha not in commits})
     landed = {sha: names[-1] for sha, names in history.landed_as(elsewhere).items()}
     unknown: list[tuple[Session, Made]] = []
     for session in sessions:
         for made in session.made:
-            sha = resolved.get(made.sha)
-            if sha is None:
+            if sha := resolved.get(made.sha):
+                _note(by_commit, landed.get(sha, sha), _id_of(session), made.time)
+            else:
                 unknown.append((session, made))
-            elif one := found.get(landed.get(sha, sha)):
-                _note(one.by_commit, _id_of(session), made.time)
-    _by_subject(unknown, commits, found)
+    _by_subject(unknown, commits, by_commit)
+    found = {}
+    for sha, commit in commits.items():
+        named: Times = {}
+        for name in commit.checkpoints:
+            for session_id, time in by_checkpoint.get(name, {}).items():
+                _note(named, sha, session_id, time)
+        times = {name: time for name, time in (named or by_commit).get(sha, {}).items() if name}
+        makers = tuple(sorted(times, key=lambda name: (-times[name], name)))
+        if commit.checkpoints:
+            found[sha] = MadeBy("checkpoint", makers)
+        elif sha in by_commit:
+            found[sha] = MadeBy("commit", makers)
+        elif commit.agents:
+            found[sha] = MadeBy("trailer", makers)
     return found
 
 
-def _by_checkpoint(
-    scan: AttributedScan, sessions: Iterable[Session], commits: Mapping[str, WrittenCommit], found: Mapping[str, _Named]
-) -> None:
-    """Note the sessions of the checkpoints that commits name, with the time of the last line, else of the metadata."""
-    stated: dict[str, dict[str, int]] = {}
+def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
+    """Return the sessions of each checkpoint, with the time of the last line, else of the metadata."""
+    stated, read = Times(), Times()
     for name, checkpoint in scan.checkpoints.items():
         for one in checkpoint.sessions:
-            _note(stated.setdefault(name, {}), one.session_id, timestamp_ns(one.created_at) or 0)
-    read: dict[str, dict[str, int]] = {}
+            _note(stated, name, one.session_id, timestamp_ns(one.created_at) or 0)
     for session in sessions:
         for file in session.files:
             if file.checkpoint:
-                _note(read.setdefault(file.checkpoint, {}), _id_of(session), file.order[0])
-    for sha, commit in commits.items():
-        for name in commit.checkpoints:
-            for session_id, time in (stated.get(name, {}) | read.get(name, {})).items():
-                _note(found[sha].by_checkpoint, session_id, time)
+                _note(read, file.checkpoint, _id_of(session), file.order[0])
+    return {name: stated.get(name, {}) | read.get(name, {}) for name in stated | read}
 
 
 def _by_subject(
-    unknown: Iterable[tuple[Session, Made]], commits: Mapping[str, WrittenCommit], found: Mapping[str, _Named]
+    unknown: Iterable[tuple[Session, Made]], commits: Mapping[str, WrittenCommit], by_commit: Times
 ) -> None:
     """Note, for commits with a SHA that no session names, the one session here that made one of the same subject.
 
@@ -111,17 +94,16 @@ def _by_subject(
         if any(any(file.here) for file in session.files):
             by_subject.setdefault(made.subject, []).append((_id_of(session), made.time))
     for sha, commit in commits.items() if by_subject else ():
-        one = found[sha]
-        if commit.time is None or one.by_commit:
-            continue
-        alike = by_subject.get(key_of(trim(commit.subject)), ())
-        near = [(name, time) for name, time in alike if abs(time - commit.time * NS) <= DAY]
-        if len({name for name, _ in near}) == 1:
-            _note(one.by_commit, *max(near, key=lambda pair: pair[1]))
+        if commit.time is not None and sha not in by_commit:
+            alike = by_subject.get(key_of(trim(commit.subject)), ())
+            near = [(time, name) for name, time in alike if abs(time - commit.time * NS) <= DAY]
+            if len({name for _, name in near}) == 1:
+                by_commit[sha] = {near[0][1]: max(near)[0]}
 
 
-def _note(sessions: dict[str, int], name: str, time: int) -> None:
-    sessions[name] = max(sessions.get(name, time), time)
+def _note(times: Times, what: str, session_id: str, time: int) -> None:
+    sessions = times.setdefault(what, {})
+    sessions[session_id] = max(sessions.get(session_id, time), time)
 
 
 def _id_of(session: Session) -> str:

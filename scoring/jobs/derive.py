@@ -19,10 +19,9 @@ from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, Writt
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
-from scoring.files import list_names, read_file, remove_stale, write_together
+from scoring.files import alone_in, list_names, make_folder, read_file, remove_stale, write_together
 from scoring.jobs.commit_makers import FoundBy, MadeBy, makers_of
 from scoring.jobs.entry_text import entry_text
-from scoring.locks import alone_in
 from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_archive, load_entry
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -207,10 +206,7 @@ def _numbered(
 
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
     files = [(log_dir / f"iter-{one.iteration}.yaml", one.content) for one in written]
-    try:
-        log_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise WriteError(f"{log_dir}: cannot make the folder: {(e.strerror or str(e)).lower()}") from e
+    make_folder(log_dir)
     remove_stale(log_dir)
     for path, _ in files:
         if os.path.lexists(path):

@@ -23,13 +23,12 @@ from scoring.errors import (
     NotFoundError,
     SettingsError,
     Warn,
-    WriteError,
     YamlError,
     silent,
 )
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import list_names, read_file, reason, write_atomically
+from scoring.files import list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE
 from scoring.jobs.entry_text import quoted, task_of
 from scoring.jobs.yaml_edit import AsWritten, kept_tree, round_trip
@@ -76,10 +75,7 @@ def new_entry(
         place = entries[number][0] if number in entries else path
         raise InputError(f"{place}: iteration {number} has an entry already; it was left alone")
     known = known_of(repo_dir, commit)
-    try:
-        log_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise WriteError(f"{log_dir}: cannot make the folder: {reason(e)}") from e
+    make_folder(log_dir)
     write_atomically(path, template(number, known).encode(), mode=MODE)
     sha = known.get("commit", "").strip('"')
     for n, (_, name) in entries.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
-from scoring.files import is_inside, reason, write_atomically
+from scoring.files import is_inside, make_folder, write_atomically
 from scoring.log.missing import how_to_make_one
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import counted, printable
@@ -121,9 +121,6 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
         raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written{log}")
     if not is_inside(path.parent, top):
         raise WriteError(f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}")
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as e:
-        raise WriteError(f"{path.parent}: cannot make the folder: {reason(e)}") from e
+    make_folder(path.parent)
     write_atomically(path, text.encode("utf-8"), mode=0o644)
     return path

@@ -35,14 +35,8 @@ def reference_row(row: SignalContribution) -> dict[str, Value]:
 
 def whole_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
-    values = reference_row(row)
-    if row.source:
-        values["source"] = row.source
-    if not row.applicable:
-        values["applicable"] = False
-    if row.cap:
-        values["cap"] = row.cap
-    return values
+    more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
+    return reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
 
 
 def row_payload(row: SignalContribution) -> dict[str, Value]:
@@ -50,10 +44,8 @@ def row_payload(row: SignalContribution) -> dict[str, Value]:
 
     Those that it does not have are null.
     """
-    values = reference_row(row)
-    values["source"], values["applicable"] = row.source, row.applicable
-    values["cap"], values["fact"] = row.cap or None, row.fact or None
-    return values
+    more = {"source": row.source, "applicable": row.applicable, "cap": row.cap or None, "fact": row.fact or None}
+    return reference_row(row) | more
 
 
 def take_row(reader: Reader, node: Node) -> SignalContribution:

@@ -56,10 +56,7 @@ def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted
 
     Take it before the files are read for the score: one that changes in between then shows as changed the next time.
     """
-    beside = [
-        (name, _bytes_of(log_dir / name) if evidence.is_there(name) else None)
-        for name in files_beside(record.iteration, wanted)
-    ]
+    beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
     named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
     scope = evidence.scopes.get(record.task_id)
@@ -104,13 +101,13 @@ class Fingerprints:
     def get(self, iteration: int) -> Fingerprint | None:
         """Return what the score of an iteration was computed from, when that is known."""
         found = self._store.get("fingerprint", f"{self._about}{iteration}", _NO_STAMP)
-        parts = found.decode("ascii", "replace").split(" ") if found else []
+        parts = (found or b"").decode("ascii", "replace").split(" ")
         return Fingerprint(*parts) if len(parts) == 5 else None
 
     def put(self, iteration: int, found: Fingerprint) -> None:
         """Keep what the score of an iteration was computed from."""
         if self.get(iteration) != found:
-            row = " ".join((found.inputs, found.window, found.facts, found.git, found.sidecar))
+            row = " ".join(getattr(found, name) for name in found.__struct_fields__)
             self._store.put("fingerprint", f"{self._about}{iteration}", _NO_STAMP, row.encode())
 
     def is_edited(self, iteration: int, inputs: str, sidecar: bytes) -> bool:

@@ -5,7 +5,7 @@ the old score was kept, what is missing is known to the turn; otherwise only its
 that was present and is absent now, or a vote that was lower by something that cannot be seen now.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rubric import SignalContribution
@@ -23,20 +23,18 @@ from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
     """Return the signals that rested on a transcript and in the new score do not any more, in rubric order.
 
-    Args:
-        old: the score on disk.
-        new: the score that would replace it.
-        facts: what the new one was computed from.
+    ``facts`` is what the new one was computed from.
     """
     before, after = _by_signal(old), _by_signal(new)
+    tokens = before.get(TOKEN_EFFICIENCY)
+    if tokens is None or not tokens.present:  # a transcript with tool calls has turns, and these have tokens
+        return []
     lost = []
     was, now = before.get(CORRECTION_PRESSURE), after.get(CORRECTION_PRESSURE)
-    tokens = before.get(TOKEN_EFFICIENCY)
-    covered = tokens is not None and tokens.present  # a transcript with tool calls has turns, and these have tokens
-    if was and now and was.present and covered and error_rate_of(facts) is None and _held_errors(was, now):
+    if was and now and was.present and error_rate_of(facts) is None and _held_errors(was, now):
         lost.append(str(CORRECTION_PRESSURE))
     now = after.get(TOKEN_EFFICIENCY)
-    if covered and now and not now.present:
+    if now and not now.present:
         lost.append(str(TOKEN_EFFICIENCY))
     return lost
 
@@ -47,8 +45,7 @@ def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
     An entry that was edited since can look the same when it had one or two corrections more.
     """
     without = now.sub_score if now.present else 1.0
-    lowered = 0 < was.sub_score < without - TOLERANCE
-    return lowered and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
+    return 0 < was.sub_score < without - TOLERANCE and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
 
 
 def lost_evidence(
@@ -64,18 +61,13 @@ def lost_evidence(
         now: the provenance of the new one, if its rubric's rules keep that.
     """
     reported = facts.record.session_tokens is not None and facts.observed is None
+    lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
     missing = lost_between(was, now) if was and now else []
-    return [
-        *(Loss(signal) for signal in lost_signals(old, new, facts)),
-        *(loss for loss in missing if not (reported and loss.signal == TOKEN_EFFICIENCY)),
-        *_lost_labels(_by_signal(old).get(HUMAN_LABEL), _by_signal(new).get(HUMAN_LABEL)),
-    ]
-
-
-def _lost_labels(was: SignalContribution | None, now: SignalContribution | None) -> Iterator[Loss]:
-    """Yield the vote of the labels where it was there, and no label is left that counts."""
-    if was and now and was.present and not now.present:
-        yield Loss(HUMAN_LABEL, "the labels that voted are gone")
+    lost += [loss for loss in missing if not (reported and loss.signal == TOKEN_EFFICIENCY)]
+    label, left = _by_signal(old).get(HUMAN_LABEL), _by_signal(new).get(HUMAN_LABEL)
+    if label and left and label.present and not left.present:
+        lost.append(Loss(HUMAN_LABEL, "the labels that voted are gone"))
+    return lost
 
 
 def in_words(lost: Sequence[Loss]) -> list[str]:

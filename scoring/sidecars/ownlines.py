@@ -59,27 +59,18 @@ class OwnLines(Frozen, frozen=True):
         if self.method != now.method:
             yield f"its lines are found by {now.method or 'nothing'}, and were by {self.method or 'nothing'}"
         if self.sessions != now.sessions:
-            yield f"sessions: {_listed(self.sessions)} → {_listed(now.sessions)}"
+            yield f"sessions: {', '.join(self.sessions) or 'none'} → {', '.join(now.sessions) or 'none'}"
         for block, names in (("tests", _TESTS), ("corrections", _CORRECTIONS)):
             for name in names:
                 was, is_now = getattr(self, name), getattr(now, name)
                 if was != is_now:
-                    yield f"{block}: {name} {_word(was)} → {_word(is_now)}"
-
-
-def _listed(sessions: tuple[str, ...]) -> str:
-    return ", ".join(sessions) or "none"
-
-
-def _word(value: object) -> str:
-    return "none" if value is None else str(value).lower()
+                    yield f"{block}: {name} {str(was).lower()} → {str(is_now).lower()}"
 
 
 def _text_or_none(reader: Reader, node: Node) -> str | None:
     return reader.string(node) or None
 
 
-_ATTRIBUTION: Mapping[str, Take] = {"method": _text_or_none, "sessions": items_of(Reader.string)}
 _TESTS: Mapping[str, Take] = {
     "runs": Reader.integer,
     "failed": Reader.integer,
@@ -89,7 +80,7 @@ _TESTS: Mapping[str, Take] = {
 _CORRECTIONS: Mapping[str, Take] = dict.fromkeys(("interrupts", "rejections", "resets"), Reader.integer)
 
 OWN_LINES: Mapping[str, Mapping[str, Take]] = {
-    "attribution": _ATTRIBUTION,
+    "attribution": {"method": _text_or_none, "sessions": items_of(Reader.string)},
     "tests": _TESTS,
     "corrections": _CORRECTIONS,
 }
@@ -98,7 +89,6 @@ OWN_LINES: Mapping[str, Mapping[str, Take]] = {
 
 def own_lines_of(given: Mapping[str, Mapping[str, Any]]) -> OwnLines | None:
     """Return what a file keeps, from the blocks that it has; None when it has none of them."""
-    found = {name: value for block in OWN_LINES for name, value in given.get(block, {}).items()}
-    if not any(block in given for block in OWN_LINES):
-        return None
-    return OwnLines(**found | {"sessions": tuple(found.get("sessions", ()))})
+    blocks = [given[block] for block in OWN_LINES if block in given]
+    found = {name: value for block in blocks for name, value in block.items()}
+    return OwnLines(**found | {"sessions": tuple(found.get("sessions", ()))}) if blocks else None

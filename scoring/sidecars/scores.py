@@ -3,8 +3,9 @@
 The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
 """
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,15 @@ from msgspec.structs import fields
 
 from rubric import Score, SignalContribution
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
-from rubric.scorer import Breakdown
+from rubric.scorer import TOLERANCE, Breakdown
 from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.breakdown import reference_row, row_payload, take_row, whole_row
-from scoring.sidecars.check import problem_of, session_problem_of
 from scoring.sidecars.emitter import Value, emit
+from scoring.text import shown
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
 
@@ -54,9 +55,9 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         With bounds they and the coverage follow the band, and a row ends with what it has of ``source``,
         ``applicable`` and ``cap``.
         """
-        if self.sidecar == BOUNDS_SIDECAR:
-            return self._content(self._sure(), [whole_row(row) for row in self.breakdown])
-        return self._content({}, [reference_row(row) for row in self.breakdown])
+        bounds = self.sidecar == BOUNDS_SIDECAR
+        rows = [whole_row(row) if bounds else reference_row(row) for row in self.breakdown]
+        return self._head() | (self._sure() if bounds else {}) | {"breakdown": rows} | self._markers()
 
     def payload(self) -> dict[str, Value]:
         """Return the score as every command prints it in JSON: as its sidecar, but the same under every rubric.
@@ -64,28 +65,20 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
         (null without one); ``bounds`` and ``coverage`` are the last keys.
         """
-        rows = [row_payload(row) for row in self.breakdown]
-        return self._content({}, rows) | self._sure()
+        return self._head() | {"breakdown": list(map(row_payload, self.breakdown))} | self._markers() | self._sure()
+
+    def _head(self) -> dict[str, Value]:
+        return {name: getattr(self, name) for name in ("iteration", *_HEAD)}
 
     def _sure(self) -> dict[str, Value]:
-        low_high, coverage = self.bounds, self.coverage
+        bounds, coverage = self.bounds, self.coverage
         return {
-            "bounds": {"low": low_high.low, "high": low_high.high},
+            "bounds": {"low": bounds.low, "high": bounds.high},
             "coverage": {"present": coverage.present, "total": coverage.total, "weight": coverage.weight},
         }
 
-    def _content(self, sure: Mapping[str, Value], breakdown: Sequence[Value]) -> dict[str, Value]:
-        linked: dict[str, Value] = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
-        return {
-            "iteration": self.iteration,
-            "rubric_version": self.rubric_version,
-            "scored": self.scored,
-            "value": self.value,
-            "band": self.band,
-            **sure,
-            "breakdown": breakdown,
-            **linked,
-        }
+    def _markers(self) -> dict[str, Value]:
+        return {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
 
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
@@ -165,7 +158,13 @@ def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) ->
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
-    return write_each(scores, lambda score: write_iteration_score(iter_log_dir, score))
+    written: list[Path] = []
+    for score in scores:
+        try:
+            written.append(write_iteration_score(iter_log_dir, score))
+        except DaScoreError as e:
+            raise WriteError(str(e), tuple(written)) from e
+    return written
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
@@ -183,11 +182,11 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
     files: list[tuple[Path, bytes]] = []
-    nameless: DaScoreError | None = None
+    nameless: InputError | None = None
     for session in sessions:
         try:
             files.append((session_score_path(iter_log_dir, session.session_id), emit(session_as_dict(session))))
-        except DaScoreError as e:
+        except InputError as e:
             nameless = e
             break
     try:
@@ -198,17 +197,6 @@ def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionSco
     if nameless:
         raise WriteError(str(nameless), tuple(paths)) from nameless
     return paths
-
-
-def write_each(items: Sequence[Any], write: Callable[[Any], Path]) -> list[Path]:
-    """Write items in order; the error of the first that fails carries the paths of those before."""
-    written: list[Path] = []
-    for item in items:
-        try:
-            written.append(write(item))
-        except DaScoreError as e:
-            raise WriteError(str(e), tuple(written)) from e
-    return written
 
 
 _HEAD: dict[str, Take] = {
@@ -261,7 +249,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
 
 
 def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back to go on with it: what it says is checked (:mod:`scoring.sidecars.check`).
+    """Read a persisted score back to go on with it: what it says is checked: see :func:`check_numbers`.
 
     Raises:
         NotFoundError: there is none; the text names the path.
@@ -276,13 +264,29 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score which was read can be one, and can be added up; see :mod:`scoring.sidecars.check`.
+    """Make sure that a score which was read can be one: its numbers can be shown, drawn and added up.
+
+    Whether it is right is another question, which the evidence answers (:mod:`scoring.sidecars.states`).
 
     Raises:
         InputError: it cannot; ``name`` says where it was read.
     """
-    if problem := problem_of(score, score.value, score.scored):
-        raise InputError(f"{name}: {problem}")
+    _check_value(score.value, name)
+    if score.scored and not score.breakdown:  # one that says nothing, as the reference reads an empty file, is shown
+        raise InputError(f"{name}: it is scored and has no breakdown")
+    for row in score.breakdown:
+        numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
+        if not all(map(math.isfinite, numbers)):
+            raise InputError(f"{name}: signal {shown(row.signal)} has a number that is not finite")
+        for number in numbers:
+            if not 0 <= number <= 1 + TOLERANCE:
+                what = f"signal {shown(row.signal)} has the number {number:g}"
+                raise InputError(f"{name}: {what}, not one from 0 to 1")
+
+
+def _check_value(value: float, name: str, advice: str = "") -> None:
+    if not 0 <= value <= 1 + TOLERANCE:
+        raise InputError(f"{name}: its value {value:g} is not from 0 to 1{advice}")
 
 
 def is_iteration_score_name(name: str) -> bool:
@@ -303,10 +307,11 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
 
 def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     """Read a session's persisted score back to go on with it; it is checked, and raises, as :func:`read_score`."""
-    session = read_session_score(iter_log_dir, session_id)
-    if problem := session_problem_of(session):
-        path = session_score_path(iter_log_dir, session_id)
-        raise InputError(f"{path}: {problem}; this is no score sidecar, score its iterations anew")
+    session, path = read_session_score(iter_log_dir, session_id), session_score_path(iter_log_dir, session_id)
+    advice = "; this is no score sidecar, score its iterations anew"
+    _check_value(session.value, str(path), advice)
+    for ref in session.per_iteration:
+        _check_value(ref.value, f"{path}: iteration {ref.iteration}", advice)
     return session
 
 

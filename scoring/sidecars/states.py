@@ -113,12 +113,11 @@ def state_of(
 
 def _same(kept: PersistedScore, other: PersistedScore) -> bool:
     """Return whether two scores say the same; how a landing was found depends on where one looks from."""
-    return _comparable(kept).as_dict() == _comparable(other).as_dict()
-
-
-def _comparable(score: PersistedScore) -> PersistedScore:
-    rows = (dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
-    return replace(score, breakdown=tuple(rows))
+    one, two = (
+        [dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown]
+        for score in (kept, other)
+    )
+    return replace(kept, breakdown=tuple(one)).as_dict() == replace(other, breakdown=tuple(two)).as_dict()
 
 
 def _lost(

@@ -57,9 +57,11 @@ class CorrectionPressure(Signal):
         rate = error_rate_of(facts)
         if facts.observed is None or not seen:
             return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
-        looked_for = facts.observed.corrections
-        value = pressure_value(larger(facts.corrections, looked_for), rate, seen=True)
-        detail = f"{value.detail}{_in_words(looked_for)}{attribution(facts.observed)}"
+        found = facts.observed.corrections
+        value = pressure_value(larger(facts.corrections, found), rate, seen=True)
+        kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
+        said = ", ".join(counted(number, kind) for kind, number in kinds if number)
+        detail = f"{value.detail}{f'; seen: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
@@ -114,10 +116,3 @@ def _failed_calls(facts: IterationFacts) -> str:
     return (
         f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed" if found and found.tool_calls else ""
     )
-
-
-def _in_words(seen: CorrectionsSeen) -> str:
-    """Return what was seen of corrections, as a part of a detail; "" for nothing."""
-    kinds = (("interruption", seen.interrupts), ("rejection", seen.rejections), ("reset", seen.resets))
-    said = ", ".join(counted(number, kind) for kind, number in kinds if number)
-    return f"; seen: {said}" if said else ""

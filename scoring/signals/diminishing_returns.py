@@ -5,7 +5,6 @@ under a rubric that has it.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rubric import SignalID
 from scoring.evidence.beside import DeliberationFacts, deliberation_names
@@ -14,9 +13,6 @@ from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
 from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
-
-if TYPE_CHECKING:
-    from scoring.meters.dr import DRResult
 
 DIMINISHING_RETURNS = SignalID("diminishing_returns")
 
@@ -68,11 +64,8 @@ def deliberation_value(found: DeliberationFacts | None, iteration: int) -> Signa
         return absent_signal(f"{transcript} {few}", f"{general} {few}")
     if not result.has_claims:
         return absent_signal(f"{transcript} has no claims", f"{general} has no claims")
-    return present_signal(0.0 if result.signal == "ESCALATE" else result.score, _detail(result))
-
-
-def _detail(result: "DRResult") -> str:
-    return (
+    detail = (
         f"{result.signal}: novelty {result.novelty_rate:.3f} {result.novelty_classification}, "
         f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds"
     )
+    return present_signal(0.0 if result.signal == "ESCALATE" else result.score, detail)

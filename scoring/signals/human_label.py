@@ -15,7 +15,7 @@ from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
 
 if TYPE_CHECKING:
-    from scoring.evidence.labels import Judgement, LabelFacts, LabelRecord
+    from scoring.evidence.labels import LabelFacts, LabelRecord
 
 HUMAN_LABEL = SignalID("human_label")
 
@@ -59,10 +59,9 @@ def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
         return absent_signal(f"cannot read labels for iter-{iteration}: {problem}", "cannot read labels for iter-N: …")
     counting = counting_labels(found.labels)
     if not counting:
-        why, passed_over = "all of them are readonly" if found.labels else "there is none", found.notes[:1]
-        if passed_over and not found.labels:
-            why = cut(printable(passed_over[0]), _REASON_WIDTH)
-        general = "…" if passed_over and not found.labels else why
+        why = general = "all of them are readonly" if found.labels else "there is none"
+        if found.notes and not found.labels:
+            why, general = cut(printable(found.notes[0]), _REASON_WIDTH), "…"
         return absent_signal(f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {general}")
     overriding = any(label.overrides and value_of(label) is not None for label in counting)
     values = {label.actor: value for label in counting if (value := value_of(label)) is not None}
@@ -84,27 +83,17 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
     Of two updated at one time the later one in the file counts. A person with the role readonly has none.
     """
-    latest: dict[str, LabelRecord] = {}
-    for label in labels:
-        if label.role != "readonly":
-            other = latest.get(label.actor)
-            if other is None or _time(label) >= _time(other):
-                latest[label.actor] = label
+    counting = [label for label in labels if label.role != "readonly"]
+    by_time = sorted(counting, key=lambda label: _NEVER if label.updated is None else label.updated)
+    latest = {label.actor: label for label in by_time}
     return [latest[actor] for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))]
 
 
-def _time(label: "LabelRecord") -> int:
-    return _NEVER if label.updated is None else label.updated
-
-
 def value_of(label: "LabelRecord") -> float | None:
-    """Return what the latest edit of a label says, from 0 to 1; None when it gives no value."""
-    return None if label.latest is None else judgement_value(label.latest.judgement)
-
-
-def judgement_value(judgement: "Judgement") -> float | None:
-    """Return the mean of the values that a judgement gives, each from 0 to 1; None when it gives none."""
-    given = []
+    """Return the mean of the values that the latest edit of a label gives, from 0 to 1; None when it gives none."""
+    if label.latest is None:
+        return None
+    judgement, given = label.latest.judgement, []
     if judgement.correctness is not None:
         given.append(judgement.correctness / _BEST)
     if judgement.scope is not None:

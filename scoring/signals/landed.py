@@ -4,19 +4,8 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.git.facts import (
-    ANCESTOR,
-    LATER_ANCESTOR,
-    MERGE_GIT,
-    MERGE_TREE,
-    MESSAGE,
-    NOT_LANDED,
-    PATCH_ID,
-    SQUASH,
-    SUBJECT,
-    Landing,
-    Unknown,
-)
+from scoring.evidence.git import facts as git
+from scoring.evidence.git.facts import Landing, Unknown
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.signal import Signal, named_fields
@@ -46,15 +35,15 @@ _UNKNOWN = {
     Unknown.OBJECTS: "cannot tell whether commit {sha} landed on {trunk.name}: objects are missing",
 }
 _FOUND_BY = {
-    ANCESTOR: "commit {sha} is an ancestor of {trunk}{merged}",
-    PATCH_ID: "commit {sha} landed on {trunk} in {commit} with the same patch id",
-    SQUASH: "commit {sha} landed on {trunk} in {commit} as a squash of its branch side",
-    MERGE_TREE: "commit {sha} landed on {trunk}: merging it would change nothing",
-    LATER_ANCESTOR: "commit {sha} landed on {trunk}{where}: it is an ancestor of {tip}",
-    SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {common}",
-    MESSAGE: "unresolved SHA {field}; {trunk} has {commit} with the summary as its subject",
-    NOT_LANDED: "commit {sha} did not land on {trunk}: not found by ancestry, patch id, squash, merge, later commit, "
-    "branch or subject{untried}",
+    git.ANCESTOR: "commit {sha} is an ancestor of {trunk}{merged}",
+    git.PATCH_ID: "commit {sha} landed on {trunk} in {commit} with the same patch id",
+    git.SQUASH: "commit {sha} landed on {trunk} in {commit} as a squash of its branch side",
+    git.MERGE_TREE: "commit {sha} landed on {trunk}: merging it would change nothing",
+    git.LATER_ANCESTOR: "commit {sha} landed on {trunk}{where}: it is an ancestor of {tip}",
+    git.SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {common}",
+    git.MESSAGE: "unresolved SHA {field}; {trunk} has {commit} with the summary as its subject",
+    git.NOT_LANDED: "commit {sha} did not land on {trunk}: not found by ancestry, patch id, squash, merge, "
+    "later commit, branch or subject{untried}",
 }
 
 
@@ -69,9 +58,9 @@ class Landed(Signal):
         """Return what git observed; a commit counts for one iteration."""
         return counted_before(facts) or landed_value(facts.landing)
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation:
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
         """Compare what agent and reviewer claimed with what git observed."""
-        return IntegrityObservation(self.id, ROLE_IMPL, landed_claim(facts.record), self.value(facts))
+        yield IntegrityObservation(self.id, ROLE_IMPL, landed_claim(facts.record), self.value(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: where git cannot say, what it lacks."""
@@ -141,11 +130,11 @@ def landed_value(landing: Landing) -> SignalValue:
 
 def _reference_words(landing: Landing) -> str:
     trunk, by = landing.trunk.name, short(landing.reverted_by or "")
-    if landing.found_by == MESSAGE:
+    if landing.found_by == git.MESSAGE:
         found = f"unresolved SHA {short(landing.field)}; message-matched {short(landing.commit or '')}"
         return f"{found}, later reverted by {by}" if by else f"{found} reachable from {trunk}"
     commit = f"commit {short(landing.sha or '')}"
-    if landing.found_by == NOT_LANDED:
+    if landing.found_by == git.NOT_LANDED:
         return f"{commit} not reachable from {trunk}"
     return f"{commit} reachable but reverted by {by}" if by else f"{commit} reachable from {trunk}, not reverted"
 
@@ -164,13 +153,13 @@ def _words(landing: Landing) -> str:
         common=f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}",
         untried=f" (no merge tried: {_too_old(landing.old_git)})" if landing.old_git else "",
     )
-    if landing.found_by == NOT_LANDED:
+    if landing.found_by == git.NOT_LANDED:
         return found
     return f"{found}, but reverted by {short(landing.reverted_by)}" if landing.reverted_by else f"{found}, not reverted"
 
 
-def _too_old(git: tuple[int, int]) -> str:
-    return f"git {'.'.join(map(str, git))} is older than {'.'.join(map(str, MERGE_GIT))}"
+def _too_old(version: tuple[int, int]) -> str:
+    return f"git {'.'.join(map(str, version))} is older than {'.'.join(map(str, git.MERGE_GIT))}"
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:

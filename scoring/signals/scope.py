@@ -9,7 +9,7 @@ from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before, missing_commit
-from scoring.signals.signal import Signal, named_fields
+from scoring.signals.signal import Signal, named_fields, some_of
 from scoring.signals.values import (
     ROLE_IMPL,
     IntegrityObservation,
@@ -58,9 +58,9 @@ class Scope(Signal):
             facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id
         )
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation:
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
         """Compare the agent's scope note with what git measured."""
-        return IntegrityObservation(self.id, ROLE_IMPL, scope_claim(facts.record), self._observed(facts))
+        yield IntegrityObservation(self.id, ROLE_IMPL, scope_claim(facts.record), self._observed(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: of a scope that is declared, what is missing beside it."""
@@ -103,14 +103,8 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     if changed.rules == "corrected":
         share += f" of {where}"
     detail = f"{share} within declared write_scope of task {quote(task_id)}"
-    return present_signal(count / len(changed.files), detail, fact=_listed(outside))
-
-
-def _listed(outside: Sequence[str]) -> str:
-    """Return which files are outside, some of them."""
-    more = f" and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
-    names = ", ".join(cut(path, _LONGEST_NAME) for path in outside[:_MOST_NAMED])
-    return f"outside: {names}{more}" if outside else ""
+    fact = f"outside: {some_of([cut(path, _LONGEST_NAME) for path in outside], _MOST_NAMED)}" if outside else ""
+    return present_signal(count / len(changed.files), detail, fact=fact)
 
 
 def _range_words(changed: Changed) -> str:

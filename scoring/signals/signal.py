@@ -2,7 +2,7 @@
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rubric import SignalID
@@ -43,14 +43,9 @@ class Signal(ABC):
             return value
         return absent_signal(f"a claim has no vote: {value.detail}", "a claim has no vote")
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:  # noqa: ARG002
         """Yield what was claimed beside what was observed, a pair for each role that claims something."""
-        if pair := self.pair(facts):
-            yield pair
-
-    def pair(self, facts: IterationFacts) -> IntegrityObservation | None:  # noqa: ARG002
-        """Return what was claimed beside what was observed; None for a signal without claims."""
-        return None
+        yield from ()
 
     def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002
         """Return what would raise the score: a better vote, or a vote at all."""
@@ -91,6 +86,12 @@ def attribution(observed: Observed | None) -> str:
     return f"; {by}evidence shared with iteration {observed.shared_with}"
 
 
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, as ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
     """Yield where the fields of an entry are, for those that it has."""
     for name in names:
@@ -123,8 +124,8 @@ def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
 
 def window_text(window: IterationWindow) -> str:
     """Return a window in words."""
-    end = _moment(window.end)
-    return f"up to {end}" if window.start is None else f"after {_moment(window.start)}, up to {end}"
+    after = "" if window.start is None else f"after {_moment(window.start)}, "
+    return f"{after}up to {_moment(window.end)}"
 
 
 def _moment(ns: int) -> str:

@@ -4,7 +4,6 @@ See ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
 """
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
@@ -18,6 +17,7 @@ from scoring.signals.signal import (
     attribution,
     named_fields,
     seen_source,
+    some_of,
     unattributed,
 )
 from scoring.signals.values import (
@@ -138,26 +138,22 @@ def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue
     return _share_of(_impl_flags(record, all_flags) + _verifier_flags(record))
 
 
-Flags: TypeAlias = list[tuple[str, bool | None]]
-"""Test flags, each with what it is of."""
-
-
-def _impl_flags(record: IterationRecord, all_flags: bool) -> Flags:
+def _impl_flags(record: IterationRecord, all_flags: bool) -> list[tuple[str, bool | None]]:
     impl = record.impl
     total = impl.total_flag if all_flags else impl.tests_total_pass
     return [("focused tests", impl.focused_tests_pass), ("all tests", total)]
 
 
-def _verifier_flags(record: IterationRecord) -> Flags:
+def _verifier_flags(record: IterationRecord) -> list[tuple[str, bool | None]]:
     return [(cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers]
 
 
-def _share_of(flags: Flags) -> SignalValue:
+def _share_of(flags: list[tuple[str, bool | None]]) -> SignalValue:
+    """Return the share of test flags, each with what it is of, that are true; those that are None do not count."""
     reported = [flag for _, flag in flags if flag is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")
     detail = f"{sum(reported)}/{len(reported)} test-pass flags true"
     false = [name for name, flag in flags if flag is False]
-    more = f" and {len(false) - _MOST_NAMED} more" if len(false) > _MOST_NAMED else ""
-    said = f"{', '.join(false[:_MOST_NAMED])}{more}: fail" if false else f"{counted(len(reported), 'flag')}: pass"
+    said = f"{some_of(false, _MOST_NAMED)}: fail" if false else f"{counted(len(reported), 'flag')}: pass"
     return claim_signal(sum(reported) / len(reported), detail, said)

@@ -10,7 +10,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
-from scoring.signals.signal import Signal, attribution, named_fields, role_of, unattributed
+from scoring.signals.signal import Signal, attribution, named_fields, role_of, some_of, unattributed
 from scoring.signals.values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
@@ -107,15 +107,9 @@ def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> Signa
 
 def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
     """Return each verifier with its status, those that did not pass first: ``unit: fail, lint: pass``."""
-    said = [
-        (_STATUSES[status], verifier.type, status)
-        for verifier, word in found
-        if (status := lower(trim(word))) in _STATUSES
-    ]
-    said.sort(key=lambda one: one[0])
-    more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
-    listed = (f"{cut(trim(kind), _LONGEST_NAME) or 'verifier'}: {status}" for _, kind, status in said[:_MOST_NAMED])
-    return ", ".join(listed) + more
+    said = [(lower(trim(word)), cut(trim(verifier.type), _LONGEST_NAME) or "verifier") for verifier, word in found]
+    known = sorted((one for one in said if one[0] in _STATUSES), key=lambda one: _STATUSES[one[0]])
+    return some_of([f"{kind}: {status}" for status, kind in known], _MOST_NAMED)
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:

@@ -26,8 +26,8 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
+from scoring.files import alone_in
 from scoring.jobs.label_file import NewLabel, add_labels
-from scoring.locks import alone_in
 
 ANN = ("--as", "ann")
 CONTROL_C = "\x03"
@@ -584,6 +584,7 @@ class TestOnATerminal:
         status, _ = self.talk("2", CONTROL_C)
         assert (status, nothing_written(project / ".agents/active/iteration-log")) == (130, True)
 
+    @pytest.mark.slow
     def test_on_a_pipe_asks_nobody(self, project: Path) -> None:
         found = process("label", "5", *ANN, cwd=project, given=b"2\n")
         assert (found.status, "Nothing to say" in one_line(found)) == (2, True)

@@ -86,6 +86,7 @@ def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> Non
     assert score_here(fleet) == []
 
 
+@pytest.mark.slow
 def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_undone(
     fleet: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(tmp_p
         pass
 
 
+@pytest.mark.slow
 def test_names_are_no_sql(tmp_path: Path) -> None:
     names = ["it's", "x') OR (1=1", "back\\slash", "two\nlines", "--", "ü\u2028", "a%'_"]
     with DataSet.for_writing(str(tmp_path)) as dataset:
@@ -227,6 +229,7 @@ def test_a_data_set_of_an_older_version_is_refused_with_one_line(fleet: Path, da
         assert "an older da-score wrote this data set" in found.err
 
 
+@pytest.mark.slow
 def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> None:
     score_here(fleet)
     for path in (fleet.parent / "results/repositories/_delta_log").iterdir():
@@ -284,6 +287,7 @@ def test_results_that_cannot_be_there_are_refused(url: str) -> None:
         DataSet(url)
 
 
+@pytest.mark.slow
 def test_a_failure_is_forgotten_when_the_repository_succeeds(fleet: Path) -> None:
     name = str(fleet.parent / "repos/r0/repo")
     failed(fleet, name)
@@ -292,6 +296,7 @@ def test_a_failure_is_forgotten_when_the_repository_succeeds(fleet: Path) -> Non
     assert {state.reason for state in opened(fleet).states.values()} == {""}
 
 
+@pytest.mark.slow
 def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) -> None:
     score_here(fleet)
     failed(fleet, str(fleet.parent / "repos/r0/repo"))

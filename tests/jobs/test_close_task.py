@@ -24,10 +24,10 @@ from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit
 from helpers.repos import Repo
 
-import scoring.jobs.close_task
+import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.cli import main
-from scoring.errors import InputError, LogError, NotARepositoryError, NotFoundError, SettingsError, WriteError
+from scoring.errors import InputError, SettingsError, WriteError
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import PATIENCE, HookInput, parse_hook_input, read_hook_input
 
@@ -170,30 +170,6 @@ class TestLibrary:
         closed = close_task(tmp_path, repo.path, rubric=rubric)
         assert (closed.scored, closed.value, closed.band) == (False, 0.0, "unscored")
 
-    def test_of_an_iteration_that_is_not_there_names_the_entry(self, project: Project) -> None:
-        with pytest.raises(NotFoundError) as raised:
-            close(project, 10)
-        assert str(raised.value) == f"{project.log}/iter-10.yaml: no entry for iteration 10 in this log"
-        assert project.written() == []
-
-    def test_of_an_empty_log_says_so(self, project: Project) -> None:
-        empty(project.log)
-        with pytest.raises(NotFoundError) as raised:
-            close(project)
-        assert str(raised.value) == f"{project.log}: no iterations found; there is nothing to close"
-
-    def test_of_no_log_is_an_error(self, project: Project) -> None:
-        shutil.rmtree(project.log)
-        with pytest.raises(
-            LogError, match=r"no such file or directory; name the iteration log with --iter-log-dir, or make one"
-        ):
-            close(project)
-
-    def test_of_no_repository_is_an_error_and_writes_nothing(self, project: Project, tmp_path: Path) -> None:
-        with pytest.raises(NotARepositoryError):
-            close_task(project.log, tmp_path / "elsewhere", rubric=default_rubric())
-        assert project.written() == []
-
     def test_hands_warnings_on_and_keeps_them(self, project: Project, tmp_path: Path) -> None:
         told: list[str] = []
         closed = close_task(project.log, project.repo, tmp_path / "no", rubric=default_rubric(), warn=told.append)
@@ -253,24 +229,7 @@ class TestRecompute:
 
     @pytest.mark.parametrize(
         "recompute",
-        [
-            "",
-            "Current",
-            "ALL",
-            "recent",
-            "recent-",
-            "recent-0",
-            "recent--1",
-            "recent-01",
-            "recent-x",
-            "recent-1e3",
-            "recent-1234567890",
-            "recent-1 ",
-            " all",
-            "recent-1\n",
-            "current,all",
-            "none",
-        ],
+        ["", "ALL", "recent", "recent-0", "recent--1", "recent-01", "recent-1e3", "recent-1234567890", "recent-1\n"],
         ids=repr,
     )
     def test_refuses_anything_else(self, project: Project, recompute: str) -> None:
@@ -286,30 +245,9 @@ class TestSession:
         before = scored.sidecar(7).read_bytes()
         close(scored, 9)
         assert scored.sidecar(7).read_bytes() == before
-        assert scored.session(CODEX).read_text() == (
-            f"session_id: {CODEX}\n"
-            "rubric_version: 2.1.0\n"
-            "iterations:\n"
-            "    - 7\n"
-            "    - 8\n"
-            "    - 9\n"
-            "scored: true\n"
-            "value: 0.6829985703832194\n"
-            "band: fair\n"
-            "per_iteration:\n"
-            "    - iteration: 7\n"
-            "      scored: true\n"
-            "      value: 0.5\n"
-            "      band: fair\n"
-            "    - iteration: 8\n"
-            "      scored: true\n"
-            "      value: 0.8448308540439096\n"
-            "      band: good\n"
-            "    - iteration: 9\n"
-            "      scored: true\n"
-            "      value: 0.7041648571057487\n"
-            "      band: good\n"
-        )
+        said = scored.session(CODEX).read_text()
+        assert "value: 0.6829985703832194\nband: fair\n" in said
+        assert "    - iteration: 7\n      scored: true\n      value: 0.5\n      band: fair\n" in said
 
     def test_does_not_touch_members_that_are_there(self, scored: Project) -> None:
         before = snapshot(scored.log)
@@ -322,16 +260,10 @@ class TestSession:
         [
             pytest.param(lambda _: None, id="missing"),
             pytest.param(lambda _: b"", id="empty"),
-            pytest.param(lambda data: b"\0" * len(data), id="zeros"),
             pytest.param(lambda _: b"value: [", id="no YAML"),
-            pytest.param(lambda _: b"- 1\n", id="a list"),
-            pytest.param(lambda _: b"value: much\n", id="a wrong type"),
             pytest.param(lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"),
-            pytest.param(lambda data: data.replace(b"2.1.0", b"2.1"), id="of nearly the same rubric"),
             pytest.param(lambda data: data.replace(b"iteration: 8", b"iteration: 7"), id="of another iteration"),
-            pytest.param(lambda data: b"\n".join(data.splitlines()[:2]) + b"\n", id="cut off behind the rubric"),
             pytest.param(lambda data: b"\n".join(data.splitlines()[:4]) + b"\n", id="cut off before the band"),
-            pytest.param(lambda data: b"\n".join(data.splitlines()[:6]) + b"\n", id="cut off before the rows"),
             pytest.param(lambda data: b"\n".join(data.splitlines()[:22]) + b"\n", id="cut off between two rows"),
             pytest.param(lambda data: data + data, id="twice in one file"),
         ],
@@ -366,12 +298,8 @@ class TestSession:
         ("session_id", "shown"),
         [
             ("..", "'..'"),
-            (".", "'.'"),
-            ("../up", "'../up'"),
             ("a/b", "'a/b'"),
-            ("a\\b", "'a\\\\b'"),
             ("a\nb", "'a\\nb'"),
-            ("a\x7fb", "'a\\x7fb'"),
             ("é" * 101, repr("é" * 101)),
         ],
         ids=ascii,
@@ -386,7 +314,7 @@ class TestSession:
         assert closed.warnings == (f"session id {shown} is no plain file name; this session gets no score file",)
         assert [path.name for path in sorted(tmp_path.rglob("*")) if path not in before] == ["iter-1.score.yaml"]
 
-    @pytest.mark.parametrize("session_id", ["a b", "...", "-rf", "ünï", "é" * 100, "a:b*?"], ids=ascii)
+    @pytest.mark.parametrize("session_id", ["...", "-rf", "é" * 100, "a:b*?"], ids=ascii)
     def test_whose_id_is_odd_gets_one_all_the_same(self, repo: Repo, session_id: str) -> None:
         log = small_log(repo, session_id)
         closed = close_task(log, repo.path, rubric=default_rubric())
@@ -420,9 +348,6 @@ class TestEvidenceLoss:
         assert closed.warnings == (self.LOST,)
         assert scored.tokens(3) == "no transcript covers the iteration window"
 
-    def test_is_none_when_there_was_no_sidecar(self, project: Project) -> None:
-        assert close_task(project.log, project.repo, rubric=default_rubric(), iteration=3).warnings == ()
-
     def test_is_none_when_the_tokens_are_native(self, scored: Project) -> None:
         assert close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=6).warnings == ()
 
@@ -437,16 +362,6 @@ class TestEvidenceLoss:
             f"da-score: warning: {self.LOST}; session id '../{CLAUDE}' is no plain file name; "
             "this session gets no score file\n",
         )
-
-    def test_is_in_the_json_too(self, scored: Project, hook: Hook) -> None:
-        scored.settings.unlink()
-        found = hook("3", "--json", "--repo-dir", scored.repo)
-        assert (found.status, json.loads(found.out)["warnings"]) == (0, [self.LOST])
-        assert found.err == f"da-score: warning: {self.LOST}\n"
-
-    def test_is_no_failure(self, scored: Project, hook: Hook) -> None:
-        scored.settings.unlink()
-        assert hook("3", "--strict", "--repo-dir", scored.repo).status == 0
 
 
 class TestOutput:
@@ -485,17 +400,10 @@ class TestOutput:
             "}\n"
         )
 
-    def test_has_null_for_no_session(self, project: Project, hook: Hook) -> None:
-        assert hook("1", "--json", "--repo-dir", project.repo).json["session_sidecar_path"] is None
-
     def test_cannot_write_to_a_terminal(self, hook: Hook, tmp_path: Path) -> None:
         repo = Repo(tmp_path / "a\x1b[31m")
         small_log(repo, "")
         assert "a\\x1b[31m/.agents" in hook("--repo-dir", repo.path).out
-
-    def test_of_success_is_the_same_with_strict(self, project: Project, hook: Hook) -> None:
-        found = hook("--strict", "--repo-dir", project.repo)
-        assert (found.status, found.err) == (0, "")
 
 
 def claude_stop(project: Project, **fields: Any) -> dict[str, Any]:
@@ -585,24 +493,11 @@ class TestHarness:
             "backfilled from 3 transcript",
         ]
 
-    def test_names_a_folder_in_the_home_directory(
-        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        project.settings.unlink()
-        monkeypatch.setenv("HOME", str(project.root))
-        hook("3", given=claude_stop(project, transcript_path="~/transcripts/claude/x.jsonl"))
-        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
-
     def test_adds_to_the_folders_of_the_settings(self, project: Project, hook: Hook) -> None:
         project.settings.write_text('transcript-dir = "../transcripts/codex"\n')
         hook("--score-recompute", "all", given=claude_stop(project))
         assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
         assert project.tokens(9) == "backfilled from 3 transcript turn(s): cache_hit_rate 0.691"
-
-    def test_naming_a_folder_of_the_settings_counts_it_once(self, project: Project, hook: Hook) -> None:
-        assert "../transcripts/claude" in project.settings.read_text()
-        hook("3", given=claude_stop(project))
-        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
 
     def test_naming_a_folder_by_another_name_counts_it_once(
         self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
@@ -627,9 +522,6 @@ class TestHarness:
         wanted = "iteration 8  score 0.845" if number else "iteration 9  score 0.704"
         assert found == Outcome(0, f"{wanted}  good  → {project.sidecar(8 if number else 9)}\n", "")
 
-    def test_that_says_it_in_an_argument_is_not_listened_to(self, project: Project, hook: Hook) -> None:
-        assert hook(json.dumps(codex_notify(project)), given=b"garbage").err == ""
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["shortlink", ".agents/active", ".agents/active/iteration-log", "."])
     def test_may_stand_in_a_folder_of_the_repository(self, project: Project, hook: Hook, name: str) -> None:
@@ -645,11 +537,6 @@ class TestHarness:
         found = hook(given=claude_stop(project, cwd=str(linked / "shortlink")))
         assert found == Outcome(0, f"iteration 8  score 0.845  good  → {linked / LOG}/iter-8.score.yaml\n", "")
         assert project.written() == []
-
-    def test_may_stand_behind_a_symlink(self, project: Project, hook: Hook, tmp_path: Path) -> None:
-        (tmp_path / "link").symlink_to(project.repo)
-        assert hook(given=claude_stop(project, cwd=str(tmp_path / "link"))).status == 0
-        assert "iter-9" in project.written()
 
     def test_is_overruled_by_the_command_line(self, project: Project, hook: Hook, repo: Repo) -> None:
         small_log(repo, "")
@@ -688,16 +575,8 @@ class TestStopHookActive:
         assert hook(*arguments, given=claude_stop(shared, stop_hook_active=True)) == Outcome(0, "", "")
         assert snapshot(shared.root) == before
 
-    def test_holds_wherever_it_is_said(self, shared: Project, hook: Hook) -> None:
-        assert hook(json.dumps(codex_notify(shared, stop_hook_active=True))) == Outcome(0, "", "")
-
     def test_looks_at_nothing_else(self, hook: Hook) -> None:
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("value", [False, None, "true", 1, [True]], ids=repr)
-    def test_is_true_only_when_it_is_true(self, shared: Project, hook: Hook, value: object) -> None:
-        assert hook(given=claude_stop(shared, stop_hook_active=value)).out.startswith("iteration 9 ")
 
 
 @contextlib.contextmanager
@@ -729,10 +608,6 @@ class TestStandardInput:
                 assert read_hook_input(read) is None
                 took.append(time.monotonic() - began)
         assert 0.09 < min(took) < 1.1
-
-    def test_that_ends_is_not_waited_for(self) -> None:
-        with pipe_with(b"", end=True) as (read, _):
-            assert ends(lambda: read_hook_input(read, 60)) is None
 
     @pytest.mark.parametrize("blank", [b"\n", b" \t\r\n\n"], ids=repr)
     def test_that_is_blank_is_as_if_there_were_none(self, blank: bytes) -> None:
@@ -796,11 +671,6 @@ class TestStandardInput:
             with pytest.raises(InputError):
                 read_hook_input(f.fileno())
             assert time.monotonic() - began < 10
-
-    @pytest.mark.slow
-    def test_of_more_than_16_mib_is_an_error(self) -> None:
-        with open("/dev/zero", "rb") as f, pytest.raises(InputError):
-            read_hook_input(f.fileno(), 60)
 
     def test_that_is_a_file_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "said").write_text('{"cwd": "/a"}')
@@ -878,10 +748,6 @@ class TestFields:
     def test_given_twice_or_unknown_are_no_error(self) -> None:
         assert parse_hook_input('{"cwd": "/a", "cwd": "/b", "new": {"field": [1]}}') == HookInput(Path("/b"))
 
-    def test_of_two_transcripts_in_one_folder_are_one_folder(self) -> None:
-        said = '{"transcript_path": "/t/a.jsonl", "agent_transcript_path": "/t/b.jsonl"}'
-        assert parse_hook_input(said) == HookInput(None, (Path("/t"),))
-
 
 Broken = Callable[[Project], list[str]]
 
@@ -912,20 +778,10 @@ def in_the_way(project: Project, iteration: int) -> None:
 
 FAILURES: dict[str, tuple[Broken, str]] = {
     "an unknown option": (wrong("--bogus"), "No such option '--bogus'"),
-    "an unknown short option": (wrong("-x"), "No such option '-x'"),
-    "a time that is no number": (wrong("--timeout", "soon"), "Invalid value for '--timeout'"),
-    "no time at all": (wrong("--timeout", "0"), "Invalid value for '--timeout'"),
     "a time that is not a number": (wrong("--timeout", "nan"), ""),
     "an option without its value": (lambda _: ["--repo-dir"], "Option '--repo-dir' requires an argument"),
-    "a value for a flag": (wrong("--strict=1"), "Option '--strict' does not take a value"),
-    "no processes": (wrong("--processes", "0"), "Invalid value for '--processes'"),
-    "two iterations": (wrong("9", "8"), "argument '8' is neither an iteration nor the harness's JSON"),
     "an iteration that is no number": (wrong("nine"), "argument 'nine' is neither an iteration nor"),
-    "an iteration with a line break": (wrong("9\n8"), "argument '9\\n8' is neither an iteration nor"),
-    "a number of another script": (wrong("٣"), "argument '٣' is neither an iteration nor"),
-    "an enormous number": (wrong("9" * 50), "is neither an iteration nor the harness's JSON"),
     "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
-    "a negative iteration": (wrong("--", "-1"), ""),
     "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
     "another way to recompute": (wrong("--score-recompute", "some"), "--score-recompute 'some' is none of current"),
     "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
@@ -953,7 +809,6 @@ FAILURES: dict[str, tuple[Broken, str]] = {
     ),
     "settings that are not TOML": (broken(lambda p: p.settings.write_text("x = [")), "da-score.toml: not TOML: "),
     "settings nobody knows": (broken(lambda p: p.settings.write_text("x = 1")), "da-score.toml: unknown setting 'x'"),
-    "settings of a wrong kind": (broken(lambda p: p.settings.write_text("json = 1")), "da-score.toml: json is 1, not"),
     "a sidecar that cannot be written": (
         broken(lambda p: in_the_way(p, 9)),
         "iter-9.score.yaml: cannot write: is a directory; the old file is untouched",
@@ -1032,41 +887,16 @@ class TestFailure:
         def fail(*_: object, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
+        monkeypatch.setattr(scoring.cli.close_task, "close_task", fail)
         found = hook("--json", "--repo-dir", project.repo)
         assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
         assert found.err.startswith(f"da-score: warning: {said}")
         strict = hook("--strict", "--repo-dir", project.repo)
         assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (1, True)
 
-    def test_is_shown_in_full_to_those_who_want_to_see_it(
-        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fail(*_: object, **__: object) -> None:
-            raise ZeroDivisionError("oh")
-
-        monkeypatch.setattr(scoring.jobs.close_task, "close_task", fail)
-        monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
-        found = hook("--repo-dir", project.repo)
-        assert (found.status, found.out, found.err.startswith("Traceback")) == (0, "", True)
-        assert found.err.endswith("ZeroDivisionError: oh\n")
-        assert hook("--strict", "--repo-dir", project.repo).status == 1
-
     @pytest.mark.parametrize("arguments", [["session", "close-task"], ["iteration", "close-task"], ["clos-task"]])
     def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
         assert main(arguments) in (1, 2)
-
-    @pytest.mark.slow
-    def test_is_the_status_of_a_process_too(self, project: Project) -> None:
-        for arguments in (["--bogus"], ["99"], ["--repo-dir"]):
-            found = process(*arguments, cwd=project.repo)
-            assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
-        found = process("--strict", "--bogus", cwd=project.repo)
-        assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
-
-    def test_help_is_no_failure(self, hook: Hook) -> None:
-        found = hook("--help")
-        assert (found.status, found.err, "Usage: da-score close-task" in found.out) == (0, "", True)
 
 
 FAKE_GIT = """\
@@ -1128,11 +958,6 @@ class TestTimeout:
         assert found == Outcome(0, "", self.GAVE_UP)
         assert gone(hanging_git)
 
-    def test_is_a_failure_with_strict(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
-        found = hook("--strict", "--timeout", "0.5", "--repo-dir", scored.repo)
-        assert (found.status, found.err) == (1, self.GAVE_UP.replace("warning", "error"))
-        assert gone(hanging_git)
-
     @pytest.mark.slow
     def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
         for seconds in ("1.5", "6", "60"):  # a busy machine may not come as far as git in the first
@@ -1145,7 +970,7 @@ class TestTimeout:
 
     # What comes in a callback of the interpreter is lost there, and comes again.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-    @pytest.mark.parametrize("seconds", ["1e-9", "1e-6", "0.0001", "0.001", "0.003", "0.01", "0.02", "0.03", "0.05"])
+    @pytest.mark.parametrize("seconds", ["1e-9", "0.0001", "0.003", "0.02", "0.05"])
     def test_may_come_at_any_moment(self, project: Project, hook: Hook, seconds: str) -> None:
         found = hook("--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo)
         assert found.status == 0
@@ -1162,9 +987,6 @@ class TestTimeout:
         assert hook("--timeout", "86400", "--repo-dir", project.repo).out.startswith("iteration 9 ")
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
         assert signal.getsignal(signal.SIGALRM) == before
-
-    def test_is_20_seconds_by_default(self, hook: Hook) -> None:
-        assert "[default: 20.0;" in " ".join(hook("--help").out.split())
 
 
 CLOSED = {
@@ -1203,77 +1025,45 @@ class TestProcess:
         assert min(silent) < 1 + 2 * min(nothing)
 
     @pytest.mark.slow
-    def test_does_not_listen_to_a_terminal(self, scored: Project) -> None:
-        parent, child = os.openpty()
-        try:
-            assert process(cwd=scored.repo, stdin=child) == Outcome(0, self.LINE, "")
-        finally:
-            os.close(parent)
-            os.close(child)
-
-    @pytest.mark.slow
     def test_survives_20_mib_of_input(self, scored: Project) -> None:
         data = b'{"cwd": "/", "x": "' + b"x" * (20 << 20) + b'"}'
         found = process(cwd=scored.repo, given=data)
         assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
         assert found.err.startswith("da-score: warning: the harness's input is not JSON: ")
 
-    @pytest.mark.slow
-    def test_reads_json_of_more_than_a_pipe_holds(self, project: Project) -> None:
-        said = claude_stop(project, last_assistant_message="}" * 200_000)
-        assert process(given=json.dumps(said).encode()).out.startswith("iteration 9 ")
-
-    @pytest.mark.slow
-    @pytest.mark.sampled(5)
-    @pytest.mark.parametrize("closed", CLOSED)
-    def test_bears_closed_streams(self, project: Project, closed: str) -> None:
-        script = f'"$@" {CLOSED[closed]}'
-        done = subprocess.run(
-            ["sh", "-c", script, "sh", *COMMAND], capture_output=True, cwd=project.repo, check=False, timeout=300
-        )
-        out = b"" if "stdout" in closed or closed == "all" else self.LINE.encode()
-        assert (done.returncode, done.stdout, done.stderr) == (0, out, b"")
-        assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
-
-    @pytest.mark.sampled(5)
-    @pytest.mark.parametrize("closed", CLOSED)
-    def test_fails_quietly_on_closed_streams(self, project: Project, closed: str) -> None:
-        script = f'"$@" {CLOSED[closed]}'
-        done = subprocess.run(
-            ["sh", "-c", script, "sh", *COMMAND, "99", "--json"],
-            capture_output=True,
-            cwd=project.repo,
-            check=False,
-            timeout=300,
-        )
-        heard = closed in ("stdin", "stdout")
-        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, b"", int(heard))
-
-    @pytest.mark.slow
-    @pytest.mark.sampled(5)
-    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
     @pytest.mark.parametrize(
-        ("arguments", "status"),
-        [([], 0), (["--json"], 0), (["--strict"], 0), (["--bogus"], 0), (["99", "--strict"], 1)],
-        ids=["text", "json", "strict", "failing", "failing and strict"],
+        ("closed", "failing"),
+        [
+            pytest.param("stdout and stderr", False),
+            *(pytest.param(closed, False, marks=pytest.mark.slow) for closed in CLOSED if " and " not in closed),
+            *(pytest.param(closed, True, marks=pytest.mark.slow) for closed in CLOSED),
+        ],
     )
+    def test_bears_closed_streams(self, project: Project, closed: str, failing: bool) -> None:
+        command = ["sh", "-c", f'"$@" {CLOSED[closed]}', "sh", *COMMAND, *(["99", "--json"] if failing else [])]
+        done = subprocess.run(command, capture_output=True, cwd=project.repo, check=False, timeout=300)
+        out = b"" if failing or "1>&-" in CLOSED[closed] else self.LINE.encode()
+        lines = int(failing and "2>&-" not in CLOSED[closed])
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, out, lines)
+        assert bool(project.written()) == (not failing)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
+    @pytest.mark.parametrize(("arguments", "status"), [(["--json"], 0), (["99", "--strict"], 1)], ids=str)
     def test_bears_a_reader_that_is_gone(
         self, project: Project, stream: str, arguments: list[str], status: int
     ) -> None:
         read, write = os.pipe()
         os.close(read)
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: write}
+        command = [*COMMAND, *arguments]
         try:
-            done = subprocess.run(
-                [*COMMAND, *arguments], stdin=subprocess.DEVNULL, cwd=project.repo, check=False, timeout=300, **streams
-            )
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, cwd=project.repo, check=False, **streams)
         finally:
             os.close(write)
         assert done.returncode == status
         assert not (done.stderr or b"").startswith(b"Traceback")
-        if "99" not in arguments and "--bogus" not in arguments:
-            assert "iter-9" in project.written()
-            assert not done.stderr
+        assert ("iter-9" in project.written()) == (status == 0)
 
     @pytest.mark.slow
     def test_bears_a_reader_that_goes_while_it_works(self, project: Project) -> None:
@@ -1309,19 +1099,6 @@ class TestProcess:
         said = b"standard output: cannot write: no space left on device"
         assert (done.returncode, done.stderr) == (status, b"da-score: %b: %b\n" % (kind, said))
         assert "iter-9" in project.written()
-
-    @pytest.mark.slow
-    def test_bears_a_full_disk_behind_standard_error(self, project: Project) -> None:
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [*COMMAND, "99"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=full,
-                cwd=project.repo,
-                check=False,
-            )
-        assert (done.returncode, done.stdout) == (0, b"")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

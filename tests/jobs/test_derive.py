@@ -453,6 +453,7 @@ class TestFirstMinute:
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()
 
+    @pytest.mark.slow
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
         ready = work.da_score("init", "--yes", "--no-cache")
         assert ready.status == 0
@@ -485,6 +486,7 @@ class TestFirstMinute:
         work.da_score("close-task", hook, "--no-cache")
         assert not work.log.exists()
 
+    @pytest.mark.slow
     def test_close_task_says_nothing_while_there_is_nothing_to_score(self, work: Work) -> None:
         hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
         closed = work.da_score("close-task", hook, "--derive", "--no-cache")

@@ -283,6 +283,7 @@ class TestLint:
         status, found = lint(da_score)
         assert (status, [one[0] for one in found]) == (0, ["warning"])
 
+    @pytest.mark.slow
     def test_sessions_of_checkpoints_are_known(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         record(place.repo, {name(1): {"0/metadata.json": about("s")}})

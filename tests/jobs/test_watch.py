@@ -177,6 +177,7 @@ class TestTimesToLook:
             (folder / name).write_text("x")
             assert self.seconds(looks) < 5
 
+    @pytest.mark.slow
     def test_are_not_when_what_changes_is_written_by_a_command(self, folder: Path) -> None:
         looks = self.of(folder)
         self.seconds(looks)
@@ -211,6 +212,7 @@ class TestTimesToLook:
         for _ in range(3):
             assert self.seconds(looks) < 5
 
+    @pytest.mark.slow
     def test_of_a_long_look_are_rare(self, folder: Path) -> None:
         looks = self.of(folder, interval=0.05)
         self.seconds(looks)

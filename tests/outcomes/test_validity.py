@@ -65,6 +65,7 @@ class TestSpearman:
     def test_of_a_constant_is_none(self) -> None:
         assert spearman([1, 1], [1, 2]) is None
 
+    @pytest.mark.slow
     def test_is_that_of_scipy(self) -> None:
         stats = pytest.importorskip("scipy.stats")
         chance = random.Random(4)
@@ -325,6 +326,7 @@ class TestCommands:
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
         assert worked
 
+    @pytest.mark.slow
     def test_fit_refuses_what_may_be_chance(self, da_score: DaScore, worked: Repo) -> None:
         pytest.importorskip("sklearn")
         done = da_score("rubric", "fit", "--outcome", "reverted", "-o", "fit.yaml")

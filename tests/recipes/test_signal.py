@@ -30,8 +30,8 @@ class Brevity(Signal):
             return absent_signal(f"iter-{facts.record.iteration} counts no files", "iter-N counts no files")
         return present_signal(1 / files, f"{files} files")
 
-    def pair(self, facts: IterationFacts) -> IntegrityObservation:
-        return IntegrityObservation(self.id, ROLE_IMPL, present_signal(1, "always brief"), self.value(facts))
+    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+        yield IntegrityObservation(self.id, ROLE_IMPL, present_signal(1, "always brief"), self.value(facts))
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         yield f"a toy of iteration {facts.record.iteration}"

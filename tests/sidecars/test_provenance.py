@@ -19,7 +19,6 @@ from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Observed, TestsSeen
 from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
-from scoring.jobs.close_task import close_task
 from scoring.log.model import IterationRecord
 from scoring.score import ScoredLog, score_log, write_scored_log
 from scoring.sidecars.emitter import emit
@@ -151,11 +150,6 @@ class TestFile:
         assert origin is not None
         write_provenance(tmp_path, origin, "2.3.0")
         assert evidence_path(tmp_path, 5).read_text() == example
-
-    @pytest.mark.slow
-    def test_is_no_entry_of_the_log(self, place: Place) -> None:
-        write_scored_log(place.log, scored(place))
-        assert len(scored(place).iterations) == 2
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.2.0"])
     def test_is_written_under_no_rubric_of_the_reference(self, place: Place, version: str) -> None:
@@ -348,12 +342,6 @@ class TestOwnLines:
         assert content["tests"] == {"runs": 3, "failed": 1, "last": "failed", "edited_after": True}
         assert content["corrections"] == {"interrupts": 2, "rejections": 1, "resets": 4}
 
-    def test_that_were_not_found_are_null(self) -> None:
-        kept = provenance_of(facts_of(IterationRecord(2, 4), observed=Observed()))
-        text = emit(provenance_as_dict(kept, "3.1.0")).decode()
-        assert "    method: null\n    sessions: []\n" in text
-        assert "    last: null\n" in text
-
     def test_of_rules_that_do_not_attribute_are_not_in_the_file(self) -> None:
         kept = provenance_of(facts_of(IterationRecord(2, 4)))
         assert kept.own is None
@@ -489,14 +477,6 @@ class TestRecompute:
             "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
         )
 
-    def test_of_native_tokens_misses_no_turns(self, place: Place) -> None:
-        entry = place.log / "iter-1.yaml"
-        entry.write_text(entry.read_text() + "session_tokens: {cache_hit_rate: 0.5}\n")
-        write_scored_log(place.log, scored(place))
-        half_gone(place)
-        item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
-
     def test_of_backfill_keeps_a_score_that_would_lose_evidence(self, place: Place) -> None:
         assert backfill(place).scored == {1: "no sidecar", 2: "no sidecar"}
         half_gone(place)
@@ -529,13 +509,6 @@ class TestRecompute:
         assert not evidence_path(place.log, 2).exists()
         assert backfill(place).scored == {}
         assert content(place, 2)["iteration"] == 2
-
-    def test_of_close_task_warns(self, place: Place) -> None:
-        close_task(place.log, place.path, rubric=RUBRIC, iteration=1)
-        half_gone(place)
-        closed = close_task(place.log, place.path, rubric=RUBRIC, iteration=1)
-        assert [text for text in closed.warnings if "1 of 2 claude turns are left" in text] == list(closed.warnings)
-        assert closed.warnings
 
     def test_under_a_rubric_of_the_reference_leaves_what_was_kept(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))

@@ -102,6 +102,7 @@ class TestEveryRubric:
         assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, "the gates look at the evidence"
         assert da_score("check", "--min-score", "0", "--no-stale").status == 3
 
+    @pytest.mark.slow
     @pytest.mark.sampled(4)
     def test_a_terminal_says_the_word(self, da_score: DaScore, project: Path) -> None:
         forge(project, 5)

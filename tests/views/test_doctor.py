@@ -252,6 +252,7 @@ class TestAdvice:
 
 
 class TestText:
+    @pytest.mark.slow
     def test_says_the_same(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor", *CORRECTED, "--files"]) == 0
         out = capsys.readouterr().out

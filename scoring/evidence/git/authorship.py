@@ -64,8 +64,11 @@ class ChangeSize(NamedTuple):
 
 def agents_named(message: str) -> tuple[str, ...]:
     """Return the agents that a commit message names in ``Co-Authored-By:`` lines, anywhere in it, each once."""
-    found = (_agent(name.strip(), email.strip()) for name, email in _coauthors(message.lower()))
-    return tuple(dict.fromkeys(filter(None, found)))
+    named: dict[str, None] = {}
+    for name, email in _coauthors(message.lower()):
+        fitting = (agent for agent, emails, names in _agents() if emails(email.strip()) or names(name.strip()))
+        named |= dict.fromkeys(list(fitting)[:1])
+    return tuple(named)
 
 
 def _coauthors(message: str) -> Iterator[tuple[str, str]]:
@@ -77,10 +80,6 @@ def _coauthors(message: str) -> Iterator[tuple[str, str]]:
             email, closed, _ = behind.partition(">")
             if closed and "<" not in email:
                 yield name, email
-
-
-def _agent(name: str, email: str) -> str:
-    return next((agent for agent, emails, names in _agents() if emails(email) or names(name)), "")
 
 
 @cache
@@ -148,8 +147,9 @@ class AttributedHistory(CorrectedHistory):
     def merged_from(self, sha: str) -> str:
         """Return the branch that brought a trunk commit, as the merge's subject names it; "" where none does."""
         index = self._graph.introduced.get(sha)
-        merge = self._graph.mainline[index] if index is not None else sha
-        m = _MERGED.match(self._trunk_subjects.get(merge, "")) if merge != sha else None
+        if index is None or (merge := self._graph.mainline[index]) == sha:
+            return ""
+        m = _MERGED.match(self._trunk_subjects[merge])
         return next(filter(None, m.groups()), "") if m else ""
 
     @cached_property

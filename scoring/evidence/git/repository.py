@@ -200,13 +200,9 @@ def refuse_pipes(directory: Path) -> None:
     Raises:
         GitError: it names the file.
     """
-    here = os.path.abspath(directory)
-    while not os.path.lexists(place := os.path.join(here, ".git")):
-        above = os.path.dirname(here)
-        if above == here:
-            return
-        here = above
-    _refuse_pipes_in(Path(place))
+    here = Path(os.path.abspath(directory))
+    if place := next((folder / ".git" for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
+        _refuse_pipes_in(place)
 
 
 def _refuse_pipes_in(repository: Path) -> None:

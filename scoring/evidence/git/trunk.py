@@ -1,6 +1,6 @@
 """Which trunk work lands on, and how that was found out (``docs/EVIDENCE.md``, "Landing")."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from scoring.errors import GitError
@@ -30,17 +30,12 @@ class References(NamedTuple):
 def read_references(repository: GitRepository) -> References:
     """Ask for all branches, local and remote-tracking, and for the remotes where these do not show the one."""
     rows = repository.references
-    commits = {ref: sha for sha, ref, _ in rows}
-    return References(commits, {ref: target for _, ref, target in rows if target}, _remote(repository, commits))
-
-
-def _remote(repository: GitRepository, commits: Iterable[str]) -> str:
-    if any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for ref in commits):
-        return _PREFERRED
-    remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]
-    if _PREFERRED in remotes:
-        return _PREFERRED
-    return remotes[0] if len(remotes) == 1 else ""
+    remote = _PREFERRED
+    if not any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for _, ref, _ in rows):
+        remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]
+        if _PREFERRED not in remotes:
+            remote = remotes[0] if len(remotes) == 1 else ""
+    return References({ref: sha for sha, ref, _ in rows}, {ref: target for _, ref, target in rows if target}, remote)
 
 
 def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:

@@ -91,7 +91,7 @@ class Embedder:
         return [self._known[text] for text in texts]
 
     def _look_up(self, texts: Sequence[str], store: Store) -> None:
-        keys = {  # which say nothing about the texts without the store's own secret
+        keys = {  # say nothing about the texts without the store's own secret
             text: blake2b(text.encode("utf-8", "surrogatepass"), key=store.secret, digest_size=16).digest()
             for text in texts
         }

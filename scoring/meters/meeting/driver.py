@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import read_file, write_atomically
@@ -19,7 +19,7 @@ from scoring.meters.meeting.no_decision import no_decision
 from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
-from scoring.meters.plaindata import decode, dotted, read_json
+from scoring.meters.plaindata import checked, decode, read_json
 from scoring.text import json_escaped, printable, shown
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
@@ -75,12 +75,11 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     version = value.get("version") if isinstance(value, dict) else value
     if version != VERSION:
         raise InputError(f"{path}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file")
+    state, faults = checked(MeetingState, value, f"not {_WHERE}")
+    if state is None:
+        raise InputError(f"{path}: {faults[0]}")
     try:
-        state = MeetingState.model_validate(value)
         verdicts = state.verdicts
-    except ValidationError as e:
-        field = dotted(e.errors()[0]["loc"])
-        raise InputError(f"{path}: not {_WHERE}: {field} is not what it should be") from e
     except MeetingError as e:
         raise MeetingError(*(f"{path}: {fault}" for fault in e.faults)) from e
     if state.phase != "needs_record" and not verdicts:

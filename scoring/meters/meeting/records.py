@@ -242,8 +242,10 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
     """
     try:
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
+    except MeetingError:
+        raise
     except InputError as e:
-        raise (e if isinstance(e, MeetingError) else MeetingError(str(e))) from e
+        raise MeetingError(str(e)) from e
     try:
         return check_records(values)
     except MeetingError as e:

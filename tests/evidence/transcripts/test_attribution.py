@@ -551,6 +551,7 @@ class TestByTime:
         assert brief(got) == (("time", {"s0"}, 1) if count == 1 else NOTHING)
         assert got.problem == ("" if count == 1 else f"{count} sessions overlap")
 
+    @pytest.mark.slow
     def test_lines_that_have_an_iteration_do_not_overlap(self, made: History, read: Read) -> None:
         busy = made.session("s1")
         busy.turn(10, 1)

@@ -1,4 +1,4 @@
-"""The meter held against what people expected: the public set, agreement with its interval, and nothing left out."""
+"""The meter beside what people expected: the public set, agreement with its interval, and nothing left out."""
 
 import json
 import re
@@ -148,10 +148,10 @@ class TestPage:
     @needs_public
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
-        told = [row for row in rows("files") if row[1] == str(setting)]
-        assert [row[0] for row in told] == sorted(o.file for o in disagreements(public(setting)))
+        said = [row for row in rows("files") if row[1] == str(setting)]
+        assert [row[0] for row in said] == sorted(o.file for o in disagreements(public(setting)))
         by_file = {o.file: o for o in disagreements(public(setting))}
-        for file, _, wanted, found, rule, why in told:
+        for file, _, wanted, found, rule, why in said:
             o = by_file[file]
             assert (wanted, found, rule) == (o.expected.signal, o.found.signal, o.rule)
             assert why == o.why
@@ -198,8 +198,8 @@ class TestExamples:
 
     def test_have_every_rule_in_its_order(self) -> None:
         (block,) = re.findall(r"<!-- rules -->\n(.*?)<!-- /rules -->", PAGE.read_text("utf-8"), re.S)
-        told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in block.splitlines()[2:]]
-        assert [(rule.strip("`"), signal) for rule, _, signal in told] == [(r.name, r.signal) for r in RULES]
+        said = [[cell.strip() for cell in line.split("|")[1:-1]] for line in block.splitlines()[2:]]
+        assert [(rule.strip("`"), signal) for rule, _, signal in said] == [(r.name, r.signal) for r in RULES]
 
     def test_say_how_to_install_meanings(self) -> None:
         (block,) = re.findall(r"^## Level L2\n.*?```sh\n(.*?)```", PAGE.read_text("utf-8"), re.S | re.M)

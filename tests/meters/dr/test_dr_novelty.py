@@ -2,8 +2,7 @@
 
 import math
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -15,7 +14,6 @@ from scoring.meters import above, at_least, at_most, below, novelty_level, round
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 from scoring.meters.dr.meanings import Meanings
 from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, normalize
-from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.shared_words import new_by_words
 
 pytestmark = pytest.mark.sampled(3)
@@ -53,13 +51,6 @@ class TestComparisons:
     )
     def test_class_a_novelty_rate(self, rate: float, level: str) -> None:
         assert novelty_level(rate) == level
-
-    @pytest.mark.parametrize(
-        ("readiness", "level"),
-        [(1, "HIGH"), (0.7, "HIGH"), (0.1 + 0.6, "HIGH"), (0.6999, "MEDIUM"), (0.4, "MEDIUM"), (0.3999, "LOW")],
-    )
-    def test_class_a_readiness(self, readiness: float, level: str) -> None:
-        assert DEFAULT.thresholds.readiness_level(readiness) == level
 
     @pytest.mark.parametrize(("value", "shown"), [(1 / 3, "0.3333"), (0.99996, "1.0"), (-0.00001, "0.0"), (0.5, "0.5")])
     def test_are_not_of_what_is_shown(self, value: float, shown: str) -> None:
@@ -110,9 +101,6 @@ class TestWords:
     )
     def test_at_the_threshold_a_claim_is_a_paraphrase(self, earlier: str, later: str, is_new: bool) -> None:
         assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
-
-    def test_compares_with_rounds_before_and_not_with_its_own(self) -> None:
-        assert new_by_words([["a b c d", "a b c e"]], 0.6) == [[True, True]]
 
     def test_compares_with_paraphrases_too(self) -> None:
         """The third is like the second, which is no new one, and unlike the first."""
@@ -178,36 +166,6 @@ class TestIndex:
 
     def test_knows_that_at_zero_everything_is_alike(self) -> None:
         assert new_by_words([["a"], ["b"]], 0.0) == [[True], [False]]
-
-    @staticmethod
-    def seconds(claim: Callable[[int], str], count: int) -> float:
-        """Return the time of this process that so many claims take, half of them against the other half."""
-        claims = [claim(i) for i in range(count)]
-        start = time.process_time()
-        new_by_words([claims[: count // 2], claims[count // 2 :]], 0.6)
-        return time.process_time() - start
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "claim",
-        [
-            lambda i: f"on day{i} user{i * 7} said that thing{i * 13} is so",
-            lambda i: f"the report of team{i % 97} names risk{i} cost{i * 3} owner{i * 5} and nothing more",
-            lambda i: " ".join(f"w{int(2000 * math.sin(i * 8 + j) ** 2)}" for j in range(8)),
-            lambda i: f"a{i} b{i} c{i}",
-            lambda i: " ".join(map(str, random.Random(i).choices(range(40), k=8 + i % 9))),
-        ],
-        ids=[
-            "a form with three words of its own",
-            "of two kinds",
-            "a vocabulary",
-            "no word shared",
-            "all words common",
-        ],
-    )
-    def test_takes_a_fraction_of_the_time_of_all_pairs(self, claim: Callable[[int], str]) -> None:
-        """Half a second at most; looking at the pairs that share a rare word takes 40, where words are common."""
-        assert self.seconds(claim, 10_000) < 5
 
 
 class TestRates:

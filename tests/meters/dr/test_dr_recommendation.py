@@ -91,7 +91,7 @@ class TestRules:
         rest = {"H": HIGH, "M": MEDIUM}
         assert after(counts, *(rest[r] for r in ready)).signal == signal
 
-    def test_are_told_as_of_each_round(self) -> None:
+    def test_are_given_as_of_each_round(self) -> None:
         result = after([4, 0, 0, 2, 0, 0], HIGH)
         assert [r.signal for r in result.recommendations] == [
             "CONTINUE",

@@ -303,13 +303,6 @@ class TestModel:
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
 
     @pytest.mark.slow
-    def test_gives_its_cosines(self, real: Embedder) -> None:
-        one, other, printer, empty, *_, lower = real(list(REFERENCE))
-        assert cosine(one, other) == pytest.approx(0.824085, abs=2e-6)
-        assert cosine(one, printer) == pytest.approx(0.030659, abs=2e-6)
-        assert cosine(empty, lower) == pytest.approx(0.331598, abs=2e-6)
-
-    @pytest.mark.slow
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
         """Texts of the same tokens differ by the rounding of sums alone, others by a hundred times that and more."""
         lower, upper, other = real(["lower case", "LOWER Case", "lower cases"])
@@ -372,7 +365,7 @@ class TestCommand:
         assert found["components"]["semantic_similarity_of"] == "claims"
 
     @pytest.mark.slow
-    def test_keeps_vectors_where_it_is_told(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
+    def test_keeps_vectors_where_it_is_asked_to(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
         cache = tmp_path / "cache"
         with watched_doors() as first:
             cold = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)

@@ -95,7 +95,7 @@ class TestBeyondTheLists:
         "action",
         [
             pytest.param("It will deploy itself", id="a pronoun"),
-            pytest.param("Nothing will change", id="nobody"),
+            pytest.param("Nothing will change", id="no person"),
             pytest.param("nadia will raise it", id="not capitalised"),
             pytest.param("Raise it, Nadia will not mind", id="not at the start"),
             pytest.param("Nadia willingly agrees", id="another word"),

@@ -73,23 +73,6 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "wanted"),
-    [
-        ("da-score meeting s", {"plain,score", "plain,schema", "plain,simulate", "file,s"}),
-        ("da-score meeting rounds.jsonl --pl", {"plain,--plot"}),
-        ("da-score meeting schema ", {"plain,record", "plain,config"}),
-    ],
-)
-def test_shells_complete_commands_files_and_options(words: str, wanted: set[str]) -> None:
-    variables = {"_DA_SCORE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    code = "from scoring.cli import run; run()"
-    environment = os.environ | variables
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert set(done.stdout.split()) == wanted
-
-
 @pytest.mark.parametrize("name", ["default", "tactical", "strategic"])
 def test_a_preset_can_be_named_before_or_after_the_file(name: str, da_score: DaScore, tmp_path: Path) -> None:
     path = write(tmp_path / "r")
@@ -98,7 +81,7 @@ def test_a_preset_can_be_named_before_or_after_the_file(name: str, da_score: DaS
     assert da_score("meeting", "--config", name, "--json", path).json == wanted
 
 
-def test_a_config_may_be_a_file_whose_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)
@@ -119,17 +102,6 @@ def test_a_file_may_be_called_like_a_command(
     write(tmp_path / "schema")
     assert da_score("meeting", "score", "schema").status == 0
     assert da_score("meeting", "./schema").status == 0
-
-
-@pytest.mark.slow
-def test_a_terminal_shows_the_same(tmp_path: Path) -> None:
-    path = write(tmp_path / "r")
-    status, shown = process_on_a_terminal("meeting", path, columns=160)
-    text = "\n".join(lines_of(shown))
-    assert status == 0
-    assert re.search(r"^ +3  ready_to_decide +strong +yes +1\.0000", text, re.M)
-    assert "Round 1: continue_targeted" in text
-    assert b"\x1b[" in b"".join(shown)
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def test_weights_are_added_up_after_inheriting() -> None:
     assert faults({"weights": {"exploration": 0.35 + 1e-6}})
 
 
-def test_unknown_keys_are_kept_and_can_be_told() -> None:
+def test_unknown_keys_are_kept_and_can_be_listed() -> None:
     own = {"note": "x", "round_limits": {"min_round": 2}, "rules": {"late_rounds": {"from": 3}}}
     found = meeting_config(own)
     assert found.round_limits.min_rounds == 3

@@ -114,7 +114,7 @@ def test_the_example_of_a_config_is_one() -> None:
 
 
 def worked_meeting() -> list[dict[str, Any]]:
-    """Return the records that the page's evidence stands for."""
+    """Return the records of the evidence on the page."""
     records = []
     for number, deep, shallow, experts, messages, points in table(block("evidence")):
         core, context, off_topic = map(int, messages.split())
@@ -139,10 +139,10 @@ def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
 
 def test_what_is_said_of_the_worked_meeting_is_so() -> None:
     verdicts = score_meeting(worked_meeting())
-    told = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
-    assert len(told) == len(verdicts)
-    assert all(f"`{prompt}`" in told[1] for prompt in verdicts[1].next_round_focus_prompts)
-    assert "0.6 of them must be" in told[2]
+    said = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
+    assert len(said) == len(verdicts)
+    assert all(f"`{prompt}`" in said[1] for prompt in verdicts[1].next_round_focus_prompts)
+    assert "0.6 of them must be" in said[2]
     assert "0.5 of all aspects are deep, at least 0.6 must be" in verdicts[2].reasons
     assert verdicts[2].next_round_focus_prompts == ("come back to the decision",)
     assert [verdict.ending_allowed for verdict in verdicts].index(True) == 3
@@ -171,10 +171,6 @@ def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default"
     return outcome, asked
 
 
-def test_the_loop_has_sixteen_lines() -> None:
-    assert len([line for line in code("python").splitlines() if line.strip()]) <= 16
-
-
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
     (outcome, verdict), asked = hold(worked_meeting(), confirmed=True)
     assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)
@@ -191,12 +187,6 @@ def test_the_loop_goes_on_when_the_user_does_not_confirm() -> None:
 def test_the_loop_asks_for_doubts_in_the_round_after_a_refusal() -> None:
     _, asked = hold([record(number) for number in range(1, 11)], confirmed=False)
     assert ("any remaining doubts or risks?",) in {prompts for number, prompts in asked if number == 4}
-
-
-def test_the_loop_parks_what_cannot_be_decided() -> None:
-    records = [record(number, experts=(("A", 0.5), ("B", 0.5))) for number in range(1, 11)]
-    (outcome, verdict), _ = hold(records, confirmed=True)
-    assert (outcome, verdict.rule, verdict.status) == ("no decision", "stalled", "park_or_abort")
 
 
 @pytest.mark.slow

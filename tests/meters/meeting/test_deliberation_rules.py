@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, REQUIRED, last, record
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record
 
 from scoring.meters.meeting import MeetingVerdict, score_meeting
-from scoring.meters.meeting.config import PRESETS
 from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.obstacles import words
 
@@ -64,11 +63,6 @@ def test_a_score_that_equals_its_minimum_reaches_it(
     missed = last([record(**given)], *target, (path, score + BEYOND))
     assert (missed.ending_allowed, missed.status) == (False, status)
     assert len(missed.reasons) == 1
-
-
-def test_missing_aspects_are_the_required_ones_and_then_those_at_none() -> None:
-    levels = {**ALL_SHALLOW, "options_alternatives": "none", "risks_failure_modes": "none", "legal": "none"}
-    assert last([record(levels=levels)]).missing_aspects == (*REQUIRED, "options_alternatives", "legal")
 
 
 # 1 The last round
@@ -323,27 +317,6 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
 
 
 # The presets
-
-
-@pytest.mark.parametrize(
-    ("given", "rules"),
-    [
-        pytest.param(record(2), ("must_go_on", "ready", "must_go_on"), id="tactical may end in round 2"),
-        pytest.param(record(7, points=(9, 1)), ("go_on", "round_limit", "go_on"), id="and must in round 7"),
-        pytest.param(
-            record(levels=HALF, experts=(("A", 0.62),) * 5), ("ready", "go_on", "ready"), id="tactical wants agreement"
-        ),
-        pytest.param(
-            record(levels=HALF, experts=(("A", 0.57),) * 5, points=(0, 9)),
-            ("go_on", "go_on", "ready"),
-            id="strategic wants less",
-        ),
-        pytest.param(record(messages=(13, 0, 7)), ("ready", "go_on", "ready"), id="tactical wants focus"),
-        pytest.param(record(points=(7, 18)), ("go_on", "go_on", "ready"), id="strategic waits less for silence"),
-    ],
-)
-def test_presets_differ(given: Mapping[str, Any], rules: tuple[str, ...]) -> None:
-    assert tuple(last([given], kind=kind).rule for kind in PRESETS) == rules
 
 
 # The meeting as a whole

@@ -100,7 +100,7 @@ def drawn(records: list[dict[str, Any]]) -> bytes:
 
 
 def ids_of(svg: bytes) -> dict[str, int]:
-    """Return how often each id stands in a drawing."""
+    """Return how often a drawing has each id."""
     ids = [element.get("id", "") for element in ElementTree.fromstring(svg).iter()]
     return {name: ids.count(name) for name in ids}
 

@@ -111,7 +111,7 @@ def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_pa
         assert not state.exists()
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
+def test_what_another_command_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     mine, theirs = open_state(path), open_state(path)
     save_state(path, take_record(theirs, json.dumps(ROUNDS[0])))
@@ -124,7 +124,12 @@ def test_what_somebody_else_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
     [
         pytest.param('{"version": 2}', "not a state of da-score meeting run of version 1: 2", id="a newer version"),
         pytest.param("[]", "not a state of da-score meeting run", id="something else"),
-        pytest.param('{"version": 1, "config": {}, "records": []}', "is not what it should be", id="parts missing"),
+        pytest.param('{"version": 1, "config": {}, "records": []}', "run: phase: is missing", id="parts missing"),
+        pytest.param(
+            '{"version": 1, "config": {}, "records": [{"x": 1, "x": 2}], "phase": "needs_record"}',
+            "records[0].x: is given twice",
+            id="a key twice",
+        ),
         pytest.param(
             '{"version": 1, "config": {}, "records": [], "phase": "needs_answer"}', "has no record", id="no record"
         ),

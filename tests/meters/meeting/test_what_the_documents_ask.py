@@ -19,7 +19,7 @@ class TestARefusedEnd:
     @pytest.mark.parametrize(
         "given",
         [
-            pytest.param(record(3), id="nobody has answered"),
+            pytest.param(record(3), id="no answer yet"),
             pytest.param(record(3, user_confirmed=True), id="the user said yes"),
             pytest.param(record(2, user_confirmed=False), id="nothing was proposed"),
             pytest.param(record(10, user_confirmed=False), id="no round follows the last"),
@@ -52,7 +52,7 @@ class TestADebateInCircles:
         ("experts", "considered", "asked"),
         [
             pytest.param((("A", 0.2),), ["A", "B"], "decide on A now", id="one option is left"),
-            pytest.param((), ["A", "B", "C"], "decide between A, B and C now", id="nobody prefers any"),
+            pytest.param((), ["A", "B", "C"], "decide between A, B and C now", id="no preference"),
             pytest.param((), None, "decide now", id="no option is known"),
             pytest.param((("a\x1b[31m", 0.1),), None, "decide on a\\x1b[31m now", id="control characters"),
         ],
@@ -155,7 +155,7 @@ def cost(number: int, cumulative: float) -> dict[str, Any]:
 class TestCost:
     """total_cost_so_far = r * cost_per_step."""
 
-    def test_is_that_of_the_steps_where_nobody_records_it(self) -> None:
+    def test_is_that_of_the_steps_where_no_record_has_it(self) -> None:
         assert last([record(3)], ("cost_per_step", 0.4)).as_dict()["pressure"]["cost_total"] == 1.2
         assert last([record(3)]).pressure.cost_total is None
 
