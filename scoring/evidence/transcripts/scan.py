@@ -93,10 +93,6 @@ class Scan:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def discovered(self) -> Discovery:
-        """Return what is found on disk now; nothing is read."""
-        return self._rules.discover(self._places, self._harnesses, silent)
-
     def start(self) -> Self:
         """Find out what must be read, and begin to read it in worker processes where that pays. Never raises."""
         if self._pool is None:

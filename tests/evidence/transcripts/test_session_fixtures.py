@@ -202,12 +202,6 @@ def only_json(home: Path) -> list[bytes]:
     return [line for line in lines if not (line.endswith(b"}\n") and isinstance(json.loads(line), dict))]
 
 
-def only_transcript(truth: Truth) -> Path:
-    """Return the one transcript of a home."""
-    (found,) = truth.home.rglob("*.jsonl")
-    return found
-
-
 def digest(root: Path) -> str:
     """Return a digest of all transcripts below a folder."""
     whole = hashlib.sha256()
