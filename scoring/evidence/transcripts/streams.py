@@ -191,14 +191,12 @@ def order_lines(sessions: Iterable[Session]) -> None:
         stamped: dict[int, int] = {}
         for file in session.files:
             places = next(places for name, places in file.sessions if name == session.key[1])
-            times, ids, here = file.times, file.ids, file.here
             for n in places:
-                if here[n]:
-                    stamped.setdefault(ids[n], times[n])
-        ordered = sorted(zip(stamped.values(), stamped.keys(), strict=True))
+                if file.here[n]:
+                    stamped.setdefault(file.ids[n], file.times[n])
         session.made = [made for made in session.made if made.line in stamped]
-        session.times = [time for time, _ in ordered]
-        session.lines = [line for _, line in ordered]
+        session.lines = sorted(stamped, key=lambda line: (stamped[line], line))
+        session.times = [stamped[line] for line in session.lines]
 
 
 def _made(session: Session) -> list[Made]:
