@@ -266,6 +266,12 @@ class _Later:
         self.st_mtime_ns, self.st_ctime_ns = found.st_mtime_ns - SETTLED, found.st_ctime_ns - SETTLED
 
 
+def looked_at(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """Return size, time and mode of a folder and of what is in it."""
+    found = {path: path.stat() for path in [folder, *folder.iterdir()]}
+    return {path: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for path, stat in found.items()}
+
+
 def test_a_store_that_is_only_read_leaves_no_trace(tmp_path: Path) -> None:
     with Store(tmp_path / "cache", keeps=False) as store:
         assert store.get("git", "key", b"1") is None
@@ -273,8 +279,8 @@ def test_a_store_that_is_only_read_leaves_no_trace(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with Store(tmp_path) as store:
         store.put("git", "key", b"1", b"value")
-    before = {path: path.stat() for path in [tmp_path, *tmp_path.iterdir()]}
+    before = looked_at(tmp_path)
     with Store(tmp_path, keeps=False) as store:
         assert store.get("git", "key", b"1") == b"value"
         store.put("git", "key", b"1", b"other")
-    assert {path: path.stat() for path in [tmp_path, *tmp_path.iterdir()]} == before
+    assert looked_at(tmp_path) == before

@@ -16,7 +16,7 @@ from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
 from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
 from scoring.log.selection import Selection
-from scoring.log.setting_rows import COUNT, SETTINGS, Setting
+from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
@@ -175,7 +175,7 @@ SHARE = Number(0, 1)
 PATH = click.Path(path_type=Path)
 
 
-def _option(setting: Setting) -> dict[str, Any]:
+def _option(setting: SettingRow) -> dict[str, Any]:
     """Return how click makes the option of a setting."""
     if setting.kind == FLAG:
         return {"is_flag": True, "default": None, "help": setting.help}

@@ -50,7 +50,7 @@ _SCALARS: dict[Any, ScalarField] = {
 }
 
 
-class Block(NamedTuple):
+class EntryBlock(NamedTuple):
     """A mapping in an entry: its name in JSON Schema, the class of its value, and its fields by name."""
 
     name: str
@@ -64,7 +64,7 @@ class Field(NamedTuple):
     ``may_be_none``: without it the record has None there.
     """
 
-    holds: ScalarField | Block
+    holds: ScalarField | EntryBlock
     description: str
     is_list: bool = False
     required: bool = False
@@ -89,7 +89,7 @@ def _field(kind: Any, description: str) -> Field:
     return Field(_BLOCKS[kind], description)
 
 
-_BLOCKS: dict[Any, Block] = {}
+_BLOCKS: dict[Any, EntryBlock] = {}
 for _model, _name in {
     SelfAssessment: "AssessmentFields",
     AgentInfo: "AgentFields",
@@ -100,7 +100,7 @@ for _model, _name in {
     VerifierRecord: "VerifierFields",
     ReviewBlock: "ReviewFields",
 }.items():  # a block comes before those that hold it
-    _BLOCKS[_model] = Block(_name, _model, _fields(_model))
+    _BLOCKS[_model] = EntryBlock(_name, _model, _fields(_model))
 
 
 def _version(number: int) -> Field:
@@ -127,13 +127,13 @@ FLAT_IMPL = {
 NESTED_IMPL = _IMPL._replace(fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"})
 """The block ``impl`` of schema 2: its ``tests_total_pass`` is a claim that the reference does not read."""
 
-ENTRIES: dict[int, Block] = {
-    SCHEMA_FLAT: Block(
+ENTRIES: dict[int, EntryBlock] = {
+    SCHEMA_FLAT: EntryBlock(
         "FlatEntry",
         IterationRecord,
         _COMMON | {"schema_version": _version(1)} | {name: _IMPL.fields[there] for name, there in FLAT_IMPL.items()},
     ),
-    SCHEMA_NESTED: Block(
+    SCHEMA_NESTED: EntryBlock(
         "NestedEntry",
         IterationRecord,
         _COMMON
@@ -154,12 +154,12 @@ class DescribedField(NamedTuple):
     meaning: str
 
 
-def described_fields(entry: Block, way: str = "") -> Iterator[DescribedField]:
+def described_fields(entry: EntryBlock, way: str = "") -> Iterator[DescribedField]:
     """Yield the fields of a block in the order in which they are written, blocks before what is in them."""
     first = ("schema_version",) if "schema_version" in entry.fields else ()
     for name in dict.fromkeys((*first, *entry.fields)):
         field = entry.fields[name]
-        inside = field.holds if isinstance(field.holds, Block) else None
+        inside = field.holds if isinstance(field.holds, EntryBlock) else None
         whole = f"{way}{name}{'[]' if field.is_list and inside else ''}"
         kind = "list" if field.is_list else "block" if inside else field.holds.name
         yield DescribedField(whole, kind, field.required, field.description)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from scoring.errors import YamlError
-from scoring.log.fields import ENTRIES, FLAT_IMPL, NESTED_IMPL, Block, Field, Fields
+from scoring.log.fields import ENTRIES, FLAT_IMPL, NESTED_IMPL, EntryBlock, Field, Fields
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED, ImplBlock, IterationRecord
 from scoring.yamlnodes import Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
@@ -34,7 +34,7 @@ def _made(model: type[Any], values: dict[str, Any]) -> Any:
     return model(**values)
 
 
-def _take_block(block: Block) -> Take:
+def _take_block(block: EntryBlock) -> Take:
     takes = _takes(block.fields)
     if block is NESTED_IMPL:
         takes["tests_total_pass"] = _flag_if_any
@@ -49,7 +49,7 @@ def _take_block(block: Block) -> Take:
 
 
 def _take(field: Field) -> Take:
-    take = _take_block(field.holds) if isinstance(field.holds, Block) else field.holds.take
+    take = _take_block(field.holds) if isinstance(field.holds, EntryBlock) else field.holds.take
     if field.is_list:
         take_list = items_of(take)
         return lambda reader, node: tuple(take_list(reader, node))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from scoring.errors import YamlError
-from scoring.log.fields import ENTRIES, Block, Field, ScalarField, described_fields
+from scoring.log.fields import ENTRIES, EntryBlock, Field, ScalarField, described_fields
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
@@ -31,7 +31,7 @@ NOT_READ = {
 
 def entry_schema() -> dict[str, Any]:
     """Return the JSON Schema of an entry of either schema, as ``da-score schema entry`` prints it."""
-    blocks: dict[str, Block] = {}
+    blocks: dict[str, EntryBlock] = {}
     for entry in ENTRIES.values():
         blocks |= {block.name: block for block in _blocks(entry)}
     names = {str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()}
@@ -45,14 +45,14 @@ def entry_schema() -> dict[str, Any]:
     }
 
 
-def _blocks(block: Block) -> Iterator[Block]:
+def _blocks(block: EntryBlock) -> Iterator[EntryBlock]:
     yield block
     for field in block.fields.values():
-        if isinstance(field.holds, Block):
+        if isinstance(field.holds, EntryBlock):
             yield from _blocks(field.holds)
 
 
-def _block_schema(block: Block) -> dict[str, Any]:
+def _block_schema(block: EntryBlock) -> dict[str, Any]:
     title = next((f"Entry, schema {version}" for version, entry in ENTRIES.items() if entry is block), block.name)
     required = [name for name, field in block.fields.items() if field.required]
     return {
@@ -65,7 +65,7 @@ def _block_schema(block: Block) -> dict[str, Any]:
 
 
 def _field_schema(field: Field) -> dict[str, Any]:
-    held = {"$ref": f"#/$defs/{field.holds.name}"} if isinstance(field.holds, Block) else field.holds.json
+    held = {"$ref": f"#/$defs/{field.holds.name}"} if isinstance(field.holds, EntryBlock) else field.holds.json
     whole = {"items": held, "type": "array"} if field.is_list else held
     return dict(sorted({"description": field.description, **whole}.items()))
 
@@ -104,7 +104,7 @@ class _Check:
         self._version = version
         self._left = _MOST_NODES
 
-    def block(self, node: MappingNode, block: Block, way: str, line: int) -> Iterator[EntryFault]:
+    def block(self, node: MappingNode, block: EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
         """Yield what is wrong with a mapping, which begins in ``line``."""
         given = self._given(node, block, {id(node)})
         for name, field in block.fields.items():
@@ -120,7 +120,7 @@ class _Check:
             else:
                 yield EntryFault(whole, at, f"unknown key {shown(whole)}{_meant(whole, self._version)}")
 
-    def _given(self, node: MappingNode, block: Block, merging: set[int]) -> dict[str, tuple[Node | None, int]]:
+    def _given(self, node: MappingNode, block: EntryBlock, merging: set[int]) -> dict[str, tuple[Node | None, int]]:
         """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
         given: dict[str, tuple[Node | None, int]] = {}
         merged: list[Node] = []
@@ -153,7 +153,7 @@ class _Check:
                     return
                 yield from self._value(item, field.holds, f"{way}.{n}", at)
 
-    def _value(self, value: Node | None, holds: ScalarField | Block, way: str, line: int) -> Iterator[EntryFault]:
+    def _value(self, value: Node | None, holds: ScalarField | EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
         if isinstance(holds, ScalarField):
             yield from _scalar(value, holds, way, line)
         elif isinstance(value, MappingNode):

@@ -43,7 +43,7 @@ FOLDERS = _written("a glob of folders")
 TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
 
 
-class Setting(NamedTuple):
+class SettingRow(NamedTuple):
     """A setting: its long option, which is its key in files and variables, what it may be, and the option's help.
 
     ``metavar`` is what the help calls its value. In a variable ``separator`` is between the items of a list. What is
@@ -73,48 +73,48 @@ class Setting(NamedTuple):
 
 
 _ROWS = (
-    Setting("iter-log-dir", PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"),
-    Setting("repo-dir", PATH, "The git repository that the log is about.  [default: the current directory]", "DIR"),
-    Setting(
+    SettingRow("iter-log-dir", PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"),
+    SettingRow("repo-dir", PATH, "The git repository that the log is about.  [default: the current directory]", "DIR"),
+    SettingRow(
         "transcript-dir",
         ListOf("a list of paths", PATH),
         "A folder of agent transcripts, all of which count; may be given several times.",
         "DIR",
     ),
-    Setting(
+    SettingRow(
         "transcripts",
         WAY,
         "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
         "none takes none.  [default: auto from rubric 2.3.0 on]",
         "auto|none",
     ),
-    Setting(
+    SettingRow(
         "trunk",
         BRANCH,
         "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
         "REF",
     ),
-    Setting(
+    SettingRow(
         "worktrees",
         ListOf("a list of globs of folders", FOLDERS),
         "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
         "times.",
         "GLOB",
     ),
-    Setting(
+    SettingRow(
         "test-commands",
         ListOf("a list of commands", _written("a command")),
         "How a command begins that runs tests here, beside the known tools; may be given several times.",
         "COMMAND",
         ";",
     ),
-    Setting(
+    SettingRow(
         "code-globs",
         ListOf("a list of globs of files", _written("a glob of files")),
         "Which files are code, for outcomes; may be given several times.  [default: known source files]",
         "GLOB",
     ),
-    Setting(
+    SettingRow(
         "fix-words",
         ListOf("a list of words", _written("a word")),
         "A word that the subject of a fix has, for outcomes; may be given several times.  "
@@ -122,24 +122,24 @@ _ROWS = (
         "WORD",
         ",",
     ),
-    Setting(
+    SettingRow(
         "horizon",
         TIME,
         "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
         "TIME",
     ),
-    Setting("rubric", RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE"),
-    Setting("derive", FLAG, "First write an entry for every commit of the session that ended and has none."),
-    Setting("json", FLAG, "Print JSON."),
-    Setting(
+    SettingRow("rubric", RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE"),
+    SettingRow("derive", FLAG, "First write an entry for every commit of the session that ended and has none."),
+    SettingRow("json", FLAG, "Print JSON."),
+    SettingRow(
         "cache-dir",
         PATH,
         "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
         "DIR",
         personal=True,
     ),
-    Setting("no-cache", FLAG, "Read everything again and cache nothing."),
-    Setting(
+    SettingRow("no-cache", FLAG, "Read everything again and cache nothing."),
+    SettingRow(
         "processes",
         COUNT,
         "How many processes read and score, git not counted.  [default: as many as are worth it]",

@@ -25,7 +25,7 @@ from scoring.log.setting_rows import (
     SETTINGS,
     TIME,
     WAY,
-    Setting,
+    SettingRow,
 )
 from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
 from scoring.log.setting_rows import days_of as days_of
@@ -157,7 +157,7 @@ def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> No
     settings.update(layer)
 
 
-def _typed(setting: Setting, value: Any) -> Any:
+def _typed(setting: SettingRow, value: Any) -> Any:
     if setting.item is PATH:
         return setting.each(value, Path)
     if setting.item is FOLDERS:

@@ -1,7 +1,6 @@
 """The recipe "add a harness": one file, which is the first half of this one, and one line in the table."""
 
 import json
-from array import array
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ from scoring.evidence.transcripts.harness import (
     keys_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
@@ -53,7 +52,7 @@ class ParrotReader(JsonReader):
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:
-            numbers = array("q")
+            numbers: list[int] = []
             found: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
             for number, squawk in enumerate(talk.squawks):
                 time, name = timestamp_ns(squawk.at), f"{talk.talk} {number}"
@@ -68,8 +67,8 @@ class ParrotReader(JsonReader):
                     key = self._seen.command(name, squawk.ran, talk.folder)
                     self._seen.result(name, squawk.failed, str)
                     found[CALL].append((0, number, key, command_flags(squawk.ran)))
-                    found[VERDICT].append((0, number, key, squawk.failed))
-            tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
+                    found[VERDICT].append((0, number, key, int(squawk.failed)))
+            tables = {kind: rows for kind, rows in found.items() if rows}
             self._rows = Rows([LineSpan(talk.folder, talk.talk)], [numbers], tables, self.skipped)
         return []
 

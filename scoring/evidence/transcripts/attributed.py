@@ -106,7 +106,8 @@ def attributed_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions])
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository."""
 
-    _checkpoints: Mapping[str, Checkpoint] = {}
+    checkpoints: Mapping[str, Checkpoint] = {}
+    """The checkpoints of the repository, by their ids."""
     _unclaimed: Sequence[SessionFound] = ()
 
     def start(self) -> Self:
@@ -115,8 +116,8 @@ class AttributedScan(Scan):
             # A directory in no repository is no matter here: the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
                 repository = self.repository = GitRepository(self._places.repo_dir)
-                self._checkpoints = read_checkpoints(repository, self._warn)
-                self._discovery = checkpoint_transcripts(self._checkpoints.values(), repository)
+                self.checkpoints = read_checkpoints(repository, self._warn)
+                self._discovery = checkpoint_transcripts(self.checkpoints.values(), repository)
         return super().start()
 
     def answers(
@@ -146,7 +147,7 @@ class AttributedScan(Scan):
         count_once(files, lines)
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
-        totals = stated_totals(self._checkpoints.values(), {file.checkpoint for file in files})
+        totals = stated_totals(self.checkpoints.values(), {file.checkpoint for file in files})
         attribution = Attribution(asked, files, sessions, landed_as, [NO_ITERATION] * lines, totals)
         shares = attribution.run()
         counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
@@ -184,15 +185,10 @@ class AttributedScan(Scan):
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""
-        held = [s for checkpoint in self._checkpoints.values() for s in checkpoint.sessions if s.blobs]
+        held = [s for checkpoint in self.checkpoints.values() for s in checkpoint.sessions if s.blobs]
         missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
-        checkpoints = CheckpointsFound(len(self._checkpoints), len(held), missing)
+        checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing)
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
-
-    @property
-    def checkpoints(self) -> Mapping[str, Checkpoint]:
-        """The checkpoints of the repository, by their ids."""
-        return self._checkpoints
 
     def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:
         """Return every session that was read, with the commits that it made; may be called once, and then no other.
@@ -210,14 +206,14 @@ class AttributedScan(Scan):
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""
         self.start()
-        stated = {one.session_id for checkpoint in self._checkpoints.values() for one in checkpoint.sessions}
+        stated = {one.session_id for checkpoint in self.checkpoints.values() for one in checkpoint.sessions}
         return stated | {name for _, of in self._read() for rows in of.values() for name in rows.sessions()}
 
     def _files_read(self) -> list[File]:
         """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
         harnesses = {harness.name: harness for harness in self._harnesses}
         held: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
-        for checkpoint in self._checkpoints.values():
+        for checkpoint in self.checkpoints.values():
             for session in checkpoint.sessions:
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
@@ -285,8 +281,8 @@ class AttributedScan(Scan):
 
     def _with_people(self, answer: AttributedFacts) -> AttributedFacts:
         """Return an answer with the share of the lines that people wrote, where its checkpoints say that."""
-        named = [self._checkpoints[name] for name in answer.observed.checkpoints if name in self._checkpoints]
-        share = lines_by_people(named)
+        named = answer.observed.checkpoints
+        share = lines_by_people(self.checkpoints[name] for name in named if name in self.checkpoints)
         if share is None:
             return answer
         return answer._replace(observed=replace(answer.observed, by_people=share))

@@ -138,18 +138,16 @@ class Attribution:
                     high = max(lines)[0]
                     ends |= {place: max(ends.get(place, high), high) for place in places}
                     self._cut(key, lines, places, first_of)
-        mine: dict[int, int] = {}
-        for owner in self.owners:
-            mine[owner] = mine.get(owner, 0) + 1
+        mine = set(self.owners)
         for place in sorted(found):
             share = self.shares[place]
             share.sessions = tuple(sorted(found[place]))
             share.method = "checkpoint"
-            share.problem = "" if mine.get(place) else EMPTY
+            share.problem = "" if place in mine else EMPTY
             first = first_of.get(place)
-            if first is not None and not mine.get(place):
+            if first is not None and place not in mine:
                 share.method, share.group, share.shared_with = "shared", first, self.asked[first].iteration
-                share.problem = "" if mine.get(first) else EMPTY
+                share.problem = "" if first in mine else EMPTY
             self._end(share, place, ends.get(share.group))
         return left
 
@@ -234,15 +232,13 @@ class Attribution:
         return left
 
     def _by_time(self, waiting: Sequence[int]) -> None:
-        free = (
-            sorted(
-                (time, line, key)
-                for key, session in self.sessions.items()
-                for time, line in zip(session.times, session.lines, strict=True)
-                if self.owners[line] == NO_ITERATION
-            )
-            if waiting
-            else []
+        if not waiting:
+            return
+        free = sorted(
+            (time, line, key)
+            for key, session in self.sessions.items()
+            for time, line in zip(session.times, session.lines, strict=True)
+            if self.owners[line] == NO_ITERATION
         )
         times = [time for time, _, _ in free]
         for place in waiting:
@@ -260,11 +256,8 @@ class Attribution:
                 share.method, share.sessions = "time", (one,)
                 self._end(share, place, inside[-1][0])
             else:
-                share.problem = f"{len(keys)} sessions overlap" if keys else self._nothing_of(place)
-
-    def _nothing_of(self, place: int) -> str:
-        """Return why an iteration has no lines, where there are none in its window."""
-        return NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
+                nothing = NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
+                share.problem = f"{len(keys)} sessions overlap" if keys else nothing
 
     def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
         """Return the session that has all of some lines; of several, as of one and its copy, the shortest."""

@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "Lines of Claude Code", shows the format, and "Transcripts" says what counts once.
 """
 
-from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from scoring.evidence.transcripts.harness import (
     reads_loop_state,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
 SYNTHETIC = "API error or other words of the harness"
@@ -107,7 +106,7 @@ class _NotebookInput(msgspec.Struct, gc=False):
 _creation, _anything = msgspec.json.Decoder(_Creation), msgspec.json.Decoder()
 _input, _notebook_input = msgspec.json.Decoder(_Input), msgspec.json.Decoder(_NotebookInput)
 
-_Key: TypeAlias = tuple[str, str, bool, int]
+_Key: TypeAlias = tuple[str, str, int, int]
 """What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
 
 
@@ -194,7 +193,7 @@ class ClaudeReader(JsonReader):
         if not message.id:
             self._tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
             return
-        key = message.id, line.requestId or "", line.isSidechain is True, span
+        key = message.id, line.requestId or "", int(line.isSidechain is True), span
         place = number if self._seen.looks else time, number
         noted = self._responses.setdefault(key, [place, 0, tokens])
         noted[0] = min(noted[0], place)
@@ -214,7 +213,7 @@ class ClaudeReader(JsonReader):
                 return
             goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
             key = seen.result(item.tool_use_id, None if goes_on else failed, text)
-            self._tables[VERDICT].append((span, number, key, failed))
+            self._tables[VERDICT].append((span, number, key, int(failed)))
         elif kind == "text" and by_user and seen.looks and _text_of(item.text).startswith(INTERRUPTED):
             seen.interrupted()
 
@@ -244,8 +243,8 @@ class ClaudeReader(JsonReader):
             responses.append((span, number, key_of(name), requests[request], side, copies, *tokens))
         calls = [row for row in self._tables[CALL] if row[2] not in refused]
         found = {RESPONSE: responses, CALL: calls, VERDICT: self._tables[VERDICT]}
-        tables = {kind: columns_of(rows) for kind, rows in found.items() if rows}
-        rows = Rows(spans, [array("q", numbers) for numbers in self._covers], tables, self.skipped)
+        tables = {kind: rows for kind, rows in found.items() if rows}
+        rows = Rows(spans, self._covers, tables, self.skipped)
         return self._seen.fill(rows, self._opens is True)
 
 

@@ -6,7 +6,6 @@ and of verdicts, written differently by each version.
 
 import re
 import shlex
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -42,7 +41,7 @@ from scoring.evidence.transcripts.harness import (
     keys_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
 ARCHIVE = "archived_sessions"
@@ -185,7 +184,7 @@ class CodexReader(JsonReader):
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
-        self._tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, value))
+        self._tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, int(value)))
 
     def _count(self, number: int, info: _Info | None) -> None:
         totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
@@ -270,9 +269,8 @@ class CodexReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        covers = [array("q", numbers) for numbers in self._covers]
-        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        return self._seen.fill(settled(Rows(self._spans, covers, tables, self.skipped)), self._opens)
+        tables = {kind: rows for kind, rows in self._tables.items() if rows}
+        return self._seen.fill(settled(Rows(self._spans, self._covers, tables, self.skipped)), self._opens)
 
 
 def _value_of(raw: _Raw) -> Any:

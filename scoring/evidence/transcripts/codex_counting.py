@@ -3,11 +3,11 @@
 :mod:`~scoring.evidence.transcripts.codex` reads the lines. ``docs/EVIDENCE.md``, "Transcripts", says what counts once.
 """
 
-from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from operator import lt
 from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.harness import (
@@ -18,8 +18,8 @@ from scoring.evidence.transcripts.harness import (
     ReadAgain,
     TranscriptCounter,
 )
-from scoring.evidence.transcripts.rows import CALL, VERDICT, Columns, LineSpan, Rows, columns_of, key_of
-from scoring.evidence.transcripts.tally import Tally, chosen
+from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
+from scoring.evidence.transcripts.tally import Tally
 
 META, CONTEXT = 1, 2
 """What opens a span: a ``session_meta``, a ``turn_context``."""
@@ -48,7 +48,7 @@ def settled(rows: Rows) -> Rows:
     """
     worked_out: dict[int, list[tuple[int, ...]]] = {TURN: [], REPEAT: []}
     running = _FROM_ZERO
-    for span, time, before, kind, *counts in zip(*rows.table(COUNT, 4 + TOTALS_STATED), strict=True):
+    for span, time, before, kind, *counts in rows.tables.get(COUNT, ()):
         start = running
         if kind == LAST:
             running = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, start, strict=True))
@@ -67,7 +67,7 @@ def settled(rows: Rows) -> Rows:
     for table, found in worked_out.items():
         rows.tables.pop(table, None)
         if found:
-            rows.tables[table] = columns_of(found)
+            rows.tables[table] = found
     return rows
 
 
@@ -112,12 +112,12 @@ def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
     if parents := again(own.parent):
         return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
     clock = _clock(rows)
-    late = (n for n, at in enumerate(rows.table(COUNT, 2)[1]) if clock(at) - own.time >= NS)
+    late = (n for n, row in enumerate(rows.tables.get(COUNT, ())) if clock(row[1]) - own.time >= NS)
     return _Boundary(counts=next(late, len(mine)))
 
 
 def _token_counts(rows: Rows) -> list[tuple[int, ...]]:
-    return list(zip(*rows.table(COUNT, 4 + TOTALS_STATED)[3:], strict=True))
+    return [row[3:] for row in rows.tables.get(COUNT, ())]
 
 
 def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> int:
@@ -127,21 +127,19 @@ def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) 
 
 def _clock(rows: Rows) -> Callable[[int], int]:
     """Return what gives the time of a row in nanoseconds: the row has it, or the number of the line that does."""
-    return dict(zip(*rows.lines[:2], strict=True)).__getitem__ if rows.lines else int
+    return {number: time for number, time, _ in rows.lines}.__getitem__ if rows.lines else int
 
 
-def _live_rows(columns: Columns, boundary: _Boundary) -> list[bool]:
-    """Say of each row of a table whether it is behind a boundary."""
-    pairs = zip(columns[0], columns[2], strict=True)
-    return [span >= boundary.span and before >= boundary.counts for span, before in pairs]
+def _is_live(row: Sequence[int], boundary: _Boundary) -> bool:
+    """Whether a row of a table is behind a boundary."""
+    return row[0] >= boundary.span and row[2] >= boundary.counts
 
 
 def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
     """Return, for each span, the times of its lines behind a boundary, ascending; or their numbers."""
     first, after = boundary.span, None
     if boundary.counts:
-        spans, times, *_ = rows.tables[COUNT]
-        first, after = spans[boundary.counts - 1], times[boundary.counts - 1]
+        first, after, *_ = rows.tables[COUNT][boundary.counts - 1]
     live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
     if after is not None:
         clock = _clock(rows)
@@ -157,29 +155,26 @@ def without_replay(rows: Rows, again: ReadAgain) -> Rows:
         return rows
     boundary = _boundary(rows, again)
     live = _live_times(rows, boundary)
-    numbers = {number for found in live for number in found}
-    tables: dict[int, Columns] = {}
-    for kind in (TURN, CALL, VERDICT):
-        if kind in rows.tables:
-            tables[kind] = chosen(rows.tables[kind], _live_rows(rows.tables[kind], boundary))
-    numbers.update(tables[TURN][1] if TURN in tables else ())
-    for kind in rows.tables.keys() - {COUNT, TURN, REPEAT, CALL, VERDICT}:
-        tables[kind] = chosen(rows.tables[kind], [number in numbers for number in rows.tables[kind][1]])
-    tables = {kind: columns for kind, columns in tables.items() if columns[0]}
-    lines = chosen(rows.lines, [number in numbers for number in rows.lines[0]]) if rows.lines else []
-    return replace(rows, covers=[array("q", found) for found in live], tables=tables, lines=lines)
+    tables = {
+        kind: [row for row in rows.tables.get(kind, ()) if _is_live(row, boundary)] for kind in (TURN, CALL, VERDICT)
+    }
+    numbers = {number for found in live for number in found} | {row[1] for row in tables[TURN]}
+    for kind in rows.tables.keys() - {COUNT, REPEAT, *tables}:
+        tables[kind] = [row for row in rows.tables[kind] if row[1] in numbers]
+    tables = {kind: found for kind, found in tables.items() if found}
+    return replace(rows, covers=live, tables=tables, lines=[line for line in rows.lines if line[0] in numbers])
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """Put the parts of one transcript together: totals run from one into the next."""
     whole = Rows()
     for part in parts:
-        counts = len(whole.table(COUNT, 1)[0])
+        counts = len(whole.tables.get(COUNT, ()))
         tables = {
-            kind: [spans, times, array("q", [n + counts for n in before]), *columns]
-            for kind, (spans, times, before, *columns) in part.tables.items()
+            kind: [(span, time, before + counts, *rest) for span, time, before, *rest in found]
+            for kind, found in part.tables.items()
         }
-        whole.extend(Rows(part.spans, part.covers, tables, part.skipped))
+        whole.extend(Rows(part.spans, part.covers, tables))
     return settled(whole)
 
 
@@ -227,26 +222,20 @@ class CodexCounter(TranscriptCounter):
         for counts, times in zip(here, _live_times(rows, boundary), strict=True):
             if counts and times:
                 tally.cover(file, session, times)
-        family, everything = self._family(session), all(here) and boundary == _Boundary()
-        models: list[str] = []
+        family, models = self._family(session), list[int]()
         for span in rows.spans:
-            models.append(span.model or (models[-1] if models else ""))
-        for kind, columns in rows.tables.items():
-            if kind not in (TURN, REPEAT, CALL, VERDICT):
-                continue
-            spans, table = columns[0], [columns[1], *columns[3:]]
-            if kind == TURN:
-                table += [array("q", bytes(8 * len(spans))), self._models(models, spans)]
-            if not everything:
-                live = _live_rows(columns, boundary)
-                if kind in (TURN, REPEAT):  # a replay repeats what the parent has counted
-                    replayed = [here[n] and not counts for n, counts in zip(spans, live, strict=True)]
-                    tally.dropped(chosen(table[:1], replayed)[0])
-                table = chosen(table, [here[n] and counts for n, counts in zip(spans, live, strict=True)])
-            if kind == TURN:
-                tally.turns(*table)
-            elif kind == REPEAT:
-                tally.dropped(table[0])
-            else:
-                table[1] = array("q", [key and (hash((family, key)) or 1) for key in table[1]])
-                (tally.calls if kind == CALL else tally.verdicts)(table)
+            models.append(tally.model(span.model) if span.model or not models else models[-1])
+        for kind in (TURN, REPEAT, CALL, VERDICT):
+            for row in rows.tables.get(kind, ()):
+                n, time, _, *rest = row
+                live = _is_live(row, boundary)
+                if not here[n]:
+                    continue
+                if kind == REPEAT or (kind == TURN and not live):  # a replay repeats what the parent has counted
+                    tally.drop(time)
+                elif kind == TURN:
+                    tally.turn(time, *[*rest, 0, models[n]])
+                elif live:
+                    key, value = rest
+                    found = tally.calls if kind == CALL else tally.verdicts
+                    found.append((time, key and (hash((family, key)) or 1), value))

@@ -3,7 +3,6 @@
 So what counts once, and which copy of it counts, is decided as it is for windows of time.
 """
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import RUN, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
-from scoring.evidence.transcripts.tally import Tallies, chosen
+from scoring.evidence.transcripts.tally import Tallies
 
 
 def count_lines(
@@ -52,15 +51,14 @@ def times_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[t
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
     """Return rows with the place of an iteration instead of a line's number, without the lines at place 0."""
-    covers = [array("q", filter(None, map(places.__getitem__, numbers))) for numbers in rows.covers]
-    tables = {}
-    for kind, columns in rows.tables.items():
-        if kind < RUN:
-            found = array("q", map(places.__getitem__, columns[1]))
-            whole = [columns[0], found, *columns[2:]]
-            tables[kind] = whole if all(found) else chosen(whole, list(map(bool, found)))
+    covers = [[place for number in numbers if (place := places[number])] for numbers in rows.covers]
+    tables = {
+        kind: [(span, place, *rest) for span, number, *rest in found if (place := places[number])]
+        for kind, found in rows.tables.items()
+        if kind < RUN
+    }
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
-    return Rows([span._replace(parent="") for span in rows.spans], covers, tables, rows.skipped)
+    return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
 
 
 def continued(files: Iterable[File]) -> list[File]:
@@ -87,16 +85,13 @@ def _behind(first: File, second: File) -> File:
     shift = max(first.numbers, default=-1) + 1
     rows = second.rows
     tables = {
-        kind: [columns[0], array("q", [number + shift for number in columns[1]]), *columns[2:]]
-        for kind, columns in rows.tables.items()
+        kind: [(span, number + shift, *rest) for span, number, *rest in found]
+        for kind, found in rows.tables.items()
         if kind < RUN
     }
-    covers = [array("q", [number + shift for number in numbers]) for numbers in rows.covers]
-    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables, rows.skipped)])
-    numbers = [*first.numbers, *(number + shift for number in second.numbers)]
-    joined.lines = [
-        array("q", column) for column in (numbers, [*first.times, *second.times], [*first.keys, *second.keys])
-    ]
+    covers = [[number + shift for number in numbers] for numbers in rows.covers]
+    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables)])
+    joined.lines = [*first.rows.lines, *((number + shift, time, key) for number, time, key in rows.lines)]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
     whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh

@@ -43,11 +43,6 @@ class TranscriptFile(NamedTuple):
         """Whether it must be decompressed."""
         return self.path.name.endswith(COMPRESSED)
 
-    @property
-    def in_one_piece(self) -> bool:
-        """Whether it can only be read from its beginning to its end."""
-        return self.document or self.compressed or bool(self.blobs)
-
 
 class Discovery(NamedTuple):
     """What was found: the transcripts to read, the copies that are not, and the folders looked in."""

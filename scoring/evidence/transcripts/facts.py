@@ -7,6 +7,7 @@ The module is long because it is the list of all that transcripts can say, each 
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple, TypedDict
 
@@ -316,7 +317,7 @@ NS_MAX = 2**63 - 1
 """Times beyond the years 1677 to 2262 are cut to this range; no commit lies there."""
 
 _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAY_ONE = date(1970, 1, 1).toordinal()
 
 _hours: dict[str, int] = {}
 _HOURS_KEPT = 100_000
@@ -346,9 +347,13 @@ def _any_form(text: str) -> int | None:
     if not m:
         return None
     year, month, day, hour, minute, second = (int(m[n]) for n in range(1, 7))
-    if not (1 <= month <= 12 and 1 <= day <= _days_in(year, month) and hour < 24 and minute < 60 and second < 60):
+    if not (hour < 24 and minute < 60 and second < 60):
         return None
-    seconds = _days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    try:
+        days = date(year or 400, month, day).toordinal() - _DAY_ONE  # the year 0 is a leap year, and cut as 400 is
+    except ValueError:
+        return None
+    seconds = days * 86_400 + hour * 3600 + minute * 60 + second
     if m[8]:
         offset_hours, offset_minutes = int(m[9]), int(m[10])
         if offset_hours > 24 or offset_minutes > 60:  # the bounds themselves are taken
@@ -360,15 +365,3 @@ def _any_form(text: str) -> int | None:
 def clamp_ns(ns: int) -> int:
     """Cut a time to what 64 bits hold."""
     return max(-NS_MAX, min(NS_MAX, ns))
-
-
-def _days_in(year: int, month: int) -> int:
-    return 29 if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else _MONTH_DAYS[month - 1]
-
-
-def _days_since_1970(year: int, month: int, day: int) -> int:
-    """Count days by the proleptic Gregorian calendar, year 0 included, which the standard library leaves out."""
-    year -= month <= 2
-    era, year_of_era = divmod(year, 400)
-    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468

@@ -4,7 +4,6 @@
 its line. It names no folder, only the hash of one.
 """
 
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -28,7 +27,7 @@ from scoring.evidence.transcripts.harness import (
     keys_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, columns_of, key_of
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
 SHELL = "run_shell_command"
@@ -99,7 +98,7 @@ class GeminiReader(JsonReader):
         super().__init__()
         self._seen = Observations(tools)
         self._spans: list[LineSpan] = []
-        self._covers: list[array[int]] = []
+        self._covers: list[list[int]] = []
         self._models: dict[str, int] = {}
         self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
 
@@ -121,7 +120,7 @@ class GeminiReader(JsonReader):
         if model not in self._models:
             self._models[model] = len(self._spans)
             self._spans.append(like._replace(model=model))
-            self._covers.append(array("q"))
+            self._covers.append([])
         return self._models[model]
 
     def _take(self, number: int, written: msgspec.Raw, message: _ChatMessage) -> None:
@@ -155,7 +154,7 @@ class GeminiReader(JsonReader):
             return
         self._tables[CALL].append((span, number, key, command_flags(given.command or "") if call.name == SHELL else 0))
         if call.status in ("success", "error"):
-            self._tables[VERDICT].append((span, number, key, failed or call.status == "error"))
+            self._tables[VERDICT].append((span, number, key, int(failed or call.status == "error")))
 
     def _note(self, call: _ToolCall, given: _Arguments, refused: bool, failed: bool, output: Callable[[], str]) -> None:
         seen = self._seen
@@ -174,8 +173,8 @@ class GeminiReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        tables = {kind: columns_of(rows) for kind, rows in self._tables.items() if rows}
-        return self._seen.fill(Rows(self._spans, list(self._covers), tables, self.skipped), True)
+        tables = {kind: rows for kind, rows in self._tables.items() if rows}
+        return self._seen.fill(Rows(self._spans, self._covers, tables, self.skipped), True)
 
 
 def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:

@@ -7,7 +7,6 @@ what all of them share.
 import json
 import re
 from abc import ABC, abstractmethod
-from array import array
 from collections import Counter as Counts
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
-from scoring.evidence.transcripts.tally import Tally, chosen
+from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.testruns import TestTools
 
 
@@ -173,12 +172,7 @@ class TranscriptCounter:
 
     def __init__(self, harness: "Harness", tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         self._tally, self._in_repository, self._again = tally, in_repository, again
-        tally.spent.input_holds_cached = harness.input_holds_cached
-
-    def _models(self, names: Sequence[str], spans: "array[int]") -> "array[int]":
-        """Return the number of a model for each row of a table, of the model of each span and the rows' spans."""
-        numbers = list(map(self._tally.spent.model, names))
-        return array("q", map(numbers.__getitem__, spans))
+        tally.input_holds_cached = harness.input_holds_cached
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
         """Count a transcript; return why nothing of it counts, "" when something may.
@@ -198,12 +192,12 @@ class TranscriptCounter:
         for here, span, times in zip(counted, rows.spans, rows.covers, strict=True):
             if here and times:
                 tally.cover(file, span.session, sorted(times))
-        for kind, add in ((RESPONSE, tally.responses), (CALL, tally.calls), (VERDICT, tally.verdicts)):
-            if kind in rows.tables:
-                spans, *columns = rows.tables[kind]
-                if kind == RESPONSE:
-                    columns.append(self._models([span.model for span in rows.spans], spans))
-                add(columns if all(counted) else chosen(columns, [counted[span] for span in spans]))
+        if RESPONSE in rows.tables:
+            models = [tally.model(span.model) for span in rows.spans]
+            found = rows.tables[RESPONSE]
+            tally.responses += [(*rest, models[span]) for span, *rest in found if counted[span]]
+        tally.calls += [tuple(rest) for span, *rest in rows.tables.get(CALL, ()) if counted[span]]
+        tally.verdicts += [tuple(rest) for span, *rest in rows.tables.get(VERDICT, ()) if counted[span]]
         return ""
 
     def finish(self) -> None:
@@ -243,7 +237,7 @@ class Harness(ABC):
         """Say whether a line, or a document, is one of its."""
 
     call_table: int = 1
-    """The table of its rows that has the calls of tools; the last column but one is the key of the call."""
+    """The table of its rows that has the calls of tools; the last number but one is the key of the call."""
 
     runs_on: bool = False
     """Whether totals run on, so that what a line counts depends on the lines before it."""

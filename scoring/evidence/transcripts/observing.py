@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
+from operator import itemgetter
 
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
@@ -37,11 +38,10 @@ from scoring.evidence.transcripts.rows import (
     WHOLE,
     WORD,
     Rows,
-    columns_of,
     key_of,
 )
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
-from scoring.evidence.transcripts.testruns import TestCommand, TestTools
+from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 
 WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
 """How many words are kept of a single command, and of all the commands of one call."""
@@ -90,7 +90,7 @@ class Observations:
         self.looks = tools is not None
         self._span, self._number = 0, -1
         self._response: str | None = None
-        self._lines: list[_Row] = []
+        self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
         self._calls: dict[str, _Call] = {}
@@ -204,8 +204,8 @@ class Observations:
         self._calls, self._without_id = {}, []
         for kind, found in self._tables.items():
             if found:
-                rows.tables[kind] = columns_of(sorted(found, key=_by_line))
-        rows.lines = columns_of(sorted(self._lines)) if self._lines else []
+                rows.tables[kind] = sorted(found, key=itemgetter(1))
+        rows.lines = sorted(self._lines)
         rows.texts, rows.opens = list(self._texts), opens
         return rows
 
@@ -214,20 +214,15 @@ class Observations:
         if not call:
             self._without_id.append(begun)
             return begun
-        held = self._calls.get(call)
-        if held is not None:  # written again: what counts is the first time
-            begun.ended = True
-            return begun
-        self._calls[call] = begun
+        begun.ended = call in self._calls  # written again: what counts is the first time
+        self._calls.setdefault(call, begun)
         return begun
 
     def _end(self, begun: _Call, failed: bool | None, output: Callable[[], str], tools: TestTools) -> None:
         """Note what a call did, now that its result is known."""
         text = output() if begun.run or begun.commits else ""
         if begun.run:
-            verdict = tools.verdict(begun.run, text, failed)
-            passed, counts = verdict.passed, (verdict.passed_tests, verdict.failed_tests)
-            self._run(begun.key, WHOLE, self._text(begun.run.label), passed, counts)
+            self._run(begun.key, WHOLE, self._text(begun.run.label), tools.verdict(begun.run, text, failed))
         if begun.commits:
             self._made(begun.key, WHOLE, text)
         if begun.words or begun.edits or begun.agent:
@@ -237,8 +232,7 @@ class Observations:
         """Note what a call did that has no result in this file."""
         where = begun.span, begun.number
         if begun.run:
-            row = *where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1
-            self._tables[RUN].append(row)
+            self._tables[RUN].append((*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1))
         if begun.commits:
             self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
         self._keep(begun, where, False)
@@ -256,14 +250,11 @@ class Observations:
         """Look through the result of a call in another file, which may show what was called."""
         verdict = tools.verdict(None, text, None)
         if verdict.passed is not None:
-            self._run(key, RESULT_ONLY, -1, verdict.passed, (verdict.passed_tests, verdict.failed_tests))
+            self._run(key, RESULT_ONLY, -1, verdict)
         self._made(key, RESULT_ONLY, text)
 
-    def _run(
-        self, key: int, state: int, label: int, passed: bool | None, counts: tuple[int | None, int | None]
-    ) -> None:
-        known = [-1 if number is None else int(number) for number in (passed, *counts)]
-        self._row(RUN, key, state, label, *known)
+    def _run(self, key: int, state: int, label: int, verdict: TestVerdict) -> None:
+        self._row(RUN, key, state, label, *(-1 if number is None else int(number) for number in verdict))
 
     def _made(self, key: int, state: int, text: str) -> None:
         for line in commit_lines(text):
@@ -287,10 +278,6 @@ class Observations:
 def _key(call: str | None) -> int:
     """Return the key of a call; 0 for one without an id."""
     return key_of(call) if call else 0
-
-
-def _by_line(row: _Row) -> int:
-    return row[1]
 
 
 def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:

@@ -9,7 +9,6 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,11 +100,14 @@ class Pool:
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
         done: set[int] = set()
-        with contextlib.suppress(BrokenExecutor):  # a worker was killed: the rest is read here
-            for number, future in self._futures:
-                rows, warnings = future.result()
-                done.add(number)
-                yield number, FileRead(None if rows is None else unpack(rows), warnings)
+        if self._futures:
+            from concurrent.futures import BrokenExecutor
+
+            with contextlib.suppress(BrokenExecutor):  # a worker was killed: the rest is read here
+                for number, future in self._futures:
+                    rows, warnings = future.result()
+                    done.add(number)
+                    yield number, FileRead(None if rows is None else unpack(rows), warnings)
         for number, (transcript, _) in self._transcripts.items():
             if number not in done:
                 yield number, self._reading.read(transcript)

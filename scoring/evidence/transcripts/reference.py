@@ -17,9 +17,7 @@ test compares the two.
 """
 
 import re
-from array import array
 from collections.abc import Callable, Sequence
-from itertools import compress
 from typing import Annotated, Any, TypeAlias, Unpack
 
 import msgspec
@@ -44,7 +42,7 @@ from scoring.evidence.transcripts.harness import (
     reads_loop_state,
 )
 from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
-from scoring.evidence.transcripts.rows import LineSpan, Rows, columns_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.numbers import INT_MAX, INT_MIN
@@ -266,7 +264,6 @@ class ReferenceReader(JsonReader):
         if not self._events:
             return Rows()
         times, flags, calls, errors, turns = zip(*self._events, strict=True)
-        numbers = range(len(times))
         tables: dict[int, list[tuple[int, ...]]] = {
             SHOWN: [(0, n, shown) for n, flag in enumerate(flags) if (shown := flag & ~COVERED)],
             ENDED: [(0, n, count, errors[n]) for n, count in enumerate(calls) if count],
@@ -274,9 +271,9 @@ class ReferenceReader(JsonReader):
         }
         return Rows(
             [LineSpan()],
-            [array("q", compress(numbers, map(COVERED.__and__, flags)))],
-            {kind: columns_of(rows) for kind, rows in tables.items() if rows},
-            lines=[array("q", numbers), array("q", times), array("q", bytes(8 * len(times)))],
+            [[n for n, flag in enumerate(flags) if flag & COVERED]],
+            {kind: rows for kind, rows in tables.items() if rows},
+            lines=[(n, time, 0) for n, time in enumerate(times)],
         )
 
 
@@ -288,9 +285,9 @@ class ReferenceCounter(TranscriptCounter):
         tally = self._tally
         for times in rows.covers:
             tally.cover(file, "", sorted(times))
-        for kind, add in ((SHOWN, tally.flags), (ENDED, tally.ended), (TURN, tally.turns)):
-            if kind in rows.tables:
-                add(*rows.tables[kind][1:])
+        for kind, add in ((SHOWN, tally.flag), (ENDED, tally.end), (TURN, tally.turn)):
+            for _, *row in rows.tables.get(kind, ()):
+                add(*row)
         return ""
 
 

@@ -5,10 +5,6 @@ later, from what is kept. The text of a conversation is dropped where the line i
 of ids and of lines, the ids and folders that lines name, paths that were written, and the first words of test commands.
 """
 
-from array import array
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from hashlib import shake_256
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
@@ -35,16 +31,12 @@ class LineSpan(NamedTuple):
     model: str = ""
 
 
-Columns: TypeAlias = "list[array[int]]"
-"""A table: a column each for the span and the time of its rows, and more, as the harness's reader says."""
-
-
-@dataclass(slots=True)
-class Rows:
+class Rows(msgspec.Struct, array_like=True):
     """What a transcript, or a part of it, says.
 
     ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``tables`` the rows of
-    each kind; ``skipped`` how many lines were skipped, by reason.
+    each kind, each with its span and time and what the harness's reader adds; ``skipped`` how many lines were skipped,
+    by reason.
 
     A reader that observes has the number of a line in its file, from 0, wherever another one has its time: in the
     tables, which have those of :data:`RUN` and the following too, and in ``covers``. ``lines`` then says of each line
@@ -53,17 +45,13 @@ class Rows:
     of test commands. ``opens`` is whether the file begins where its session does.
     """
 
-    spans: list[LineSpan] = field(default_factory=list)
-    covers: "list[array[int]]" = field(default_factory=list)
-    tables: dict[int, Columns] = field(default_factory=dict)
-    skipped: Counter[str] = field(default_factory=Counter)
-    lines: Columns = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    spans: list[LineSpan] = []
+    covers: list[list[int]] = []
+    tables: dict[int, list[tuple[int, ...]]] = {}
+    skipped: dict[str, int] = {}
+    lines: list[tuple[int, int, int]] = []
+    texts: list[str] = []
     opens: bool = False
-
-    def table(self, kind: int, width: int) -> Columns:
-        """Return the rows of a kind, which have ``width`` columns."""
-        return self.tables.get(kind) or [array("q") for _ in range(width)]
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
@@ -75,11 +63,8 @@ class Rows:
         shift = len(self.spans)
         self.spans += other.spans
         self.covers += other.covers
-        for kind, (spans, *columns) in other.tables.items():
-            held = self.table(kind, 1 + len(columns))
-            more = [array("q", [span + shift for span in spans]), *columns]
-            self.tables[kind] = [one + two for one, two in zip(held, more, strict=True)]
-        self.skipped += other.skipped
+        for kind, found in other.tables.items():
+            self.tables.setdefault(kind, []).extend((span + shift, *rest) for span, *rest in found)
 
 
 RESPONSE, CALL, VERDICT = range(3)
@@ -121,67 +106,30 @@ def timed(rows: Rows) -> Rows:
     """Return the tables of what is counted with the times of lines in place of their numbers."""
     if not rows.lines:
         return rows
-    numbers, times, _ = rows.lines
-    time_of = dict(zip(numbers, times, strict=True)).__getitem__
+    times = {number: time for number, time, _ in rows.lines}
     tables = {
-        kind: [columns[0], array("q", map(time_of, columns[1])), *columns[2:]]
-        for kind, columns in rows.tables.items()
+        kind: [(span, times[number], *rest) for span, number, *rest in found]
+        for kind, found in rows.tables.items()
         if kind < RUN
     }
-    return Rows(rows.spans, [array("q", map(time_of, found)) for found in rows.covers], tables, rows.skipped)
-
-
-def columns_of(rows: Sequence[tuple[int, ...]]) -> Columns:
-    """Return rows, of which there is at least one, as columns."""
-    return [array("q", column) for column in zip(*rows, strict=True)]
+    return Rows(rows.spans, [[times[number] for number in found] for found in rows.covers], tables)
 
 
 FileRows: TypeAlias = dict[str, Rows]
 """What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
 
-_Plain: TypeAlias = tuple[
-    list[LineSpan], list[bytes], dict[int, list[bytes]], dict[str, int], list[bytes], list[str], bool
-]
-_decoder = msgspec.msgpack.Decoder(dict[str, _Plain])
+pack = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(FileRows)
 
 
-def pack(rows: FileRows) -> bytes:
-    """Write rows as bytes, for the index and for another process."""
-    return msgspec.msgpack.encode(
-        {
-            name: (
-                part.spans,
-                [times.tobytes() for times in part.covers],
-                {kind: [column.tobytes() for column in columns] for kind, columns in part.tables.items()},
-                part.skipped,
-                [column.tobytes() for column in part.lines],
-                part.texts,
-                part.opens,
-            )
-            for name, part in rows.items()
-        }
-    )
-
-
-def unpack(data: memoryview | bytes) -> FileRows:
-    """Read what :func:`pack` wrote.
+def unpack(data: bytes) -> FileRows:
+    """Read what ``pack`` wrote, for the store or for another process.
 
     Raises:
         ValueError: it is not whole.
     """
     try:
-        return {
-            name: Rows(
-                spans,
-                [array("q", times) for times in covers],
-                {kind: [array("q", column) for column in columns] for kind, columns in tables.items()},
-                Counter(skipped),
-                [array("q", column) for column in lines],
-                texts,
-                opens,
-            )
-            for name, (spans, covers, tables, skipped, lines, texts, opens) in _decoder.decode(data).items()
-        }
+        return _decoder.decode(data)
     except msgspec.MsgspecError as e:
         raise ValueError(str(e)) from e
 

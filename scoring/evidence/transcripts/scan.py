@@ -93,10 +93,6 @@ class Scan:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def discovered(self) -> Discovery:
-        """Return what is found on disk now; nothing is read."""
-        return self._rules.discover(self._places, self._harnesses, silent)
-
     def start(self) -> Self:
         """Find out what must be read, and begin to read it in worker processes where that pays. Never raises."""
         if self._pool is None:
@@ -149,24 +145,8 @@ class Scan:
         )
 
     def _read(self) -> Iterator[tuple[TranscriptFile, FileRows]]:
-        """Yield every transcript that could be read, and what it says by the name of the harness."""
-        for _, warnings in self._finished():
-            for warning in warnings:
-                self._warn(warning)
-        for source in self._sources:
-            if source.rows is None:
-                self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
-                continue
-            for part in source.rows.values():
-                self._skipped += part.skipped
-            yield source.transcript, source.rows
-
-    def _finished(self) -> Iterator[tuple[_Source, list[str]]]:
-        """Yield every transcript when it has been read, with what was skipped; keep what was read of it."""
+        """Keep what was read, and yield what every readable transcript says, by the name of the harness."""
         assert self._pool is not None
-        for source in self._sources:
-            if source.rows is not None:
-                yield source, []
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, (rows, warnings) in self._pool.results():
                 source = self._sources[number]
@@ -175,7 +155,15 @@ class Scan:
                 if rows is not None and not warnings and source.stamp is not None:
                     value = sealed(pack(rows), store.secret, source.stamp)
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
-                yield source, warnings
+                for warning in warnings:
+                    self._warn(warning)
+        for source in self._sources:
+            if source.rows is None:
+                self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
+                continue
+            for part in source.rows.values():
+                self._skipped.update(part.skipped)
+            yield source.transcript, source.rows
 
     def _begin(self, transcripts: Sequence[TranscriptFile]) -> None:
         """Look up what is kept of some transcripts, and begin to read the others."""

@@ -32,7 +32,6 @@ from scoring.evidence.transcripts.rows import (
     RESULT_ONLY,
     RUN,
     WORD,
-    Columns,
     key_of,
 )
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
@@ -76,13 +75,12 @@ class Sightings:
     found: list[Sighting] = field(default_factory=list)
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
     words: set[int] = field(default_factory=set)
-    calls: set[tuple[SessionKey, int]] = field(default_factory=set)
-    calls_without_key: int = 0
 
     @property
     def tool_calls(self) -> int:
-        """How many calls of tools there are."""
-        return len(self.calls) + self.calls_without_key
+        """How many calls of tools there are; copies of one have its key."""
+        calls = self._of("call")
+        return len({(one.session, one.key) for one in calls if one.key}) + sum(not one.key for one in calls)
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return the test runs, and the last one with a verdict before an end."""
@@ -180,10 +178,9 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
-        for session, table in ((file.sessions[0][0], file.rows.tables),) if file.rows.tables else ():
-            key = file.harness.name, session
-            _look(file, key, table, owners, found, open_runs, ended)
-            _note_edits(file, edited.setdefault(key, {}))
+        if file.rows.tables:
+            _look(file, owners, found, open_runs, ended)
+            _note_edits(file, edited.setdefault((file.harness.name, file.owner), {}))
     # A run with its call in one file of a session and its result in the next one.
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
@@ -200,98 +197,66 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
 
 def _look(
     file: File,
-    session: SessionKey,
-    tables: "dict[int, Columns]",
     owners: Sequence[int],
     found: list[Sightings],
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]],
     ended: list[tuple[int, Sighting]],
 ) -> None:
     """Look at one file."""
-    texts, times, ids, fresh, place = file.rows.texts, file.times, file.ids, file.fresh, file.place
+    texts, session = file.rows.texts, (file.harness.name, file.owner)
 
-    def owned(numbers: Iterable[int]) -> Iterable[tuple[int, int, int]]:
-        """Yield, of the rows in lines that count for an iteration, the place of the row, the iteration and the time."""
-        for row, number in enumerate(numbers):
-            n = place.get(number, -1)
-            if n >= 0 and fresh[n] and (owner := owners[ids[n]]) >= 0:
-                yield row, owner, times[n]
+    def owned(kind: int) -> Iterable[tuple[int, Sighting, list[int]]]:
+        """Yield the iteration, what can be said at once, and the rest, of the rows in lines that count for one."""
+        for _, number, *row in file.rows.tables.get(kind, ()):
+            n = file.place.get(number, -1)
+            if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
+                yield owner, Sighting(file.times[n], session, file, number, "call"), row
 
-    if RUN in tables:
-        _, numbers, keys, states, labels, verdicts, good, bad = tables[RUN]
-        for row, owner, time in owned(numbers):
-            run = Sighting(
-                time,
-                session,
-                file,
-                numbers[row],
-                "run",
-                keys[row],
-                texts[labels[row]] if labels[row] >= 0 else "",
-                None if verdicts[row] < 0 else bool(verdicts[row]),
-                None if good[row] < 0 else good[row],
-                None if bad[row] < 0 else bad[row],
-            )
-            if states[row] == RESULT_ONLY:
-                ended.append((owner, run))
-                continue
-            if states[row] == CALL_ONLY:
-                open_runs[session, keys[row]] = owner, run
-            else:
-                found[owner].found.append(run)
-    if EDIT in tables:
-        _, numbers, paths, hows = tables[EDIT]
-        for row, owner, time in owned(numbers):
-            edit = Sighting(time, session, file, numbers[row], "edit", text=texts[paths[row]], how=hows[row])
-            found[owner].found.append(edit)
-    if BREAK in tables:
-        _, numbers, kinds, keys = tables[BREAK]
-        for row, owner, time in owned(numbers):
-            kind: Kind = "interrupt" if kinds[row] == INTERRUPT else "rejection"
-            found[owner].found.append(Sighting(time, session, file, numbers[row], kind, keys[row]))
-    if RESET in tables:
-        _, numbers, hows, paths = tables[RESET]
-        for row, owner, time in owned(numbers):
-            text = texts[paths[row]] if paths[row] >= 0 else ""
-            found[owner].found.append(Sighting(time, session, file, numbers[row], "reset", text=text, how=hows[row]))
-    if NOTE in tables:
-        _, numbers, notes = tables[NOTE]
-        for row, owner, time in owned(numbers):
-            note: Kind = "agent" if notes[row] == AGENT else "compaction"
-            found[owner].found.append(Sighting(time, session, file, numbers[row], note))
-    if WORD in tables:
-        _, numbers, keys, names = tables[WORD]
-        for row, owner, _ in owned(numbers):
-            found[owner].words |= {keys[row], names[row]}
-    if calls := tables.get(file.harness.call_table):
-        numbers, keys = calls[1], calls[-2]
-        for row, owner, time in owned(numbers):
-            if keys[row]:
-                found[owner].calls.add((session, keys[row]))
-            else:
-                found[owner].calls_without_key += 1
-            found[owner].found.append(Sighting(time, session, file, numbers[row], "call", keys[row]))
+    for owner, one, (key, state, label, passed, good, bad) in owned(RUN):
+        run = one._replace(
+            kind="run",
+            key=key,
+            text=texts[label] if label >= 0 else "",
+            passed=None if passed < 0 else bool(passed),
+            good=None if good < 0 else good,
+            bad=None if bad < 0 else bad,
+        )
+        if state == RESULT_ONLY:
+            ended.append((owner, run))
+        elif state == CALL_ONLY:
+            open_runs[session, key] = owner, run
+        else:
+            found[owner].found.append(run)
+    for owner, one, (path, how) in owned(EDIT):
+        found[owner].found.append(one._replace(kind="edit", text=texts[path], how=how))
+    for owner, one, (what, key) in owned(BREAK):
+        found[owner].found.append(one._replace(kind="interrupt" if what == INTERRUPT else "rejection", key=key))
+    for owner, one, (how, path) in owned(RESET):
+        found[owner].found.append(one._replace(kind="reset", text=texts[path] if path >= 0 else "", how=how))
+    for owner, one, (what,) in owned(NOTE):
+        found[owner].found.append(one._replace(kind="agent" if what == AGENT else "compaction"))
+    for owner, _, names in owned(WORD):
+        found[owner].words.update(names)
+    for owner, one, (*_, key, _) in owned(file.harness.call_table):
+        found[owner].found.append(one._replace(key=key))
 
 
 def _note_edits(file: File, edited: dict[str, int]) -> None:
     """Note which paths a session edited in one file, and when first, whether the lines are an iteration's or not."""
-    if EDIT in file.rows.tables:
-        _, numbers, paths, _ = file.rows.tables[EDIT]
-        for number, path in zip(numbers, paths, strict=True):
-            n = file.place.get(number, -1)
-            if n >= 0 and file.here[n]:
-                text, time = file.rows.texts[path], file.times[n]
-                edited[text] = min(time, edited.get(text, time))
+    for _, number, path, _ in file.rows.tables.get(EDIT, ()):
+        n = file.place.get(number, -1)
+        if n >= 0 and file.here[n]:
+            text, time = file.rows.texts[path], file.times[n]
+            edited[text] = min(time, edited.get(text, time))
 
 
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
     """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
     found: dict[str, set[str]] = {}
     for file in files:
-        if EDIT in file.rows.tables:
-            for text in {file.rows.texts[n] for n in set(file.rows.tables[EDIT][2])}:
-                path = posixpath.normpath(text)
-                found.setdefault(posixpath.basename(path), set()).add(path)
+        for text in {file.rows.texts[path] for _, _, path, _ in file.rows.tables.get(EDIT, ())}:
+            path = posixpath.normpath(text)
+            found.setdefault(posixpath.basename(path), set()).add(path)
     return found
 
 
@@ -357,14 +322,10 @@ def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> lis
     """Say where the lines of each of some iterations are; ``owners`` as for :func:`sightings_of`."""
     found: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
-        of_line = [owners[line] if fresh else -1 for line, fresh in zip(file.ids, file.fresh, strict=True)]
-        places = range(len(of_line))
-        first, last = (
-            dict(zip(reversed(of_line), reversed(places), strict=True)),
-            dict(zip(of_line, places, strict=True)),
-        )
-        for owner, number in Counter(of_line).items():
-            if owner >= 0:
-                ends = file.numbers[first[owner]] + 1, file.numbers[last[owner]] + 1
-                found[owner].append(LinesFound(file.transcript.path, *ends, number))
-    return [tuple(found_of_one) for found_of_one in found]
+        numbers_of: dict[int, list[int]] = {}
+        for number, line, fresh in zip(file.numbers, file.ids, file.fresh, strict=True):
+            if fresh and owners[line] >= 0:
+                numbers_of.setdefault(owners[line], []).append(number + 1)
+        for owner, numbers in numbers_of.items():
+            found[owner].append(LinesFound(file.transcript.path, numbers[0], numbers[-1], len(numbers)))
+    return list(map(tuple, found))

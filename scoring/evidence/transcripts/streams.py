@@ -59,20 +59,15 @@ class File:
         """Where a line is in ``ids``, by its number in the file."""
         return {number: n for n, number in enumerate(self.numbers)}
 
-    @property
-    def numbers(self) -> Sequence[int]:
+    @cached_property
+    def numbers(self) -> list[int]:
         """The numbers of its lines in the file."""
-        return self.rows.lines[0] if self.rows.lines else ()
+        return [number for number, _, _ in self.rows.lines]
 
-    @property
-    def times(self) -> Sequence[int]:
+    @cached_property
+    def times(self) -> list[int]:
         """The times of its lines."""
-        return self.rows.lines[1] if self.rows.lines else ()
-
-    @property
-    def keys(self) -> Sequence[int]:
-        """The keys of its lines."""
-        return self.rows.lines[2] if self.rows.lines else ()
+        return [time for _, time, _ in self.rows.lines]
 
     @cached_property
     def order(self) -> tuple[int, int]:
@@ -139,7 +134,7 @@ def number_lines(files: Iterable[File]) -> int:
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
         ids = []
-        for key in file.keys:
+        for _, _, key in file.rows.lines:
             line = known.get(key)
             if line is None:
                 line = known[key] = count
@@ -196,14 +191,12 @@ def order_lines(sessions: Iterable[Session]) -> None:
         stamped: dict[int, int] = {}
         for file in session.files:
             places = next(places for name, places in file.sessions if name == session.key[1])
-            times, ids, here = file.times, file.ids, file.here
             for n in places:
-                if here[n]:
-                    stamped.setdefault(ids[n], times[n])
-        ordered = sorted(zip(stamped.values(), stamped.keys(), strict=True))
+                if file.here[n]:
+                    stamped.setdefault(file.ids[n], file.times[n])
         session.made = [made for made in session.made if made.line in stamped]
-        session.times = [time for time, _ in ordered]
-        session.lines = [line for _, line in ordered]
+        session.lines = sorted(stamped, key=lambda line: (stamped[line], line))
+        session.times = [stamped[line] for line in session.lines]
 
 
 def _made(session: Session) -> list[Made]:
@@ -214,8 +207,7 @@ def _made(session: Session) -> list[Made]:
     own: set[int] = set()
     name = session.key[1]
     for file in session.files:
-        _, numbers, keys, states, shas, digits, subjects = file.rows.table(MADE, 7)
-        for number, key, state, sha, count, subject in zip(numbers, keys, states, shas, digits, subjects, strict=True):
+        for _, number, key, state, sha, count, subject in file.rows.tables.get(MADE, ()):
             n = file.place[number]
             if not (named := file.names(name, n)) and name != file.owner:
                 continue

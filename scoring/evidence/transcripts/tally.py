@@ -4,12 +4,10 @@ The bounds of all windows cut time into slices; a window is some slices in a row
 times is noted with its key until all files are read, and counts in the slice of its earliest copy.
 """
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
-from itertools import compress, repeat
 from operator import attrgetter, or_
 from typing import NamedTuple
 
@@ -17,12 +15,13 @@ from msgspec.structs import fields
 
 from scoring.evidence.transcripts.facts import (
     COVERED,
+    NS_MAX,
+    PROMPT_STEPS,
     HarnessFacts,
     IterationWindow,
+    Spent,
     TranscriptFacts,
 )
-from scoring.evidence.transcripts.rows import Columns
-from scoring.evidence.transcripts.spent import SpentSums
 from scoring.numbers import wrap64
 
 _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS = range(9)
@@ -48,118 +47,107 @@ class Response(NamedTuple):
 
 
 class Tally:
-    """The sums of one harness, by slice where a slice has anything; ``spent`` are the tokens by model."""
+    """The sums of one harness, by slice where a slice has anything.
+
+    Copies of what counts once are put into three lists until :meth:`finish`, each with its time and a key (0: it has no
+    copies). Behind them have
+
+    - ``responses``: the key of the request, whether in a side chain, how many copies this one is for, output, input,
+      cache reads, cache creations, those of them for an hour, and the number of the model;
+    - ``calls`` of tools: the bits that they show;
+    - ``verdicts`` on them: whether the call failed; one failure decides.
+    """
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
+        self.input_holds_cached = False
+        """Whether the input has in it what was read from the cache."""
+        self.responses: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
+        self.verdicts: list[tuple[int, ...]] = []
         self._bounds = bounds
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 9)
         self._sessions: defaultdict[int, set[str]] = defaultdict(set)
         self._files: defaultdict[int, set[int]] = defaultdict(set)
-        self.spent = SpentSums()
         self._times: dict[int, tuple[int, int] | None] = {}
-        self._responses: list[Columns] = []
-        self._calls: list[Columns] = []
-        self._verdicts: list[Columns] = []
+        self._spent: defaultdict[int, defaultdict[tuple[int, int], list[int]]]
+        self._spent = defaultdict(lambda: defaultdict(lambda: [0] * 6))
+        self._models: dict[str, int] = {"": 0}
+
+    def model(self, name: str) -> int:
+        """Return the number of a model; 0 for one that is not named."""
+        return self._models.setdefault(name, len(self._models))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
-        for n, first, last in self._slices(times):
+        at = 0
+        while at < len(times):
+            n = bisect_left(self._bounds, times[at])
+            last = bisect_right(times, self._bounds[n], at) if n < len(self._bounds) else len(times)
             self._sums[n][_FLAGS] |= COVERED
-            self._times[n] = _hull([self._times.get(n), (times[first], times[last - 1])])
+            self._times[n] = _hull([self._times.get(n), (times[at], times[last - 1])])
             self._files[n].add(file)
             if session:
                 self._sessions[n].add(session)
+            at = last
 
-    def turns(self, *columns: "array[int]") -> None:
-        """Count turns: their times, output, input, cache reads and cache creations.
+    def turn(
+        self, time: int, output: int, given: int, reads: int, creations: int, hour: int = 0, model: int = 0
+    ) -> None:
+        """Count a turn: its tokens, those of the creations that are for an hour, and the number of its model."""
+        n = bisect_left(self._bounds, time)
+        sums = self._sums[n]
+        sums[_TURNS] += 1
+        sums[_INPUT] += given
+        sums[_OUTPUT] += output
+        sums[_READS] += reads
+        sums[_CREATIONS] += creations
+        prompt, fresh, written = given + reads + creations, given, creations
+        if self.input_holds_cached:  # what counts as written is all that was not read: no harness says what really was
+            prompt, fresh, written = given, max(given - reads, 0), 0
+        spent = self._spent[n][model, bisect_left(PROMPT_STEPS, prompt)]
+        spent[0] += 1
+        spent[1] += fresh
+        spent[2] += output
+        spent[3] += reads
+        spent[4] += written
+        spent[5] += hour
 
-        Behind these may be how many of the creations are for an hour, and the number of the model.
-        """
-        times, output, given, reads, creations, hour, models = _by_first(_padded(columns, 7))
-        for n, first, last in self._slices(times):
-            sums = self._sums[n]
-            sums[_TURNS] += last - first
-            sums[_INPUT] += sum(given[first:last])
-            sums[_OUTPUT] += sum(output[first:last])
-            sums[_READS] += sum(reads[first:last])
-            sums[_CREATIONS] += sum(creations[first:last])
-            tokens = [column[first:last] for column in (output, given, reads, creations, hour)]
-            self.spent.add(n, models[first:last], *tokens)
-
-    def dropped(self, times: Iterable[int], counts: Iterable[int] = repeat(1)) -> None:
+    def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
-        for time, count in zip(times, counts, strict=False):
-            self._sums[bisect_left(self._bounds, time)][_DROPPED] += count
+        self._sums[bisect_left(self._bounds, time)][_DROPPED] += count
 
-    def flags(self, times: "array[int]", flags: "array[int]") -> None:
-        """Note what lines show, as bits, at some times."""
-        times, flags = _by_first([times, flags])
-        for n, first, last in self._slices(times):
-            self._sums[n][_FLAGS] |= _united(set(flags[first:last]))
+    def flag(self, time: int, flags: int) -> None:
+        """Note what a line shows, as bits."""
+        self._sums[bisect_left(self._bounds, time)][_FLAGS] |= flags
 
-    def ended(self, times: "array[int]", calls: "array[int]", errors: "array[int]") -> None:
-        """Count calls of tools that ended, and those of them that failed, at some times."""
-        times, calls, errors = _by_first([times, calls, errors])
-        for n, first, last in self._slices(times):
-            self._sums[n][_CALLS] += sum(calls[first:last])
-            self._sums[n][_ERRORS] += sum(errors[first:last])
-
-    def responses(self, columns: Columns) -> None:
-        """Note copies of responses.
-
-        Their columns: times, keys of the ids, keys of the requests, whether in a side chain, how many copies this one
-        is for, output, input, cache reads, cache creations, and perhaps two more as for :meth:`turns`. A response with
-        the key 0 has no copies.
-        """
-        self._responses.append(_padded(columns, 11))
-
-    def calls(self, columns: Columns) -> None:
-        """Note calls of tools: their times, keys (0: none), and the bits that they show."""
-        self._calls.append(columns)
-
-    def verdicts(self, columns: Columns) -> None:
-        """Note how calls of tools ended: times, keys (0: none), whether they failed; one failure decides."""
-        self._verdicts.append(columns)
+    def end(self, time: int, calls: int, errors: int) -> None:
+        """Count calls of tools that ended, and those of them that failed."""
+        sums = self._sums[bisect_left(self._bounds, time)]
+        sums[_CALLS] += calls
+        sums[_ERRORS] += errors
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
-        single, several = _parted(self._responses)
-        for times, _, _, _, copies, *tokens in single:
-            self.turns(times, *tokens)
-            if len(copies) < sum(copies):
-                self.dropped(times, (count - 1 for count in copies))
-        for copied in several:
+        for copied in _by_key(self.responses):
             for response in _distinct(copied):
                 output, _, *others = response.rank
-                self.turns(*_one_row(response.time, output, *others))
-                self.dropped((response.time,), (response.copies - 1,))
-        single, several = _parted(self._calls)
-        single += [_one_row(min(time for time, *_ in c), 0, _united(flags for *_, flags in c)) for c in several]
-        for times, _, flags in single:
-            self.flags(times, flags)
-        single, several = _parted(self._verdicts)
-        single += [_one_row(min(time for time, *_ in c), 0, max(failed for *_, failed in c)) for c in several]
-        for times, _, failed in single:
-            self.ended(times, array("q", (1,)) * len(times), failed)
-        self._responses, self._calls, self._verdicts = [], [], []
-
-    def _slices(self, times: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of the slices in which ascending times are, and where each begins and ends in them."""
-        bounds, at, end = self._bounds, 0, len(times)
-        while at < end:
-            n = bisect_left(bounds, times[at])
-            last = bisect_right(times, bounds[n], at) if n < len(bounds) else end
-            yield n, at, last
-            at = last
+                self.turn(response.time, output, *others)
+                if response.copies > 1:
+                    self.drop(response.time, response.copies - 1)
+        for calls in _by_key(self.calls):
+            self.flag(min(calls)[0], _united(flags for _, _, flags in calls))
+        for verdicts in _by_key(self.verdicts):
+            self.end(min(verdicts)[0], 1, max(failed for _, _, failed in verdicts))
+        self.responses, self.calls, self.verdicts = [], [], []
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
         """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
-        there = self._there(first, last)
+        there = [n for n in range(first, last) if n in self._sums]
         sums, flags = [0] * 9, 0
         for n in there:
             flags |= self._sums[n][_FLAGS]
-            sums = [one + two for one, two in zip(sums, self._sums[n], strict=True)]
+            sums = _added(sums, self._sums[n])
         if not flags and not any(sums):
             return None
         sessions: set[str] = set().union(*(self._sessions[n] for n in there if n in self._sessions))
@@ -170,11 +158,23 @@ class Tally:
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""
-        return _hull(self._times.get(n) for n in self._there(first, last))
+        return _hull(self._times.get(n) for n in range(first, last))
 
-    def _there(self, first: int, last: int) -> list[int]:
-        """Return the numbers of the slices from ``first`` up to ``last`` in which there is anything."""
-        return [n for n in range(first, last) if n in self._sums]
+    def spent(self, first: int, last: int) -> list[Spent]:
+        """Return the tokens in these slices, by model and by the size of the prompt."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for n in range(first, last):
+            for key, counts in self._spent[n].items() if n in self._spent else ():
+                found[key] = _added(found.get(key, [0] * 6), counts)
+        names = list(self._models)
+        return [
+            Spent(names[model], step, *(min(count, NS_MAX) for count in counts))
+            for (model, step), counts in found.items()
+        ]
+
+
+def _added(one: Sequence[int], two: Sequence[int]) -> list[int]:
+    return [a + b for a, b in zip(one, two, strict=True)]
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
@@ -183,61 +183,16 @@ def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
     return (min(begin for begin, _ in there), max(end for _, end in there)) if there else None
 
 
-def _padded(columns: Sequence["array[int]"], width: int) -> Columns:
-    """Return columns with as many of zeros behind them as are missing."""
-    return [*columns, *(array("q", bytes(8 * len(columns[0]))) for _ in range(width - len(columns)))]
-
-
-def chosen(columns: Sequence["array[int]"], mask: Sequence[bool]) -> Columns:
-    """Return the rows of a table for which a mask is true."""
-    return [array(column.typecode, compress(column, mask)) for column in columns]
-
-
-def _one_row(*numbers: int) -> Columns:
-    return [array("q", (number,)) for number in numbers]
-
-
-def _by_first(columns: Sequence["array[int]"]) -> Sequence["array[int]"]:
-    """Return columns of one length sorted by the first; the same ones when they are sorted already."""
-    first = columns[0].tolist()
-    if first == sorted(first):
-        return columns
-    order = sorted(range(len(first)), key=first.__getitem__)
-    return [array(column.typecode, map(column.__getitem__, order)) for column in columns]
-
-
 def _united(flags: Iterable[int]) -> int:
     return reduce(or_, flags, 0)
 
 
-def _parted(tables: list[Columns]) -> tuple[list[Columns], list[list[tuple[int, ...]]]]:
-    """Part rows by their key, the second column: those with a key that is there once, as tables, and the others by key.
-
-    Keys are the same in few rows, and most tables have none of them, so most are returned as they are.
-    """
-    seen: set[int] = set()
-    repeated: set[int] = set()
-    for columns in tables:
-        keys = set(columns[1])
-        if len(keys) < len(columns[1]):
-            once: set[int] = set()
-            repeated.update(key for key in columns[1] if key in once or once.add(key))  # type: ignore[func-returns-value]
-        repeated |= seen & keys
-        seen |= keys
-    repeated.discard(0)
-    if not repeated:
-        return tables, []
-    single: list[Columns] = []
-    several: dict[int, list[tuple[int, ...]]] = {key: [] for key in repeated}
-    for columns in tables:
-        if repeated.isdisjoint(columns[1]):
-            single.append(columns)
-            continue
-        mask = [key in repeated for key in columns[1]]
-        for row in zip(*chosen(columns, mask), strict=True):
-            several[row[1]].append(row)
-        single.append(chosen(columns, [not held for held in mask]))
-    return single, list(several.values())
+def _by_key(rows: Iterable[tuple[int, ...]]) -> Collection[list[tuple[int, ...]]]:
+    """Return rows with the rows of the same key, the second number; one with the key 0 is alone."""
+    found: dict[int | tuple[int], list[tuple[int, ...]]] = {}
+    for n, row in enumerate(rows):
+        found.setdefault(row[1] or (n,), []).append(row)
+    return found.values()
 
 
 def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
@@ -290,7 +245,7 @@ class Tallies:
         harnesses = tuple(facts for facts in shares if facts.name)
         turns, given, output, reads, creations, calls, errors = counts
         flags = _united(facts.flags for facts in shares)
-        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent.between(first, last)))
+        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
         began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
         counted = turns, given, output, reads, creations, calls, errors, flags, harnesses
         return TranscriptFacts(*counted, spent, began, ended)

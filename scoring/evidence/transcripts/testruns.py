@@ -8,7 +8,6 @@ of the data behind them; apart, each would need the types of the other.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -274,6 +273,8 @@ def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
 @cache
 def _table() -> _Table:
     """Read the data, once."""
+    import tomllib  # under the rules of the reference no command is looked at
+
     data = tomllib.loads(DATA.read_text("utf-8"))
     valued = {program: frozenset(options) for program, options in data["valued"].items()}
     never = frozenset(data["never"])

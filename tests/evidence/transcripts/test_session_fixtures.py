@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -203,12 +202,6 @@ def only_json(home: Path) -> list[bytes]:
     return [line for line in lines if not (line.endswith(b"}\n") and isinstance(json.loads(line), dict))]
 
 
-def only_transcript(truth: Truth) -> Path:
-    """Return the one transcript of a home."""
-    (found,) = truth.home.rglob("*.jsonl")
-    return found
-
-
 def digest(root: Path) -> str:
     """Return a digest of all transcripts below a folder."""
     whole = hashlib.sha256()
@@ -241,62 +234,6 @@ class TestGenerators:
     def test_the_slow_reading_finds_the_truth_of_every_stage_of_a_home(self, tmp_path: Path) -> None:
         for truth in stages(tmp_path / "world", 5, size=15):
             assert by_the_oracle(truth, here=True) == []
-
-    @pytest.mark.slow
-    def test_the_same_seed_writes_the_same_bytes(self, tmp_path: Path) -> None:
-        one = mixed(tmp_path / "world", 7)
-        before = digest(one.home)
-        shutil.rmtree(tmp_path / "world")
-        assert mixed(tmp_path / "world", 7) == one
-        assert digest(one.home) == before
-
-    @pytest.mark.slow
-    def test_another_seed_writes_others(self, tmp_path: Path) -> None:
-        one, two = mixed(tmp_path / "one", 7), mixed(tmp_path / "two", 8)
-        assert digest(one.home) != digest(two.home)
-
-    def test_a_plain_claude_session_is_the_sum_of_its_lines(self, tmp_path: Path) -> None:
-        truth = claude_cases.plain(tmp_path / "world", 3)
-        usages, results = [], []
-        for line in map(json.loads, only_transcript(truth).read_text().splitlines()):
-            usages += [line["message"]["usage"]] if line["type"] == "assistant" else []
-            content = line["message"]["content"]
-            results += [item for item in content if isinstance(item, dict) and item["type"] == "tool_result"]
-        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        sums = [sum(usage[name] for usage in usages) for name in names]
-        failed = sum(item.get("is_error", False) for item in results)
-        assert failed
-        assert truth.totals(truth.everything) == (len(usages), *sums, len(results), failed, 1 | 2)
-
-    def test_a_plain_codex_thread_is_its_last_total(self, tmp_path: Path) -> None:
-        truth = codex_cases.plain(tmp_path / "world", 3)
-        payloads = [json.loads(line)["payload"] for line in only_transcript(truth).read_text().splitlines()]
-        totals = [payload["info"]["total_token_usage"] for payload in payloads if payload.get("type") == "token_count"]
-        assert len(totals) > 5
-        found = truth.totals(truth.everything)
-        cached = totals[-1]["cached_input_tokens"]
-        assert found.input_tokens == totals[-1]["input_tokens"] == cached + found.cache_creation_tokens
-        assert (found.output_tokens, found.cache_read_tokens) == (totals[-1]["output_tokens"], cached)
-        outputs = [payload for payload in payloads if payload.get("type", "").endswith("call_output")]
-        assert found.tool_calls == len(outputs)
-
-    @pytest.mark.slow
-    def test_truth_is_summed_by_window_harness_and_place(self, tmp_path: Path) -> None:
-        truth = mixed(tmp_path / "world", 4, size=60)
-        parts = Totals()
-        for window in truth.windows:
-            for harness in HARNESSES:
-                parts = parts.plus(truth.totals(window, harness, here=False))
-        assert parts == truth.totals(truth.everything, here=False)
-        assert truth.totals(truth.everything).turns < parts.turns
-
-    def test_what_is_repeated_is_never_entered_again(self, tmp_path: Path) -> None:
-        once = claude_cases.resumed(tmp_path / "once", 9, times=0)
-        more = claude_cases.resumed(tmp_path / "more", 9, times=1)
-        first = once.windows[0]
-        assert once.totals(first) == more.totals(more.windows[0])
-        again = once.totals(first).turns + once.duplicates(first)
-        assert more.duplicates(more.windows[0]) == once.duplicates(first) + again
 
 
 class TestCorrected:

@@ -237,7 +237,7 @@ class TestWhatIsKept:
             stamp = stamp_of(path.stat())
             assert stamp
             rows = sealed(self.kept(tmp_path)[0][1], store.secret, stamp)
-        assert unpack(rows)["claude"].table(RESPONSE, 3)[2][0] == key_of("msg_1")
+        assert unpack(rows)["claude"].tables[RESPONSE][0][2] == key_of("msg_1")
         assert b"SECRET" not in rows
         number = key_of("msg_1").to_bytes(8, "little", signed=True)
         for file in (tmp_path / "cache").iterdir():
