@@ -21,8 +21,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
 from scoring.frozen import Frozen
-from scoring.log.kept import Records
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from scoring.evidence.artifacts import Corrections
     from scoring.evidence.git.facts import GitFacts
     from scoring.evidence.transcripts.scan import Scan
-    from scoring.log.kept import Records
     from scoring.log.load import Broken
-    from scoring.log.model import IterationRecord
+    from scoring.log.model import IterationRecord, Records
 
 Way = Literal["auto", "none"]
 """What may be given for transcripts instead of folders: the default transcript directories, or none at all."""

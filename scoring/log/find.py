@@ -1,16 +1,20 @@
-"""Finds iteration logs: in a repository, as a directory by itself, or anywhere below a folder of repositories."""
+"""Finds iteration logs: in a repository, as a directory by itself, or anywhere below a folder of repositories.
+
+And says what to do where there is none.
+"""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
-from scoring.log.load import ARCHIVE_NAME, is_entry_name
-from scoring.log.missing import repository_of_log
-from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
+ARCHIVE_NAME = "historical.yaml"
+_ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 _PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}
 
 
@@ -39,6 +43,11 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
         for log in logs:
             found.setdefault(os.path.realpath(log.iter_log_dir), log)
     return list(found.values())
+
+
+def is_entry_name(name: str) -> bool:
+    """Tell whether a file name is that of an entry."""
+    return _ENTRY.fullmatch(name) is not None
 
 
 def holds_entries(folder: Path) -> bool:
@@ -78,3 +87,40 @@ def roots_from_file(path: Path) -> list[Path]:
         return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]
     except RuntimeError as e:  # the user that ~ names has no home
         raise InputError(f"{path}: {e}") from e
+
+
+NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
+"""What to do where there is no log; :func:`how_to_make_one` goes on."""
+
+
+def no_log(directory: Path, said: str) -> str:
+    """Return the message of an error: what is ``said`` of a directory that is no log, and what to do about it.
+
+    A usual place that is in no work tree is the wrong place, and making a log there would be refused.
+    """
+    repository = repository_of_log(directory)
+    if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
+        return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
+    return f"{said}; {NAME_THE_LOG} {how_to_make_one(directory)}"
+
+
+def how_to_make_one(directory: Path) -> str:
+    """Return the commands that make a log: the first step, or what comes after it where it was taken already."""
+    for folder in _upwards(directory):
+        if (folder / SETTINGS_FILE).is_file():
+            return "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+        if os.path.lexists(folder / ".git"):
+            break
+    return "'da-score init'"
+
+
+def repository_of_log(log: Path) -> Path | None:
+    """Return the repository of a log directory that is in its usual place; None elsewhere."""
+    parts = DEFAULT_LOG_DIR.parts
+    absolute = log.absolute()
+    return absolute.parents[len(parts) - 1] if absolute.parts[-len(parts) :] == parts else None
+
+
+def _upwards(folder: Path) -> tuple[Path, ...]:
+    here = Path(os.path.abspath(folder))
+    return here, *here.parents
