@@ -28,8 +28,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.log.find import Selection
 from scoring.log.load import load_iteration_log, no_such_entry
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable

@@ -20,7 +20,7 @@ from scoring.cli.output import show, write, write_json
 from scoring.cli.reading import log_views, rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.text import printable
 from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database

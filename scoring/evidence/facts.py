@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.beside import (
     PROFILE,
+    Corrections,
     DeliberationFacts,
     HookFacts,
+    artifact_place,
+    artifact_status,
     deliberation_facts,
     hook_facts,
 )

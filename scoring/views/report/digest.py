@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
-from scoring.log.selection import day_of
+from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
