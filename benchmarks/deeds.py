@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.evidence.filekinds import is_code
 from scoring.evidence.git.checkpoints import BRANCH, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import NS, LinesFound, timestamp_ns
 
 _PAUSE = 600

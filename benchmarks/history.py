@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from scoring.evidence.filekinds import is_code
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
+from scoring.evidence.scopes import is_code
 from scoring.outcomes.outcome import DAY
 
 _YEAR = 365 * DAY

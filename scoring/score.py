@@ -16,10 +16,9 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import remove_stale, remove_stale_directories
 from scoring.frozen import Frozen
-from scoring.log.kept import Records
+from scoring.log.find import Selection
 from scoring.log.load import Broken, no_such_entry
-from scoring.log.model import IterationRecord
-from scoring.log.selection import Selection
+from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars.fingerprint import Fingerprints, fingerprint, fingerprints, inputs_of
 from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores

@@ -15,7 +15,7 @@ from rubric.names import RUBRIC_VERSION
 from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
 from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings

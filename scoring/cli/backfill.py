@@ -18,8 +18,7 @@ from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_logs
 from scoring.jobs.backfill_pages import backfill_page, backfill_totals, log_line
-from scoring.log.find import FoundLog, find_logs, roots_from_file
-from scoring.log.selection import day
+from scoring.log.find import FoundLog, day, find_logs, roots_from_file
 from scoring.log.settings import cache_dir_of, resolve_settings
 
 

@@ -12,7 +12,7 @@ from scoring.cli.output import say, warn, write_json
 from scoring.cli.reading import log_view
 from scoring.errors import SettingsError, WriteError
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown

@@ -10,7 +10,7 @@ from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import write
 from scoring.errors import InputError, LogError
 from scoring.files import list_names
-from scoring.log.missing import no_log
+from scoring.log.find import no_log
 from scoring.log.settings import resolve_settings
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")

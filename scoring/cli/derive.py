@@ -10,7 +10,7 @@ from scoring.cli.output import show, warn, write_json
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
-from scoring.log.selection import day
+from scoring.log.find import day
 from scoring.log.settings import Settings
 from scoring.text import counted
 from scoring.views.table import Block, Column, Line, Table

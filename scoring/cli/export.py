@@ -10,7 +10,7 @@ from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_op
 from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.cli.reading import log_views, rows_of
 from scoring.errors import OptionError
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.views.columns import TABLES
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table

@@ -5,7 +5,7 @@ import click
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import log_view
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, integrity_table, summarize_integrity
 

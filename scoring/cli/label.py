@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Collection
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import (
     LOG_OPTIONS,
@@ -19,17 +21,19 @@ from scoring.cli.app import (
     settings_options,
 )
 from scoring.cli.completion import complete_iterations
-from scoring.cli.label_questions import asked
-from scoring.cli.output import complain, on_terminal, say, show, warn, write_json
+from scoring.cli.output import complain, on_terminal, say, show, warn, write, write_json
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.log.find import Selection
 from scoring.log.load import load_iteration_log, no_such_entry
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings
-from scoring.text import counted, printable
+from scoring.sidecars.scores import iteration_score_path
+from scoring.text import counted, cut, printable
+from scoring.views.examined import Examined
 from scoring.views.labelled import (
     agreement_of,
     agreement_page,
@@ -40,6 +44,7 @@ from scoring.views.labelled import (
     list_page,
     next_page,
 )
+from scoring.views.score_pages import iteration_page
 
 EXIT_ERROR = 1
 _MOST_FAULTS = 50
@@ -192,3 +197,56 @@ def agreement(settings: Settings) -> None:
         write_json(found.as_dict())
     else:
         show(agreement_page(found))
+
+
+_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
+"""How much of a change is read, in bytes, and how much of that is shown, in lines and characters of a line."""
+
+
+def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
+    """Show an iteration, and return the answers; None where a question is passed over."""
+    for one in replace(log_view(settings), only=iteration).examine():
+        _show_change(one, settings)
+        show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
+    say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
+    correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
+    return {
+        "correctness": None if correctness is None else int(correctness),
+        "scope": _choice("Scope", SCOPES[::-1]),
+        "hallucination": _choice("Hallucination", HALLUCINATIONS[::-1]),
+        "note": _answer("Note"),
+    }
+
+
+def _show_change(one: Examined, settings: Settings) -> None:
+    """Show the beginning of what the commit of an iteration changed."""
+    if not (sha := one.facts.landing.sha):
+        say("The commit of this iteration does not resolve here; there is no change to show.\n\n")
+        return
+    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
+    shown = b""
+    with suppress(GitError), closing(GitRepository(settings.repo_dir).pieces("show", *how, sha)) as pieces:
+        while len(shown) < _DIFF_LIMIT and (piece := next(pieces, b"")):
+            shown += piece
+    lines = as_text(shown[:_DIFF_LIMIT]).split("\n")
+    for line in lines[:_DIFF_LINES]:
+        write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
+    if len(lines) > _DIFF_LINES:
+        say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
+    write("\n")
+
+
+def _choice(question: str, words: tuple[str, ...]) -> str | None:
+    while True:
+        answer = _answer(f"{question} [{'/'.join(words)}]")
+        if answer is None or answer in words:
+            return answer
+        meant = [word for word in words if word.startswith(answer)]
+        if len(meant) == 1:
+            return meant[0]
+        say(f"One of {', '.join(words)}, or nothing.\n")
+
+
+def _answer(question: str) -> str | None:
+    text: str = click.prompt(question, default="", show_default=False)
+    return text.strip() or None

@@ -158,7 +158,7 @@ def _asked(judge: str, question: dict[str, Any]) -> bytes:
 def without_decision(file: str, config: str, settings: Settings) -> None:
     """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
     from scoring.meters.meeting import score_meeting
-    from scoring.meters.meeting.no_decision import as_markdown, no_decision
+    from scoring.meters.meeting.driver import as_markdown, no_decision
     from scoring.meters.meeting.records import read_meeting_records
 
     records = read_meeting_records(file)

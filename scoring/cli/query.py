@@ -1,14 +1,16 @@
 """``da-score query``: SQL over one log or many."""
 
+import contextlib
 import csv
 import io
 import itertools
 import json
 import math
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,10 +20,14 @@ from scoring.cli.output import show, write, write_json
 from scoring.cli.reading import log_views, rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.text import printable
-from scoring.views.sql import Answer, ask
+from scoring.views.formats import require
+from scoring.views.sql import Answer, answered, ask, database
 from scoring.views.table import Column, Table
+
+if TYPE_CHECKING:  # --help does without
+    from scoring.fleet.dataset import DataSet
 
 
 @click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
@@ -53,9 +59,7 @@ def command(
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
         if not selection.takes_all:
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
-        from scoring.fleet.asking import ask_fleet
-
-        asked = ask_fleet(opened(fleet), statement)
+        asked = _ask_fleet(opened(fleet), statement)
     else:
         asked = ask(statement, rows_of(log_views(roots, options, recompute, selection)))
     with asked as answer:
@@ -70,6 +74,22 @@ def command(
                 for row in answer.rows
             ]
             show([Table([Column(printable(name)) for name in answer.columns], shown, records=True)])
+
+
+@contextlib.contextmanager
+def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
+    """Run one SQL statement over the rows of a data set that count, with ``rubric`` and ``month`` in each table.
+
+    Files are read as they are needed, the columns and months that the statement asks for.
+    """
+    from scoring.fleet.tables import ASKED
+
+    require("fleet", "duckdb", "pyarrow")
+    with database() as db:
+        for table in ASKED:
+            db.register(table, dataset.rows(table))
+        with answered(db, sql, ASKED) as answer:
+            yield answer
 
 
 def _statement(given: str) -> str:

@@ -19,8 +19,7 @@ from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.log.find import FoundLog
-    from scoring.log.selection import Selection
+    from scoring.log.find import FoundLog, Selection
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
@@ -150,7 +149,7 @@ def log_view(
     Raises:
         RubricError: its rubric cannot be used.
     """
-    from scoring.log.selection import Selection
+    from scoring.log.find import Selection
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
@@ -165,7 +164,7 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
     Raises:
         RubricError: the rubric of the settings cannot be used.
     """
-    from scoring.log.selection import Selection
+    from scoring.log.find import Selection
     from scoring.views.examined import LogView
 
     rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)

@@ -11,7 +11,7 @@ from scoring.cli.output import on_terminal, say, show, write_bytes, write_json
 from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.files import atomic_stream
-from scoring.log.selection import Selection, day_of
+from scoring.log.find import Selection, day_of
 from scoring.log.settings import Settings
 from scoring.outcomes.validity import Case, validity
 from scoring.text import counted

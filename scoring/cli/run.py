@@ -10,7 +10,7 @@ from scoring.cli.output import encoded, on_terminal, say, show, write_json
 from scoring.cli.reading import broken_entries, sources
 from scoring.errors import InputError
 from scoring.files import list_names
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_whole_log
 from scoring.sidecars.provenance import Loss

@@ -7,7 +7,7 @@ from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import broken_entries, options
 from scoring.evidence.rules import rules_of
-from scoring.log.selection import Selection
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log
 from scoring.views.score_pages import signals_payload

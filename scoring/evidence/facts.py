@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.beside import (
     PROFILE,
+    Corrections,
     DeliberationFacts,
     HookFacts,
+    artifact_place,
+    artifact_status,
     deliberation_facts,
     hook_facts,
 )
@@ -21,8 +23,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
 from scoring.frozen import Frozen
-from scoring.log.kept import Records
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Here git's answers and the entries become questions, and the transcripts' answer
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from scoring.evidence.artifacts import artifact_place
+from scoring.evidence.beside import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources

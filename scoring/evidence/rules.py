@@ -19,12 +19,11 @@ from scoring.frozen import Frozen
 
 if TYPE_CHECKING:
     from rubric import Rubric
-    from scoring.evidence.artifacts import Corrections
+    from scoring.evidence.beside import Corrections
     from scoring.evidence.git.facts import GitFacts
     from scoring.evidence.transcripts.scan import Scan
-    from scoring.log.kept import Records
     from scoring.log.load import Broken
-    from scoring.log.model import IterationRecord
+    from scoring.log.model import IterationRecord, Records
 
 Way = Literal["auto", "none"]
 """What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
@@ -74,7 +73,7 @@ REFERENCE = EvidenceRules(
     compares_entries=False,
     transcripts=_when_called("transcripts.reference", "reference_scan"),
     git=_when_called("git.reference", "ReferenceHistory"),
-    corrections=_when_called("artifacts", "reference_corrections"),
+    corrections=_when_called("beside", "reference_corrections"),
 )
 """Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
 
@@ -87,7 +86,7 @@ CORRECTED = EvidenceRules(
     compares_entries=True,
     transcripts=_when_called("transcripts.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
-    corrections=_when_called("artifacts", "reported_corrections"),
+    corrections=_when_called("beside", "reported_corrections"),
 )
 """Evidence as found on disk; see ``docs/EVIDENCE.md``."""
 

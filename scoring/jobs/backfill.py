@@ -22,7 +22,7 @@ from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import holds, read_file, remove_stale
-from scoring.log.kept import Records
+from scoring.log.model import Records
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints

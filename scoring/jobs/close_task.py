@@ -23,9 +23,8 @@ from typing import Any, TypeGuard, Unpack
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.log.kept import Records
 from scoring.log.load import Broken, no_such_entry
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations, write_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import fingerprints

@@ -31,11 +31,10 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.files import list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, quoted, task_of
 from scoring.jobs.label_file import AsWritten, kept_tree, round_trip
-from scoring.log.fields import ENTRIES, DescribedField, described_fields
-from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_entry, no_such_entry
-from scoring.log.missing import no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.load import load_entry, no_such_entry
 from scoring.log.model import SCHEMA_NESTED
-from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_archive, parse_iteration_record
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, make_folder, write_atomically
-from scoring.log.missing import how_to_make_one
+from scoring.log.find import how_to_make_one
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination

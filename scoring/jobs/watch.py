@@ -22,8 +22,8 @@ from scoring.errors import InputError, LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.files import list_names
-from scoring.log.load import ARCHIVE_NAME, is_entry_name, load_records
-from scoring.log.missing import no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.load import load_records
 from scoring.log.model import IterationRecord
 from scoring.score import score_iterations
 from scoring.sidecars.provenance import Provenance

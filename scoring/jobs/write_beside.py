@@ -15,7 +15,7 @@ from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.files import read_file, write_atomically
 from scoring.locks import alone_in
-from scoring.log.missing import no_log
+from scoring.log.find import no_log
 
 CLASSES = {
     "pre_tool_use": "prevent_before_action",

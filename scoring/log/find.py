@@ -1,16 +1,25 @@
-"""Finds iteration logs: in a repository, as a directory by itself, or anywhere below a folder of repositories."""
+"""Finds iteration logs, in a repository, as a directory by itself, or below a folder of repositories; and entries.
 
+Where there is no log it says what to do. Of the entries of a log a :class:`Selection` takes those that a command lists:
+the newest, those of a day or later, those of a task.
+"""
+
+import datetime
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.files import list_names, read_file
-from scoring.log.load import ARCHIVE_NAME, is_entry_name
-from scoring.log.missing import repository_of_log
-from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.frozen import Frozen
+from scoring.log.model import IterationRecord
+from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
+ARCHIVE_NAME = "historical.yaml"
+_ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 _PASSED_OVER = {".git", "node_modules", ".venv", "__pycache__"}
 
 
@@ -39,6 +48,11 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
         for log in logs:
             found.setdefault(os.path.realpath(log.iter_log_dir), log)
     return list(found.values())
+
+
+def is_entry_name(name: str) -> bool:
+    """Tell whether a file name is that of an entry."""
+    return _ENTRY.fullmatch(name) is not None
 
 
 def holds_entries(folder: Path) -> bool:
@@ -78,3 +92,107 @@ def roots_from_file(path: Path) -> list[Path]:
         return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]
     except RuntimeError as e:  # the user that ~ names has no home
         raise InputError(f"{path}: {e}") from e
+
+
+NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
+"""What to do where there is no log; :func:`how_to_make_one` goes on."""
+
+
+def no_log(directory: Path, said: str) -> str:
+    """Return the message of an error: what is ``said`` of a directory that is no log, and what to do about it.
+
+    A usual place that is in no work tree is the wrong place, and making a log there would be refused.
+    """
+    repository = repository_of_log(directory)
+    if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
+        return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
+    return f"{said}; {NAME_THE_LOG} {how_to_make_one(directory)}"
+
+
+def how_to_make_one(directory: Path) -> str:
+    """Return the commands that make a log: the first step, or what comes after it where it was taken already."""
+    for folder in _upwards(directory):
+        if (folder / SETTINGS_FILE).is_file():
+            return "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+        if os.path.lexists(folder / ".git"):
+            break
+    return "'da-score init'"
+
+
+def repository_of_log(log: Path) -> Path | None:
+    """Return the repository of a log directory that is in its usual place; None elsewhere."""
+    parts = DEFAULT_LOG_DIR.parts
+    absolute = log.absolute()
+    return absolute.parents[len(parts) - 1] if absolute.parts[-len(parts) :] == parts else None
+
+
+def _upwards(folder: Path) -> tuple[Path, ...]:
+    here = Path(os.path.abspath(folder))
+    return here, *here.parents
+
+
+class Selection(Frozen, frozen=True):
+    """A choice of entries; what is None chooses nothing out. ``last`` counts after the others have chosen.
+
+    ``only`` are the numbers of iterations.
+    """
+
+    last: int | None = None
+    since: datetime.date | None = None
+    task: str | None = None
+    only: Collection[int] | None = None
+
+    @classmethod
+    def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
+        """Return the choice that some options make.
+
+        Raises:
+            OptionError: ``since`` is no date.
+        """
+        return cls(last, None if since is None else day(since), task)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether nothing is left out."""
+        return self == Selection()
+
+    def chosen(self, records: Sequence[IterationRecord]) -> list[IterationRecord]:
+        """Return the entries of the choice, in their order."""
+        found = [record for record in records if self._takes(record)]
+        return found if self.last is None else found[-self.last :]
+
+    def numbers(self, records: Sequence[IterationRecord]) -> set[int]:
+        """Return their numbers."""
+        return {record.iteration for record in self.chosen(records)}
+
+    def _takes(self, record: IterationRecord) -> bool:
+        if self.only is not None and record.iteration not in self.only:
+            return False
+        if self.task is not None and record.task_id != self.task and not fnmatchcase(record.task_id, self.task):
+            return False
+        return self.since is None or is_since(record.date, self.since)
+
+
+def day(text: str, option: str = "--since") -> datetime.date:
+    """Return the day that an option names.
+
+    Raises:
+        OptionError: it names none.
+    """
+    if (found := day_of(text)) is None:
+        raise OptionError(f"{option} {text!r} is no date; write it as 2026-06-03")
+    return found
+
+
+def day_of(text: str) -> datetime.date | None:
+    """Return the day that a text is; None when it is none."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def is_since(date: str, first: datetime.date) -> bool:
+    """Return whether an entry's date is of a day or later; one without a date is taken."""
+    found = day_of(date[:10])
+    return found is None or found >= first

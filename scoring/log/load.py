@@ -5,7 +5,6 @@ See ``docs/LOG.md``, "Entries".
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -16,21 +15,17 @@ from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import list_names, read_file, reason
 from scoring.frozen import Frozen
-from scoring.log.kept import Records
-from scoring.log.missing import no_log
-from scoring.log.model import IterationRecord
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.model import IterationRecord, Records
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import TRUE_FLAGS, parse
 
-ARCHIVE_NAME = "historical.yaml"
-
 Broken: TypeAlias = Callable[[LogError], None]
 """Takes an entry or an archive that cannot be read and is left out; the text says which file, where in it, and why."""
 
 _RECORD = msgspec.msgpack.Decoder(IterationRecord)
-_ENTRY = re.compile(r"iter-[0-9]+\.yaml")
 
 
 def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
@@ -38,11 +33,6 @@ def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
     path = Path(directory) / f"iter-{iteration}.yaml"
     why = "; numbers begin with 0" if iteration < 0 else ""
     return NotFoundError(f"{path}: no entry for iteration {iteration} in this log{why}")
-
-
-def is_entry_name(name: str) -> bool:
-    """Tell whether a file name is that of an entry."""
-    return _ENTRY.fullmatch(name) is not None
 
 
 def load_iteration_log(

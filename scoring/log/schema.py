@@ -1,6 +1,6 @@
 """What an entry may hold, as JSON Schema, and what is wrong with one that does not hold to it.
 
-The table of fields (:mod:`scoring.log.fields`) says what belongs into an entry. A scalar is taken as the parser takes
+The table of fields (:mod:`scoring.log.parse`) says what belongs into an entry. A scalar is taken as the parser takes
 it, so the two never disagree on what can be read; a value that is read otherwise than it is written is a fault that
 stops nothing.
 """
@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from scoring.errors import YamlError
-from scoring.log.fields import ENTRIES, EntryBlock, Field, ScalarField, described_fields
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
+from scoring.log.parse import ENTRIES, EntryBlock, Field, ScalarField, described_fields
 from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
 from scoring.yamlread import Reader

@@ -14,10 +14,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.filekinds import is_code
 from scoring.evidence.git.gitstore import keep_answers, kept_answers
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.reverts import Reverts
+from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fates import Fate, Work, fates
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.filekinds import is_document
+from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord

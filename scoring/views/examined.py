@@ -17,9 +17,9 @@ from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundEr
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
+from scoring.log.find import Selection
 from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
-from scoring.log.selection import Selection
 from scoring.score import score_iterations
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.fingerprint import fingerprints

@@ -12,8 +12,7 @@ from msgspec.structs import fields
 
 from scoring.demo import Demo
 from scoring.log import model
-from scoring.log.fields import ENTRIES, described_fields
-from scoring.log.parse import parse_iteration_record
+from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))

@@ -7,7 +7,7 @@ import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import silent
-from scoring.evidence.artifacts import artifact_path, artifact_status, reference_corrections
+from scoring.evidence.beside import artifact_path, artifact_status, reference_corrections
 from scoring.log.model import IterationRecord, ReviewBlock
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.evidence.filekinds import is_code, is_document
+from scoring.evidence.scopes import is_code, is_document
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from helpers.places import Place
 
 from rubric import released_rubric
-from scoring.evidence.artifacts import artifact_place
+from scoring.evidence.beside import artifact_place
 from scoring.score import score_log
 
 pytestmark = pytest.mark.sampled(3)

@@ -11,7 +11,7 @@ from helpers.places import ENTRY, Place
 from rubric import EVIDENCE, RubricError, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli import main
 from scoring.errors import GitError
-from scoring.evidence.artifacts import Corrections
+from scoring.evidence.beside import Corrections
 from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, Way, rules_of
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.log.load import load_iteration_log

@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import DaScore
 from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
 
-from scoring.cli.fleet_progress import say_line
+from scoring.cli.fleet import say_line
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from rubric import load_rubric
 from scoring.cli import main
 from scoring.errors import DaScoreError
-from scoring.evidence.artifacts import artifact_status
-from scoring.evidence.beside import hook_facts
+from scoring.evidence.beside import artifact_status, hook_facts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.lines import read_parts

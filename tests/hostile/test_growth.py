@@ -40,9 +40,8 @@ from scoring.jobs.label_file import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
-from scoring.meters.dr.novelty import distinct
+from scoring.meters.dr.novelty import distinct, new_by_words
 from scoring.meters.dr.readiness import ReadinessMeter
-from scoring.meters.dr.shared_words import new_by_words
 from scoring.meters.dr.transcript import parse_transcript
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import find_meeting_config

@@ -10,14 +10,13 @@ from helpers.commands import DaScore
 from helpers.doors import watched_doors
 from msgspec.structs import fields
 
-import scoring.log.kept
+import scoring.log.model
 import scoring.store
 from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, silent
-from scoring.log.kept import Records
 from scoring.log.load import load_iteration_log, load_log_for
-from scoring.log.model import ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
+from scoring.log.model import ImplBlock, IterationRecord, Records, SelfAssessment, VerifierRecord
 
 FLAGS = frozenset({"true"})
 

@@ -8,8 +8,8 @@ import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import LogError, YamlError
+from scoring.log.find import NAME_THE_LOG
 from scoring.log.load import load_entry, load_iteration_log
-from scoring.log.missing import NAME_THE_LOG
 from scoring.log.model import (
     AgentInfo,
     ImplBlock,

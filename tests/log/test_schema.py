@@ -12,8 +12,7 @@ from msgspec.structs import fields
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file
 from scoring.log import model
-from scoring.log.fields import ENTRIES, described_fields
-from scoring.log.parse import parse_iteration_record
+from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
 from scoring.log.schema import entry_schema, faults_of
 from scoring.yamlread import parse
 

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from rubric import SignalID
 from scoring.errors import LogError, NotARepositoryError, silent
-from scoring.evidence.artifacts import Corrections, reference_corrections
-from scoring.evidence.beside import HookFacts
+from scoring.evidence.beside import Corrections, HookFacts, reference_corrections
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts

@@ -16,8 +16,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.trunk import choose_trunk, read_references
 from scoring.evidence.git.walk import Commit, lines_beside, named_commits, newest_by_subject, trunk_commits
 from scoring.files import read_file
-from scoring.log.kept import Records
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.text import fold, trim
 
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.filekinds import is_code
+from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.attribution import Share
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen, WorkSeen
 from scoring.evidence.transcripts.rows import (

@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
-from scoring.meters.dr.meanings import Embed
+from scoring.meters.dr.dr_result import score_transcript
 from scoring.meters.dr.profile import Tuning
 from scoring.meters.dr.recommendation import Signal
+from scoring.meters.dr.semantic import Embed
 from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
-from scoring.meters.dr.transcript_scoring import score_transcript
 
 KEY = "_expected"
 SIGNALS: tuple[Signal, ...] = get_args(Signal)

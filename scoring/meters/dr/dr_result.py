@@ -1,11 +1,13 @@
-"""What the diminishing-returns meter says of a transcript, and that as JSON and as advice."""
+"""Scores a transcript, and gives what the meter says of it as JSON and as advice."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scoring.meters import Level, rounded
-from scoring.meters.dr.novelty import RoundNovelty
-from scoring.meters.dr.readiness import AddedWord, RoundReadiness
+from scoring.meters.dr.extraction import FROM_TEXT
+from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
+from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     MAY_BE_CONVERGED,
     NOT_CLAIMED,
@@ -14,7 +16,13 @@ from scoring.meters.dr.recommendation import (
     RoundSignal,
     RoundSimilarity,
     Signal,
+    compose,
+    find_flags,
+    recommend,
+    similarities,
+    summary_of,
 )
+from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.transcript import Transcript
 
 ROUGH = "The claims of some rounds were cut out of text by rough rules: look at them before you rely on this."
@@ -161,3 +169,56 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
         "open_questions_score": rounded(ready.open_questions.score),
         "blocker_score": rounded(ready.blockers.score),
     }
+
+
+def score_transcript(
+    transcript: Transcript,
+    *,
+    k: int | None = None,
+    embed: Embed | None = None,
+    words: Words = BUILT_IN,
+    thresholds: DRThresholds | None = None,
+    profile: Profile | None = None,
+) -> DRResult:
+    """Score a transcript.
+
+    Args:
+        transcript: the rounds of a deliberation, at least one.
+        k: how many rounds in a row must be low in novelty before that counts, at least 1; by default the profile's.
+        embed: turns on level L2; called once, with every text that is compared.
+        words: words that add to the profile's lists.
+        thresholds: where classes begin; by default the profile's.
+        profile: what the meter goes by; by default its own, which may change from release to release.
+
+    Raises:
+        ValueError: ``k`` is below 1, or ``embed`` gives no vectors.
+    """
+    profile = profile or DEFAULT
+    profile = replace(profile, k=profile.k if k is None else k, thresholds=thresholds or profile.thresholds)
+    if profile.k < 1:
+        raise ValueError(f"k is {profile.k}; it is at least 1")
+    rounds = transcript.rounds
+    claims = [distinct(r.outputs.claims) for r in rounds]
+    meanings = None
+    if embed is not None:
+        raw = [claim.raw for of_round in claims for claim in of_round]
+        meanings = Meanings([*raw, *filter(None, map(summary_of, rounds))], embed)
+    novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
+    meter = ReadinessMeter(profile, words)
+    given = [(r.round, r.outputs.next_actions, r.outputs.open_questions) for r in rounds]
+    questions = [len(asked) for _, _, asked in given]
+    readiness = tuple(
+        meter.measure(*parts, before) for parts, before in zip(given, [None, *questions[:-1]], strict=True)
+    )
+    stability = similarities(rounds, claims, meanings) if meanings else None
+    return DRResult(
+        k=profile.k,
+        novelty=novelty,
+        readiness=readiness,
+        recommendations=recommend(novelty, readiness, profile),
+        similarity=stability[-1] if stability else None,
+        composite=compose(novelty, readiness, stability, profile),
+        flags=find_flags(novelty, readiness, questions),
+        added_words=tuple(word for parts in given for word in meter.added_words(*parts)) if words != BUILT_IN else (),
+        rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
+    )

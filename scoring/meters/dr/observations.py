@@ -10,14 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.meters import rounded
-from scoring.meters.dr.dr_result import DRResult
-from scoring.meters.dr.meanings import Embed, Meanings
+from scoring.meters.dr.dr_result import DRResult, score_transcript
 from scoring.meters.dr.novelty import classed_anew, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import has_word, plain
 from scoring.meters.dr.recommendation import recommend, summary_of
+from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.transcript import Round, Transcript
-from scoring.meters.dr.transcript_scoring import score_transcript
 from scoring.text import printable
 
 CHANGES = (

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.meters import at_least, below, rounded
-from scoring.meters.dr.meanings import Meanings
 from scoring.meters.dr.novelty import Claim, RoundNovelty
 from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.readiness import RoundReadiness
+from scoring.meters.dr.semantic import Meanings
 from scoring.meters.dr.transcript import Round
 from scoring.text import cut, quote
 

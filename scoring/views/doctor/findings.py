@@ -6,7 +6,7 @@ from typing import Literal
 
 from rubric.model import STRICT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
-from scoring.log.missing import how_to_make_one
+from scoring.log.find import how_to_make_one
 from scoring.signals.table import is_chosen
 from scoring.text import counted, spans
 from scoring.views.doctor import Examination

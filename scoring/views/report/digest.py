@@ -15,7 +15,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.neighbourhood import same_remote
-from scoring.log.selection import day_of
+from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from scoring.meters import above, at_least, at_most, below, novelty_level, rounded
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
-from scoring.meters.dr.meanings import Meanings
-from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, normalize
-from scoring.meters.dr.shared_words import new_by_words
+from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, new_by_words, normalize
+from scoring.meters.dr.semantic import Meanings
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -154,7 +153,7 @@ class TestIndex:
         self, size: int, rounds: list[list[str]], threshold: float
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("scoring.meters.dr.shared_words._CLAIMS_OF_A_BLOCK", size)
+            patch.setattr("scoring.meters.dr.novelty._CLAIMS_OF_A_BLOCK", size)
             assert new_by_words(rounds, threshold) == naive(rounds, threshold)
 
     @pytest.mark.parametrize("vocabulary", [12, 40, 300])
@@ -215,7 +214,7 @@ class TestMeaning:
         assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": 0}
 
     def test_compares_every_block(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.meters.dr.meanings._VECTORS_OF_A_BLOCK", 2)
+        monkeypatch.setattr("scoring.meters.dr.semantic._VECTORS_OF_A_BLOCK", 2)
         names = [f"n{i}" for i in range(7)]
         vectors = {name: [float(i == j) for j in range(8)] for i, name in enumerate(names)}
         meanings = Meanings([*names, "like"], lambda texts: [vectors.get(t, vectors["n5"]) for t in texts])

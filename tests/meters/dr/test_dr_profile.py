@@ -77,7 +77,7 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Change the defaults of the meter wherever it has them."""
-    for name in (".profile", ".novelty", ".readiness", ".transcript_scoring"):
+    for name in (".profile", ".novelty", ".readiness", ".dr_result"):
         monkeypatch.setattr(f"scoring.meters.dr{name}.DEFAULT", profile)
 
 

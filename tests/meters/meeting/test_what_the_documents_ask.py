@@ -8,7 +8,7 @@ from helpers.meetings import ALL_DEEP, last, record
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.no_decision import as_markdown, no_decision
+from scoring.meters.meeting.driver import as_markdown, no_decision
 
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 
