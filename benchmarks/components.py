@@ -48,7 +48,6 @@ _WATCHED = {
         "scoring.evidence.git.reference:ReferenceHistory.committed",
         "scoring.evidence.git.reference:ReferenceHistory.landing",
         "scoring.evidence.git.reference:ReferenceHistory.changed",
-        "scoring.evidence.git.reference:ReferenceHistory.keep",
     ),
     SCORING: (
         "scoring.signals.table:signal_set",

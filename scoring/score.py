@@ -20,7 +20,7 @@ from scoring.log.find import Selection
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
-from scoring.sidecars.fingerprint import Fingerprints, fingerprint, fingerprints, inputs_of
+from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint, fingerprints, inputs_of
 from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
 from scoring.sidecars.scores import (
     PersistedScore,
@@ -308,11 +308,12 @@ def score_whole_log(
     present: Counter[str] = Counter()
     trunk: Trunk | None = None
     waiting: list[_Unwritten] = []
+    prints: list[tuple[int, Fingerprint]] = []
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
             files, is_there, lost = _files_of(iter_log_dir, one)
             if write:
-                known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
+                prints.append((one.record.iteration, fingerprint(one.inputs, one.facts, files.data)))
                 waiting += [] if is_there else [(files, lost)]
                 if len(waiting) == _AT_ONCE:
                     _write(iter_log_dir, waiting, sources.warn)
@@ -327,6 +328,8 @@ def score_whole_log(
         sessions = sessions_of(rubric, refs)
         if write:
             _write(iter_log_dir, waiting, sources.warn)
+            for number, found in prints:  # of files that are written
+                known.put(number, found)
             session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
     written = (len(refs), len(session_files)) if write and refs else None

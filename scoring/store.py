@@ -4,9 +4,8 @@ A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stam
 it was read. An answer is given only for the same stamp. A damaged, locked, full or read-only store costs time and
 nothing else: reading and writing never raise, and what cannot be used is as if it were not there.
 
-The store holds counts, ids, times, paths and hashes, and the entries of logs; no text of a transcript. Hashes of lines
-are made with :attr:`Store.secret`, so that they say nothing to a reader who has only the store. See
-docs/ARCHITECTURE.md, "What is kept between runs".
+What is kept of transcripts and claims is mixed with :attr:`Store.secret`, or named by a digest that is keyed with it.
+See ``docs/ARCHITECTURE.md``, "What is kept between runs".
 """
 
 import contextlib
@@ -175,7 +174,7 @@ class Store:
             with connection:
                 connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
                 if connection.execute("PRAGMA user_version").fetchone() != (today,):  # the day of the last removal
-                    connection.execute("DELETE FROM kept WHERE day < ?", (today - KEPT_DAYS,))
+                    connection.execute("DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'", (today - KEPT_DAYS,))
                     connection.execute(f"PRAGMA user_version = {today}")
         except _ERRORS as e:
             self._give_up(e)
@@ -198,7 +197,7 @@ class Store:
                 self._connection.close()
             self._connection = None
         damaged = isinstance(error, UnicodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-        if self._place is not None and damaged:
+        if self._place is not None and self._keeps and damaged:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
                     self._place.with_name(self._place.name + suffix).unlink()

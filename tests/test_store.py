@@ -284,3 +284,26 @@ def test_a_store_that_is_only_read_leaves_no_trace(tmp_path: Path) -> None:
         assert store.get("git", "key", b"1") == b"value"
         store.put("git", "key", b"1", b"other")
     assert looked_at(tmp_path) == before
+
+
+def test_a_store_that_is_only_read_is_never_taken_away(cache_dir: Path) -> None:
+    with Store(cache_dir) as writer:
+        writer.put("entry", "other", b"1", b"waits in the log of writes")
+        writer._write()
+        with sqlite3.connect(cache_dir / NAME) as connection:
+            connection.execute("DROP TABLE secrets")
+        connection.close()
+        with Store(cache_dir, keeps=False) as reader:
+            assert len(reader.secret) == 16
+        assert (cache_dir / NAME).exists()
+
+
+def test_fingerprints_stay_however_old_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path) as store:
+        store.put("fingerprint", "key", b"1", b"value")
+    later = store_module._today() + 1000
+    monkeypatch.setattr(store_module, "_today", lambda: later)
+    with Store(tmp_path) as store:
+        store.put("entry", "key", b"1", b"value")
+    with Store(tmp_path) as store:
+        assert store.get("fingerprint", "key", b"1") == b"value"

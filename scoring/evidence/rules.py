@@ -1,8 +1,8 @@
 """Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
 
 A rubric's data names its rules (``evidence: reference | corrected | attributed``; none is ``reference``). A value
-names the functions to use; they load what they need when they are called, because a command starts to read transcripts
-before it has loaded the rest. To add rules, add a value and its line in :data:`RULES`.
+names the functions to use; they load what they need when they are called, so that a rubric loads no more than its own.
+To add rules, add a value and its line in :data:`RULES`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -165,7 +165,7 @@ class Sources(Frozen, frozen=True):
 
     @property
     def processes(self) -> int | None:
-        """How many processes read and score; None lets the amount of work decide."""
+        """How many processes read transcripts; None lets the amount of work decide."""
         return self.reading.get("processes")
 
     @property

@@ -142,7 +142,7 @@ _ROWS = (
     SettingRow(
         "processes",
         COUNT,
-        "How many processes read and score, git not counted.  [default: as many as are worth it]",
+        "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
         "N",
     ),
 )

@@ -207,7 +207,7 @@ class TestWhatIsNotOfIt:
         ("name", "changed", "left_out"),
         [
             pytest.param("talk-2.json", {"folder": "/elsewhere"}, "work in another folder", id="another-folder"),
-            pytest.param("talk-2.json", {"squawks": 1}, "work in another folder", id="field-of-another-type"),
+            pytest.param("talk-2.json", {"squawks": 1}, "names no folder it worked in", id="field-of-another-type"),
             pytest.param("talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"),
         ],
     )

@@ -1,6 +1,8 @@
 """The recipe "a signal": its file, its line in the table, its weight in a rubric, and everything shows it."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from scoring.log.load import EntryPlaces
 from scoring.signals import table
 from scoring.signals.signal import Signal
 from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.store import NAME
 
 
 class Brevity(Signal):
@@ -114,7 +117,13 @@ def test_a_change_of_its_file_is_seen_by_the_batch_job(
     arguments = ("backfill", ".", "--rubric", rubric, "--cache-dir", tmp_path / "cache", "--dry-run", "--json")
     da_score(*(a for a in arguments if a != "--dry-run"))
     assert da_score(*arguments).json["logs"][0]["scored"] == []
-    store = next((tmp_path / "cache").glob("backfill-*/*.json")).read_text()
+    before = kept(tmp_path / "cache")
     (here.iter_log_dir / "iter-5.brevity").write_text("x")
     da_score(*(a for a in arguments if a != "--dry-run"))
-    assert next((tmp_path / "cache").glob("backfill-*/*.json")).read_text() != store
+    assert kept(tmp_path / "cache") != before
+
+
+def kept(cache_dir: Path) -> list[object]:
+    """Return the fingerprints that the store has."""
+    with contextlib.closing(sqlite3.connect(cache_dir / NAME)) as connection:
+        return connection.execute("SELECT key, value FROM kept WHERE kind = 'fingerprint' ORDER BY key").fetchall()

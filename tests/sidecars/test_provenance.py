@@ -202,7 +202,7 @@ class TestOrder:
         ("before", "expected"),
         [
             pytest.param(None, ["evidence", "score"], id="nothing is there yet"),
-            pytest.param(CLAUDE, ["score"], id="the same evidence"),
+            pytest.param(CLAUDE, ["evidence", "score"], id="the same evidence"),
             pytest.param(replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"),
             pytest.param(replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"),
         ],

@@ -96,7 +96,7 @@ class TestDoctor:
     @pytest.mark.slow
     def test_says_so_in_tables_and_advice(self, run: Run) -> None:
         shown = run("doctor")
-        assert "CHECKPOINTS   1 in git, with 1 transcripts\n" in shown
+        assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
         assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown

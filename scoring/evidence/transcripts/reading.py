@@ -8,6 +8,8 @@ import contextlib
 import gc
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -104,8 +106,10 @@ class Pool:
             from concurrent.futures import BrokenExecutor
 
             with contextlib.suppress(BrokenExecutor):  # a worker was killed: the rest is read here
-                for number, future in self._futures:
+                while self._futures:
+                    number, future = self._futures.pop(0)
                     rows, warnings = future.result()
+                    del future  # and with it the packed rows
                     done.add(number)
                     yield number, FileRead(None if rows is None else unpack(rows), warnings)
         for number, (transcript, _) in self._transcripts.items():
@@ -113,9 +117,16 @@ class Pool:
                 yield number, self._reading.read(transcript)
 
     def close(self) -> None:
-        """Stop, and wait for the transcripts that are being read."""
+        """Stop, and leave what is being read."""
         if self._workers is not None:
-            self._workers.shutdown(cancel_futures=True)
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT})
+            try:
+                if self._futures:  # some are not asked for any more
+                    for worker in (self._workers._processes or {}).values():
+                        worker.kill()
+                self._workers.shutdown(cancel_futures=True)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
@@ -125,7 +136,16 @@ _work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
 def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]]) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     _work = reading, transcripts
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone: siblings hold the ends of its pipes, so that it would wait for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _read_number(number: int) -> tuple[bytes | None, list[str]]:

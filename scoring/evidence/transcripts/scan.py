@@ -32,7 +32,7 @@ from scoring.evidence.transcripts.rows import FileRows, Rows, key_of, pack, seal
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
-from scoring.store import NAME, Store, stamp_of
+from scoring.store import Store, stamp_of
 
 UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
@@ -167,10 +167,7 @@ class Scan:
 
     def _begin(self, transcripts: Sequence[TranscriptFile]) -> None:
         """Look up what is kept of some transcripts, and begin to read the others."""
-        place = self.cache_dir
-        if not self._keeps and place and not (place / NAME).exists():
-            place = None  # where nothing may be kept, no store is made
-        with Store(place) as store:
+        with Store(self.cache_dir, self._keeps) as store:
             for transcript in transcripts:
                 self._note(transcript, store)
         waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.rows is None}

@@ -345,18 +345,6 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("size", [700, 9_000])
-    @seeds
-    def test_files_that_are_read_in_parts(
-        self, seed: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scoring.evidence.transcripts.scan.TASK_SIZE", size)
-        truth = mixed(tmp_path / "world", seed)
-        places = TranscriptPlaces(truth.repository, truth.folders)
-        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
-        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache", processes=1) == []
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "scenario",
