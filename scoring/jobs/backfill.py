@@ -21,6 +21,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.transcripts.reading import end_with
 from scoring.files import holds, read_file, remove_stale
 from scoring.log.model import Records
 from scoring.score import ScoredIteration, score_iterations, write_session
@@ -337,12 +338,6 @@ def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
 
 def _quiet_worker(parent: int) -> None:
     """Leave interruptions to the process that started this one, and end when that is gone, however it ended."""
-
-    def look_for_parent(*_: object) -> None:
-        if os.getppid() != parent:
-            os._exit(1)
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, look_for_parent)
-    signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    end_with(parent)

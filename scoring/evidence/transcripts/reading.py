@@ -8,8 +8,6 @@ import contextlib
 import gc
 import os
 import signal
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -94,7 +92,7 @@ class Pool:
             from concurrent.futures import ProcessPoolExecutor
 
             self._workers = ProcessPoolExecutor(
-                count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts)
+                count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
             largest = sorted(transcripts, key=lambda number: -transcripts[number][1])
             self._futures = [(number, self._workers.submit(_read_number, number)) for number in largest]
@@ -133,19 +131,25 @@ _work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
 """In a worker: what it reads."""
 
 
-def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]]) -> None:
+def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    end_with(parent)
     _work = reading, transcripts
 
 
-def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone: siblings hold the ends of its pipes, so that it would wait for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+def end_with(parent: int) -> None:
+    """End this worker when the process that started it is gone, however that ended.
+
+    Its siblings hold the ends of its pipes, so that it would wait for ever.
+    """
+
+    def look_for_parent(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look_for_parent)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
 def _read_number(number: int) -> tuple[bytes | None, list[str]]:
