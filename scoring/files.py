@@ -57,18 +57,18 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         InputError: when it is no plain file, is larger than ``limit`` bytes, or cannot be read.
     """
     try:
-        refuse_special(path)
-        if os.path.isdir(path):
+        if stat.S_ISDIR(refuse_special(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:
-            refuse_special(f.fileno())
-            is_small = os.fstat(f.fileno()).st_size <= limit
-            data = f.read(limit + 1) if is_small else b""
+            size = refuse_special(f.fileno()).st_size
+            data = f.read(min(size, limit) + 1)
+            if size < len(data) <= limit:  # it grows
+                data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
         raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
-    if not is_small or len(data) > limit:
+    if len(data) > limit:
         raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
 
@@ -84,15 +84,16 @@ def in_words(limit: int) -> str:
     return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
-def refuse_special(path: Path | str | int) -> None:
-    """Raise for a FIFO, a device or a socket, which even to open may have effects.
+def refuse_special(path: Path | str | int) -> os.stat_result:
+    """Return the stat of a file or a folder, and raise for a FIFO, a device or a socket, which are not to be opened.
 
     Raises:
         OSError: there is one at ``path``, or nothing, or it cannot be looked at.
     """
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    found = os.stat(path)
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.ENXIO, "is not a plain file", str(path))
+    return found
 
 
 def make_folder(path: Path) -> None:
