@@ -6,13 +6,11 @@ and a file of gigabytes is no log entry.
 Written is so that a reader sees the old file or the new one, never a part. The new bytes go to a temporary file in the
 same directory, are flushed to disk, and are renamed over the target. What this gives, and what it does not:
 
-- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file;
+- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file, which carries the
+  number of its process and is stale when that is gone or after an hour;
 - of several writers at once the last rename wins, and its file is whole;
 - a target that is a symlink is replaced, not followed, so nothing outside the directory is written;
 - two files are two renames: a crash between them leaves one new and one old.
-
-A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
-:func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
 """
 
 import contextlib
@@ -244,9 +242,7 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
 
 @contextlib.contextmanager
 def temporary_directory(purpose: str) -> Iterator[Path]:
-    """Give a directory of one's own for a while; ``purpose`` is ``git`` or ``query``.
-
-    What a process that was killed left behind of these is taken away first.
+    """Give a directory for a while, and first remove what killed processes left; ``purpose`` is ``git`` or ``query``.
 
     Raises:
         OSError: it cannot be made.

@@ -8,7 +8,7 @@ import base64
 import binascii
 import datetime
 import re
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -122,18 +122,14 @@ class Alias(Struct, eq=False):
 Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
 
 
-@overload
-def target_of(node: Node) -> "Scalar | Sequence | MappingNode": ...
-@overload
-def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None": ...
-def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None":
+def target_of(node: Node) -> Scalar | Sequence | MappingNode:
     """Return what a node is once aliases are followed."""
     while isinstance(node, Alias):
         node = node.target
     return node
 
 
-def is_merge(key: Node | None) -> bool:
+def is_merge(key: Node) -> bool:
     """Tell whether a key of a mapping merges other mappings into it."""
     return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
 
