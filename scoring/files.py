@@ -59,14 +59,14 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:
             size = refuse_special(f.fileno()).st_size
-            data = f.read(min(size, limit) + 1)
+            data = f.read(size + 1) if size <= limit else b""
             if size < len(data) <= limit:  # it grows
                 data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
         raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
-    if len(data) > limit:
+    if max(size, len(data)) > limit:
         raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
 
