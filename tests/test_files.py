@@ -76,7 +76,7 @@ class TestReadFile:
             assert refusal("s").startswith("s: ")
             assert refusal("s").endswith("not a plain file")
 
-    def test_does_not_open_a_fifo(self, tmp_path: Path) -> None:
+    def test_refuses_a_fifo_without_waiting(self, tmp_path: Path) -> None:
         # Opening it, even for a moment and without waiting, wakes a process that waits to write, and breaks its pipe.
         path = make_fifo(tmp_path / "f")
         with watched_doors() as doors:
