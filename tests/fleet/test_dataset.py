@@ -1,16 +1,15 @@
 """The data set: a row is there once or not at all, whatever ends in the middle, and one fleet at a time writes."""
 
 import json
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import DaScore
 from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
+from helpers.repos import Repo
 
 from scoring.cli.fleet import say_line
 from scoring.errors import FleetError, InputError, WriteError
@@ -24,6 +23,9 @@ from scoring.log.settings import DEFAULT_LOG_DIR
 
 pa = pytest.importorskip("pyarrow", reason="the extra 'fleet' is not installed")
 pytest.importorskip("deltalake", reason="the extra 'fleet' is not installed")
+
+
+LOG = f"repo/{DEFAULT_LOG_DIR}"
 
 
 @pytest.fixture
@@ -44,45 +46,48 @@ def test_nothing_is_scored_twice(fleet: Path) -> None:
     each_once(fleet, 18)
 
 
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "an entry": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text(
-        (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").read_text() + "\n# edited\n"
-    ),
-    "a new transcript": lambda root: (root / "transcripts/claude/new.jsonl").write_text("{}\n"),
-    "an artifact": lambda root: next((root / "repo/.agents/active/verification").rglob("*.yaml")).write_text("a: 1\n"),
-    "a sidecar, which counts where the evidence is gone": lambda root: (
-        root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml"
-    ).write_text("value: 1\n"),
-    "its provenance": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.evidence.yaml").write_text("value: 1\n"),
-    "a ref": lambda root: subprocess.run(["git", "-C", str(root / "repo"), "branch", "another"], check=True),
-    "the settings": lambda root: (root / "repo/.agents/da-score.toml").write_text('trunk = "master"\n'),
+CHANGES = {
+    "an entry": f"{LOG}/iter-3.yaml",
+    "a new transcript": "transcripts/claude/new.jsonl",
+    "an artifact": "repo/.agents/active/verification/redirect/unit.result.yaml",
+    "a sidecar, which counts where the evidence is gone": f"{LOG}/iter-3.score.yaml",
+    "its provenance": f"{LOG}/iter-3.evidence.yaml",
+    "a ref": "repo/.git/refs/heads/another",
+    "a ref that is kept in a table": "repo/.git/reftable/tables.list",
+    "the settings": "repo/.agents/da-score.toml",
+}
+UNCHANGED = {
+    "the sidecar of a session": f"{LOG}/session-1.score.yaml",
+    "a temporary file": f"{LOG}/.da-score-1-00.tmp",
+    "a file that no entry names": "repo/notes.txt",
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+def edit(root: Path, place: str) -> None:
+    """Append a comment to a file, or make it; a ref becomes one."""
+    if "/refs/" in place:
+        Repo.at(root / "repo").git("branch", Path(place).name)
+        return
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    with open(root / place, "a") as f:
+        f.write("\n# edited\n")
+
+
+@pytest.mark.parametrize("place", CHANGES.values(), ids=CHANGES)
 @pytest.mark.sampled(100)
-def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, change: str) -> None:
+def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, place: str) -> None:
     score_here(fleet)
-    CHANGES[change](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", place)
     (result,) = score_here(fleet)
     assert result.repository.endswith("r1/repo")
     each_once(fleet, 18)
 
 
-UNCHANGED: dict[str, Callable[[Path], object]] = {
-    "the sidecar of a session": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "session-1.score.yaml").write_text(
-        "a: 1\n"
-    ),
-    "a temporary file": lambda root: (root / "repo" / DEFAULT_LOG_DIR / ".da-score-1-00.tmp").write_text("a: 1\n"),
-    "a file that no entry names": lambda root: (root / "repo/notes.txt").write_text("x"),
-}
-
-
-@pytest.mark.parametrize("change", UNCHANGED)
+@pytest.mark.parametrize("place", UNCHANGED.values(), ids=UNCHANGED)
 @pytest.mark.sampled(100)
-def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
+def test_what_no_score_rests_on_changes_nothing(fleet: Path, place: str) -> None:
     score_here(fleet)
-    UNCHANGED[change](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", place)
     assert score_here(fleet) == []
 
 
@@ -93,7 +98,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
     """As after a fleet that was killed between two commits, or for which the disk was full."""
     score_here(fleet)
     before = {table: rows_of(fleet, table) for table in FLEET_TABLES}
-    CHANGES["an entry"](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", CHANGES["an entry"])
 
     def full(*_: object) -> None:
         raise WriteError("no space left on device")
@@ -241,7 +246,7 @@ def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> N
 @pytest.mark.slow
 def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score_here(fleet)
-    CHANGES["an entry"](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", CHANGES["an entry"])
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
