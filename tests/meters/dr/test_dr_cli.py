@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from helpers.commands import DaScore, one_line, running
 from helpers.deliberations import (
     BLOCKED,
     MEETING,
@@ -38,27 +40,11 @@ from scoring.meters.figures import draw_convergence
 pytestmark = pytest.mark.sampled(3)
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-DaScore = Callable[..., Outcome]
-
-
 @pytest.fixture
-def dr(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
-    """Run a command of the meter in this process, in an empty directory."""
+def dr(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
+    """Run a command of the meter in an empty directory."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main(["dr", *map(str, arguments)])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
+    return partial(da_score, "dr")
 
 
 @pytest.fixture
@@ -71,32 +57,22 @@ def converged(*last: str) -> dict[str, Any]:
     return document(*(outputs(claims, last or OWNED) for claims in new_claims(3, 0, 0)))
 
 
-def said(found: Outcome, status: int = 1) -> str:
-    """Return the one line of an error."""
-    match = re.fullmatch(r"da-score: error: (.+)\n", found.err)
-    assert match, found
-    assert (found.out, found.status, "internal" in found.err) == ("", status, False)
-    return match[1]
-
-
 class TestScore:
     def test_prints_the_payload(self, dr: DaScore, meeting: Path) -> None:
-        found = dr("score", meeting)
-        assert (found.status, found.err) == (0, "")
-        assert json.loads(found.out) == score_transcript(MEETING).payload()
-        assert list(json.loads(found.out)) == list(score_transcript(MEETING).payload())
+        assert json.dumps(dr("score", meeting).json) == json.dumps(score_transcript(MEETING).payload())
 
     def test_takes_k(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0))))
         signals = [
-            json.loads(dr("score", path, *option).out)["stop_recommendation"]["signal"]
+            dr("score", path, *option).json["stop_recommendation"]["signal"]
             for option in ([], ["--k", "1"], ["--k", "2"])
         ]
         assert signals == ["CONTINUE", "SHIP", "CONTINUE"]
 
     @pytest.mark.parametrize("command", ["score", "stop", "watch"])
     def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
-        assert "--k" in said(dr(command, meeting, "--k", "0"), 2)
+        found = dr(command, meeting, "--k", "0")
+        assert (found.status, "--k" in one_line(found)) == (2, True)
 
     @pytest.mark.parametrize("command", ["score", "stop"])
     def test_reads_standard_input(
@@ -112,17 +88,17 @@ class TestScore:
     ) -> None:
         monkeypatch.setattr("scoring.meters.dr.open_embedder", lambda _: lambda texts: [[1.0, 0.0] for _ in texts])
         path = write_json(tmp_path / "t.json", document(outputs(["one"]), outputs(["two"])))
-        assert json.loads(dr("score", path, "--semantic").out)["components"]["novelty_rate_L2"] == 0
-        assert "novelty_rate_L2" not in json.loads(dr("score", path).out)["components"]
+        assert dr("score", path, "--semantic").json["components"]["novelty_rate_L2"] == 0
+        assert "novelty_rate_L2" not in dr("score", path).json["components"]
 
     @pytest.mark.parametrize("command", ["score", "stop", "watch"])
     def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
         (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
         options = ["--once"] if command == "watch" else []
-        message = said(dr(command, "bad.jsonl", *options))
+        message = one_line(dr(command, "bad.jsonl", *options))
         assert message == "bad.jsonl: line 2: outputs: is missing"
-        assert said(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
-        assert said(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
+        assert one_line(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
+        assert one_line(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
 
 
 class TestStop:
@@ -141,7 +117,7 @@ class TestStop:
 
     def test_is_data_with_json(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", converged(BLOCKED))
-        found = json.loads(dr("stop", path, "--json").out)
+        found = dr("stop", path, "--json").json
         assert list(found) == [
             "signal",
             "round",
@@ -180,9 +156,9 @@ class TestStop:
 
 class TestSchema:
     def test_is_that_of_the_model(self, dr: DaScore) -> None:
-        found = json.loads(dr("schema").out)
+        found = dr("schema").json
         assert (found["title"], found["required"]) == ("Transcript", ["rounds"])
-        assert json.loads(dr("schema", "--lines").out)["title"] == "Line of a transcript"
+        assert dr("schema", "--lines").json["title"] == "Line of a transcript"
         assert dr("schema", "--json") == dr("schema")
 
 
@@ -232,9 +208,7 @@ class TestTuning:
         (repository / ".agents").mkdir(parents=True)
 
         def signal_of(*options: str | Path) -> str:
-            found = dr("score", path, "--repo-dir", repository, *options)
-            assert found.status == 0, found
-            return str(json.loads(found.out)["stop_recommendation"]["signal"])
+            return str(dr("score", path, "--repo-dir", repository, *options).json["stop_recommendation"]["signal"])
 
         assert signal_of() == "SHIP"
         (repository / "pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
@@ -249,14 +223,14 @@ class TestTuning:
         (tmp_path / ".agents").mkdir()
         (tmp_path / ".agents/da-score.toml").write_text("[dr]\nk = 'two'\n")
         where = ".agents/da-score.toml: [dr]: "
-        assert said(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
+        assert one_line(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
         (tmp_path / ".agents/da-score.toml").write_text("dr = 1\n")
-        assert said(dr("stop", meeting)) == f"{where}1 where a table belongs"
+        assert one_line(dr("stop", meeting)) == f"{where}1 where a table belongs"
 
     def test_lists_added_words_that_matched(self, dr: DaScore, tmp_path: Path) -> None:
         (tmp_path / "own.yaml").write_text("words: {blockers: [sign-off]}\n")
         path = write_json(tmp_path / "t.json", converged("Run the release after sign-off"))
-        found = json.loads(dr("score", path, "--thresholds", "own.yaml").out)
+        found = dr("score", path, "--thresholds", "own.yaml").json
         assert found["added_words"][-1] == {"list": "blockers", "word": "sign-off", "round": 3}
         assert found["stop_recommendation"]["signal"] == "ESCALATE"
 
@@ -372,17 +346,6 @@ class TestWatching:
         assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
         assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
 
-    @staticmethod
-    @contextlib.contextmanager
-    def process(*arguments: str | Path, given: Any = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
-        command = [sys.executable, "-m", "scoring", "dr", "watch", *map(str, arguments), "--interval", "0.02"]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, text=True) as watching:
-            try:
-                yield watching
-            finally:
-                watching.kill()
-
     @pytest.mark.slow
     def test_follows_a_file_that_grows_and_is_replaced_until_it_is_interrupted(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
@@ -392,7 +355,7 @@ class TestWatching:
             out = watching.stdout
             return ends(lambda: [out.readline().split()[1] for _ in range(count)], 300)
 
-        with self.process(path) as watching:
+        with running("dr", "watch", path, "--interval", "0.02") as watching:
             assert watching.stderr is not None
             waiting = ends(watching.stderr.readline, 300)
             path.write_text(round_line(1, "a"))
@@ -416,7 +379,7 @@ class TestWatching:
 
     @pytest.mark.slow
     def test_follows_standard_input_to_its_end(self) -> None:
-        with self.process("-", given=subprocess.PIPE) as watching:
+        with running("dr", "watch", "-", stdin=subprocess.PIPE) as watching:
             assert watching.stdin is not None and watching.stdout is not None
             watching.stdin.write(round_line(1, "a"))
             watching.stdin.flush()

@@ -93,14 +93,7 @@ class TestRules:
 
     def test_are_given_as_of_each_round(self) -> None:
         result = after([4, 0, 0, 2, 0, 0], HIGH)
-        assert [r.signal for r in result.recommendations] == [
-            "CONTINUE",
-            "CONTINUE",
-            "SHIP",
-            "CONTINUE",
-            "CONTINUE",
-            "SHIP",
-        ]
+        assert [r.signal for r in result.recommendations] == ["CONTINUE", "CONTINUE", "SHIP"] * 2
         assert result.stop_round == 3
         assert after([4], HIGH).stop_round is None
 
@@ -217,13 +210,8 @@ class TestComposite:
         return found
 
     def test_stops_after_k_rounds_that_are_low_stable_and_free(self) -> None:
-        assert self.of("east", "e", "east") == {
-            "novelty_low": True,
-            "stability_high": True,
-            "not_blocked": True,
-            "rounds_held": 2,
-            "stop": True,
-        }
+        wanted = {"novelty_low": True, "stability_high": True, "not_blocked": True, "rounds_held": 2, "stop": True}
+        assert self.of("east", "e", "east") == wanted
 
     @pytest.mark.parametrize(
         ("found", "held"),
@@ -245,18 +233,27 @@ class TestComposite:
 
     def test_is_unknown_without_meanings_and_changes_no_signal(self) -> None:
         found = score_transcript(MEETING).payload()
-        assert found["composite"] == {
-            "novelty_low": True,
-            "stability_high": None,
-            "not_blocked": True,
-            "rounds_held": None,
-            "stop": None,
-        }
+        wanted = {"novelty_low": True, "stability_high": None, "not_blocked": True, "rounds_held": None, "stop": None}
+        assert found["composite"] == wanted
         assert found["stop_recommendation"]["signal"] == "SHIP"
         assert self.of("east", "north", "east")["stop"] is False
 
 
 class TestPayload:
+    def test_has_its_keys_in_order(self) -> None:
+        found = score_transcript(MEETING).payload()
+        assert list(found) == [
+            *("score", "components", "novelty_by_round", "readiness_by_round", "stop_recommendation", "composite"),
+            *("flags", "hint"),
+        ]
+        assert list(found["components"]) == [
+            *("novelty_rate", "novelty_rate_L0", "novelty_rate_L1", "action_readiness", "action_readiness_detail"),
+            *("semantic_similarity", "structural_agreement"),
+        ]
+        assert list(found["stop_recommendation"]) == [
+            *("signal", "novelty_classification", "readiness_classification", "k_consecutive_low_novelty", "rationale")
+        ]
+
     def test_has_the_level_of_meanings_when_it_is_on(self) -> None:
         found = score_transcript(transcript(outputs(["east"]), outputs(["north"])), embed=embed).payload()
         assert list(found["components"])[3] == "novelty_rate_L2"
