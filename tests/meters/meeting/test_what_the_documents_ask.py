@@ -16,6 +16,9 @@ A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 class TestARefusedEnd:
     """If the user does not confirm: "any remaining doubts/risks?"."""
 
+    def test_asks_for_doubts(self) -> None:
+        assert last([record(3, user_confirmed=False)]).next_round_focus_prompts[0] == DOUBTS
+
     @pytest.mark.parametrize(
         "given",
         [
