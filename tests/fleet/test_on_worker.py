@@ -1,6 +1,7 @@
 """What one repository becomes: the same scores as backfill gives, as facts and not as text."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -96,25 +97,12 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     own = "observed claimed passed failed codex claude master main time commit subject true false window head message"
     ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))}
-    values = [
-        str(value)
-        for table in FLEET_TABLES
-        for row in rows_of(fleet, table)
-        for value in row.values()
-        if isinstance(value, str)
-    ]
-    written = {word.lower() for value in values for word in WORD.findall(value)}
+    kept = " ".join(str(value) for table in FLEET_TABLES for row in rows_of(fleet, table) for value in row.values())
+    written = {word.lower() for word in WORD.findall(kept)}
     assert (written & said) - ours == set()
     files = b"".join(p.read_bytes() for p in Path(read_config(fleet).results).rglob("*") if p.is_file())
     assert b"anzibar" not in files
     assert b"quokka" not in files
-
-
-@pytest.mark.slow
-def test_an_iteration_has_a_row_of_outcomes_and_one_of_provenance(fleet: Path) -> None:
-    score_here(fleet)
-    for table in ("iterations", "outcomes", "provenance", "kept"):
-        assert [row["iteration"] for row in rows_of(fleet, table)] == list(range(1, 10))
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
@@ -131,9 +119,7 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
     (result,) = score_here(path)
     assert not result.error
     rows = rows_of(path, "iterations")
-    from subprocess import run
-
-    run(["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True)
+    subprocess.run(["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True)
     (tmp_path / "clone/transcripts").symlink_to(folder / "transcripts")
     (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).symlink_to(folder / "log")

@@ -118,6 +118,22 @@ class TestOwned:
         assert not is_owned(action)
 
 
+class TestActions:
+    @pytest.mark.parametrize(
+        ("actions", "score"),
+        [
+            ([], 0),
+            (["End.", "Consider it"], 0.3),
+            (["End.", "Anna: run it"], 0.7),
+            (["Run it", "Ship it"], 0.7),
+            (["Run it", "Ship it", "@anna decides"], 1),
+        ],
+        ids=["none", "none is specific", "one is", "two are", "two are, and an owner is named"],
+    )
+    def test_are_rated(self, actions: list[str], score: float) -> None:
+        assert rate_actions(actions).score == score
+
+
 class TestBlockers:
     @pytest.mark.parametrize("word", LISTS.blockers)
     def test_are_found_from_a_left_word_boundary(self, word: str) -> None:
