@@ -120,6 +120,22 @@ def test_early_consensus_minds_a_required_aspect_at_none(name: str, rule: str) -
     assert last([record(levels={**ALL_DEEP, name: "none"})]).rule == rule
 
 
+# 3 Too early to end
+
+
+@pytest.mark.parametrize(
+    ("levels", "about"),
+    [
+        ({**ALL_DEEP, "objectives": "shallow", "constraints": "shallow"}, "let us go into objectives"),
+        ({**ALL_DEEP, "constraints": "shallow"}, "let us go into constraints"),
+        (ALL_DEEP, "let us use another round"),
+    ],
+    ids=["a required aspect", "another one", "none"],
+)
+def test_what_must_go_on_goes_into_what_is_not_deep(levels: Mapping[str, str], about: str) -> None:
+    assert last([record(2, levels=levels)]).facilitator_prompt == f"It is too early to end: {about}."
+
+
 # 4 Ready
 
 
