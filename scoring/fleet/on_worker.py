@@ -1,6 +1,7 @@
 """Scores one repository on a worker, with the engine of ``backfill``, and returns rows instead of writing sidecars."""
 
 import contextlib
+import functools
 import json
 import os
 import time
@@ -12,7 +13,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
 from scoring.fleet.archives import scratch_folder, unpacked
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, fingerprint_of
+from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.tables import arrow_tables, rows_of_iteration
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
 from scoring.log.settings import days_of, resolve_settings
@@ -109,5 +110,6 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
     names = {os.path.normpath(name) for record in records for name in record.artifacts if name and "\0" not in name}
     result.watched = json.dumps(sorted(names))
-    if before == fingerprint_of(one, config, rubric):  # what changed while it was read must show the next time
-        result.fingerprint = fingerprint_of(one, config, rubric, sorted(names))
+    look = functools.cache(folder_state)
+    if before == fingerprint_of(one, config, rubric, (), look):  # what changed meanwhile must show the next time
+        result.fingerprint = fingerprint_of(one, config, rubric, sorted(names), look)

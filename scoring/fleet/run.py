@@ -1,6 +1,7 @@
 """A fleet from its beginning to its end: what is to be done, the cluster by Dask, what came of it."""
 
 import contextlib
+import functools
 import importlib.util
 import json
 import logging
@@ -17,7 +18,7 @@ from scoring.errors import FleetError, InputError
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, repositories
+from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state, repositories
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import days_of
 from scoring.sidecars.fingerprint import digest_of
@@ -265,12 +266,13 @@ def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) ->
 def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
     """Return the repositories that failed, are new, or have changed since their rows were made."""
     known, digest = dataset.of(rubric.version), digest_of(repr(rubric).encode())
+    look = functools.cache(folder_state)  # 2,000 repositories may share one folder of 5,000 transcripts
 
     def same(one: Repository) -> bool:
         state = known.get(one.name)
         if state is None or state.reason or state.digest != digest:
             return False
-        return fingerprint_of(one, config, rubric, json.loads(state.watched)) == state.fingerprint
+        return fingerprint_of(one, config, rubric, json.loads(state.watched), look) == state.fingerprint
 
     with ThreadPoolExecutor(_LOOKING) as pool:
         return [one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same]

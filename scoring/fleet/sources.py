@@ -9,7 +9,7 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -148,10 +148,22 @@ def evidence_key(rubric: Rubric) -> dict[str, Any]:
     return {**read, "test_flags": rubric.test_flags, "loading": rubric.loading}
 
 
-def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
+def folder_state(folder: Path) -> str:
+    """Return a digest of the names, sizes and times of the files below a folder."""
+    return _digest(_files(str(folder)))
+
+
+def fingerprint_of(
+    one: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+    watched: Sequence[str] = (),
+    look: Callable[[Path], str] = folder_state,
+) -> str:
     """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
 
-    ``watched`` are files in the repository that its entries name.
+    ``watched`` are files in the repository that its entries name. ``look`` gives the state of a folder of transcripts,
+    which repositories may share.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = store.FORMAT, key, config.horizon
@@ -163,7 +175,7 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     parts: list[object] = [versions, how, repo, str(one.log)]
     parts += [list(_files(str(one.log), _NOT_READ)), [_stamp(os.path.join(repo, name)) for name in named]]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
-    parts += [list(_files(str(folder))) for folder in _transcript_folders(one)]
+    parts += map(look, _transcript_folders(one))
     return _digest(parts)
 
 
