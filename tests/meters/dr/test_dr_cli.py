@@ -1,7 +1,5 @@
 """``da-score dr``: what is printed, what tunes it, following a file that grows, the plot, and how it ends."""
 
-import contextlib
-import io
 import itertools
 import json
 import os
@@ -16,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, one_line, running
+from helpers.commands import DaScore, OnTerminal, lines_of, one_line, running
 from helpers.deliberations import (
     BLOCKED,
     MEETING,
@@ -30,7 +28,6 @@ from helpers.deliberations import (
 )
 from helpers.doors import ends
 
-from scoring.cli import main
 from scoring.errors import SettingsError, TranscriptError
 from scoring.meters.dr import Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
@@ -128,21 +125,13 @@ class TestStop:
             assert "\x1b" not in found.out
             assert "\\x1b[31m" in found.out
 
-    def test_is_drawn_on_a_terminal(self, dr: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Terminal(io.StringIO):
-            def isatty(self) -> bool:
-                return True
-
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "60")
+    def test_is_drawn_on_a_terminal(self, dr: DaScore, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", converged("Run it\x1b[31m now"))
-        with contextlib.redirect_stdout(Terminal()) as screen:
-            assert main(["dr", "stop", str(path)]) == 0
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
-        assert "\x1b[1;32mSHIP" in screen.getvalue()
-        assert "\\x1b[31m" in plain
-        piped = dr("stop", path).out
-        assert [word for line in plain.splitlines()[1:] for word in line.split()] == piped.split("\n", 1)[1].split()
+        piped = dr("stop", path).lines
+        status, shown = on_a_terminal("dr", "stop", path, columns=60)
+        assert status == 0
+        assert b"\x1b[1;32mSHIP" in b"".join(shown)
+        assert " ".join(lines_of(shown)[1:]).split() == " ".join(piped[1:]).split()
 
 
 class TestSchema:

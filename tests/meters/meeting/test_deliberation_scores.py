@@ -94,6 +94,10 @@ def recent(*records: dict[str, Any]) -> list[float]:
     return [verdict.scores.novelty_recent for verdict in score_meeting(records)]
 
 
+def test_novelty_without_points_is_none() -> None:
+    assert scores(points=(0, 0)).novelty == 0
+
+
 def test_recent_novelty_is_over_two_rounds() -> None:
     assert recent(record(1, points=(4, 0)), record(2, points=(1, 5)), record(3, points=(0, 4))) == [1.0, 0.5, 0.1]
 
