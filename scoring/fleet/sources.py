@@ -95,8 +95,7 @@ def _directories(source: Source, how: Source) -> Iterator[Repository]:
                 raise
             for log in logs:
                 repo_dir = log.repo_dir or log.iter_log_dir
-                usual = log.repo_dir is not None
-                yield Repository(_name(repo_dir if usual else log.iter_log_dir), how, repo_dir, log.iter_log_dir)
+                yield Repository(_name(repo_dir), how, repo_dir, log.iter_log_dir)
 
 
 def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repository]:
