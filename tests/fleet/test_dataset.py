@@ -1,6 +1,7 @@
 """The data set: a row is there once or not at all, whatever ends in the middle, and one fleet at a time writes."""
 
 import json
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
+from helpers.fleets import FLEET, failed, make_fleet, opened, rows_of, score_here
 from helpers.repos import Repo
 
 from scoring.cli.fleet import say_line
@@ -75,6 +76,17 @@ def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, place: str
     (result,) = score_here(fleet)
     assert result.repository.endswith("r1/repo")
     each_once(fleet, 18)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"])
+def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(tmp_path: Path, place: str) -> None:
+    fleet = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "linked/repo"))
+    Repo.at(tmp_path / "repos/r0/repo").git("worktree", "add", "-q", "--detach", str(tmp_path / "linked/repo"))
+    shutil.copytree(tmp_path / "repos/r0" / LOG, tmp_path / "linked" / LOG, dirs_exist_ok=True)
+    assert [len(score_here(fleet)) for _ in range(2)] == [1, 0]
+    edit(tmp_path / "repos/r0", place)
+    assert len(score_here(fleet)) == 1
 
 
 @pytest.mark.parametrize("place", UNCHANGED.values(), ids=UNCHANGED)
