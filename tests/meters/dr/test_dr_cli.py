@@ -29,9 +29,9 @@ from helpers.deliberations import (
 from helpers.doors import ends
 
 from scoring.errors import SettingsError, TranscriptError
-from scoring.meters.dr import Thresholds, Words, score_transcript
+from scoring.meters.dr import Profile, Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
-from scoring.meters.dr.profile import Tuning, tuning_from
+from scoring.meters.dr.profile import tuning_from
 from scoring.meters.figures import draw_convergence
 
 pytestmark = pytest.mark.sampled(3)
@@ -153,11 +153,11 @@ class TestTuning:
     def test_comes_key_by_key_from_the_last_table_that_sets_it(self) -> None:
         strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
         limits = Thresholds(paraphrase=0.7, novelty_low=0.2)
-        assert tuning_from([]) == Tuning(2, Thresholds(), Words())
-        assert tuning_from([("here", TUNED)]) == Tuning(3, limits, Words(verbs=("roll back",), vague=("later",)))
-        assert tuning_from([("weak", TUNED), ("strong", strong)]) == Tuning(
-            1, replace(limits, paraphrase=1.0), Words(verbs=("roll back",))
-        )
+        words = Words(verbs=("roll back",), vague=("later",))
+        assert tuning_from([]) == (Profile(), Words())
+        assert tuning_from([("here", TUNED)]) == (Profile(3, thresholds=limits), words)
+        stronger = Profile(1, thresholds=replace(limits, paraphrase=1.0))
+        assert tuning_from([("weak", TUNED), ("strong", strong)]) == (stronger, replace(words, vague=()))
 
     @pytest.mark.parametrize(
         ("table", "message"),

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.sampled(3)
 
 
 def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:
-    return score_transcript(transcript(*map(outputs, rounds)), k=k)
+    return score_transcript(transcript(*map(outputs, rounds)), profile=Profile(k))
 
 
 class TestComparisons:

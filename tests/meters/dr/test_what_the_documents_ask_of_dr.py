@@ -50,7 +50,7 @@ class TestNext:
     def test_is_what_the_rounds_so_far_call_for(
         self, rounds: list[tuple[list[str], list[str]]], k: int, hint: str, follows: str
     ) -> None:
-        payload = score_transcript(transcript(*(outputs(*given) for given in rounds)), k=k).payload()
+        payload = score_transcript(transcript(*(outputs(*given) for given in rounds)), profile=Profile(k)).payload()
         assert payload["hint"] == hint
         assert payload["stop_recommendation"]["rationale"].endswith(follows)
 
