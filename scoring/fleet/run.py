@@ -146,7 +146,6 @@ class FleetReport:
     retried: int = 0
     running: int = 0
     failed: list[Failed] = field(default_factory=list)
-    dashboard: str | None = None
     seconds: float = 0.0
 
     def count(self, event: FleetEvent) -> None:
@@ -163,7 +162,8 @@ class FleetReport:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as the last event of ``fleet --json`` has it."""
         given = asdict(self) | {"seconds": round(self.seconds, 3)}
-        return {name: value for name, value in given.items() if name not in ("running", "dashboard")}
+        del given["running"]
+        return given
 
 
 Say = Callable[[FleetEvent, FleetReport], None]
@@ -205,8 +205,8 @@ def _score(
 ) -> None:
     workers = min(where.workers or config.workers or len(os.sched_getaffinity(0)), len(todo))
     with cluster(where.scheduler, workers, config.memory, where.shown_at) as client:
-        report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
-        addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
+        dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
+        addresses = {"scheduler": client.scheduler.address, "dashboard": dashboard}
         say(FleetEvent("cluster", more=addresses), report)
         coordinator = Coordinator(client, config, rubric)
         batch: list[FleetEvent] = []
