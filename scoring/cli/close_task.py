@@ -11,7 +11,7 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
-from scoring.cli.output import say, warn, write_json
+from scoring.cli.output import reply, warn
 from scoring.cli.reading import options as evidence_options
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.git.repository import GitRepository
@@ -90,11 +90,9 @@ def command(
             broken=lambda error: broken.append(str(error)),
             **evidence_options(settings, warn=warnings.append),
         )
-    if settings.json:
-        write_json(closed.as_dict())
-    else:
-        score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
-        say(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
+    score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
+    text = f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"
+    reply(settings.json, closed.as_dict(), text)
     if said := [*warnings, *broken]:
         warn("; ".join(said))
     return 1 if broken else 0

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.output import show, warn, write_json
+from scoring.cli.output import reply, warn
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
@@ -32,10 +32,7 @@ def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=first, dry_run=dry_run)
     for text in done.broken:
         warn(f"{text}; left as it is")
-    if settings.json:
-        write_json(done.as_dict())
-    else:
-        show(derived_page(done, settings, dry_run))
+    reply(settings.json, done.as_dict(), derived_page(done, settings, dry_run))
 
 
 def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) -> Iterator[Block]:

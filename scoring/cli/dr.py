@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, Number, Whole, settings_options
-from scoring.cli.output import WARNINGS, say, show, warn, write_json
+from scoring.cli.output import WARNINGS, reply, say, warn, write_json
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
 from scoring.log.settings import Settings, cache_dir_of, tables_of
@@ -134,10 +134,7 @@ def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     advice = result.advice(transcript)
     if observe:
         advice["observations"] = observations(transcript, result, **meter)
-    if settings.json:
-        write_json(advice)
-    else:
-        show(advice_view(advice))
+    reply(settings.json, advice, advice_view(advice))
 
 
 @command.command("watch", epilog="Example:  da-score dr watch deliberation.jsonl --until-stop")
@@ -231,10 +228,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     path = save_deliberation(settings.iter_log_dir, iteration, bytes_of(file), source_of(file), force)
     if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
-    if settings.json:
-        write_json({"path": str(path)})
-    else:
-        say(f"{printable(str(path))}: saved\n")
+    reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")
@@ -287,8 +281,6 @@ def calibrate(
     embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
     asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
     found = meter.calibrate(collection.labelled, asked, embed, tuning)
-    if settings.json:
-        write_json(meter.calibration_payload(collection, found, left_out))
-    else:
-        show(map(Line, calibration_lines(directory, collection, found, left_out)))
+    page = map(Line, calibration_lines(directory, collection, found, left_out))
+    reply(settings.json, meter.calibration_payload(collection, found, left_out), page)
     return EXIT_ERROR if collection.broken else None

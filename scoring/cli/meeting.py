@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from scoring.cli.app import SHARE, Whole, settings_options
-from scoring.cli.output import say, show, warn, write, write_json
+from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings, cache_dir_of
@@ -81,12 +81,9 @@ def score(file: str, config: str, plot: Path | None, semantic: bool, settings: S
     judged_by = _config(config)
     records = read_meeting_records(file)
     verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
-    if settings.json:
-        write_json([verdict.as_dict() for verdict in verdicts])
-    else:
-        named = next((record.meeting_id for record in records if record.meeting_id), None)
-        title = named or ("standard input" if file == "-" else file)
-        show(meeting_view(verdicts, judged_by, title, config))
+    named = next((record.meeting_id for record in records if record.meeting_id), None)
+    title = named or ("standard input" if file == "-" else file)
+    reply(settings.json, [verdict.as_dict() for verdict in verdicts], meeting_view(verdicts, judged_by, title, config))
     if plot is not None:
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
@@ -132,10 +129,8 @@ def run(
         answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
     ):
         current = save_state(state, take_record(current, given, "standard input"))
-    if settings.json:
-        write_json(what_next(current))
-    else:
-        say("".join(f"{line}\n" for line in in_words(what_next(current))))
+    question = what_next(current)
+    reply(settings.json, question, "".join(f"{line}\n" for line in in_words(question)))
 
 
 def _asked(judge: str, question: dict[str, Any]) -> bytes:
@@ -163,10 +158,7 @@ def without_decision(file: str, config: str, settings: Settings) -> None:
 
     records = read_meeting_records(file)
     found = no_decision(records, score_meeting(records, _config(config)))
-    if settings.json:
-        write_json(found)
-    else:
-        write(as_markdown(found))
+    write_json(found) if settings.json else write(as_markdown(found))
 
 
 @command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
@@ -213,7 +205,4 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
         lines = "".join(json.dumps(item) + "\n" for item in data)
         text = lines if out.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
         write_atomically(out, text.encode(), mode=0o644)
-    if settings.json:
-        write_json(simulation_payload(meeting, data, found))
-    else:
-        show(simulation_view(meeting, found, out))
+    reply(settings.json, simulation_payload(meeting, data, found), simulation_view(meeting, found, out))

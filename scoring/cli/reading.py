@@ -14,15 +14,19 @@ from msgspec.structs import replace
 from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
-from scoring.errors import LogError, Warn, silent
-from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
-from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
+from scoring.errors import GitError, LogError, Warn, silent
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
+from scoring.log.find import FoundLog, Selection, find_logs
+from scoring.log.settings import Settings, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.log.find import FoundLog, Selection
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
+
+
+_EVERYTHING = Selection()
 
 
 def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
@@ -31,9 +35,6 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
     Raises:
         SettingsError: they cannot be used.
     """
-    from scoring.errors import GitError
-    from scoring.evidence.git.repository import GitRepository
-
     settings = resolve_settings(options, files=files)
     try:
         top = GitRepository(settings.repo_dir).top_level
@@ -78,13 +79,7 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
         find_rubric(settings.rubric)  # one that does not exist is said first, and alone
     for text in texts:
         warn(text)
-    cache, processes, trunk = cache_dir_of(settings), settings.processes, settings.trunk
-    found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
-    if rules.attributes:  # other rules neither attribute nor observe
-        found["worktrees"], found["test_commands"] = settings.worktrees, settings.test_commands
-    if settings.transcripts is not None:
-        found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
-    return found
+    return {**options_of(settings), "warn": warn}
 
 
 def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
@@ -104,15 +99,13 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     return texts
 
 
-def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
+def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
     """Return the settings of the repository that a log is about.
 
     Raises:
         NotARepositoryError: nothing says which repository that is: the log is in none.
         SettingsError: its settings cannot be used.
     """
-    from scoring.evidence.git.repository import GitRepository  # most commands look at one log only
-
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     return resolve_settings({**options, "repo-dir": repository})
 
@@ -142,20 +135,19 @@ def stop_if_left_out(log_dir: Path, iteration: int) -> None:
 
 
 def log_view(
-    settings: Settings, recompute: bool = False, selection: "Selection | None" = None, outcomes: bool = False
+    settings: Settings, recompute: bool = False, selection: Selection = _EVERYTHING, outcomes: bool = False
 ) -> "LogView":
     """Return the one log that some settings name, with ``outcomes`` also what became of its work.
 
     Raises:
         RubricError: its rubric cannot be used.
     """
-    from scoring.log.find import Selection
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
+    rubric, how = find_rubric(settings.rubric), options(settings)
     rules = outcome_rules(settings) if outcomes else None
-    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries, outcomes=rules)
+    return LogView(*log, rubric, recompute, selection=selection, options=how, broken=broken_entries, outcomes=rules)
 
 
 def view_under(version: str, settings: Settings, iterations: Collection[int]) -> "LogView":
@@ -164,7 +156,6 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
     Raises:
         RubricError: the rubric of the settings cannot be used.
     """
-    from scoring.log.find import Selection
     from scoring.views.examined import LogView
 
     rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
@@ -177,7 +168,7 @@ def log_views(
     roots: Sequence[Path],
     options: Mapping[str, Any],
     recompute: bool = False,
-    selection: "Selection | None" = None,
+    selection: Selection = _EVERYTHING,
 ) -> "list[LogView]":
     """Return the logs below some roots, or without roots the one that the options name.
 
@@ -187,11 +178,10 @@ def log_views(
     """
     if not roots:
         return [log_view(resolve_settings(options), recompute, selection, outcomes=True)]
-    from scoring.log.find import find_logs
-
-    found = find_logs(roots)
-    views = [(log_view(settings_of(log, options), recompute, selection, True), log.iter_log_dir) for log in found]
-    return [replace(view, iter_log_dir=place) for view, place in views]
+    return [
+        replace(log_view(settings_of(log, options), recompute, selection, outcomes=True), iter_log_dir=log.iter_log_dir)
+        for log in find_logs(roots)
+    ]
 
 
 def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":

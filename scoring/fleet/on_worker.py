@@ -88,19 +88,9 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     settings = resolve_settings(one.options(), environment={})
     cache = config.cache_folder
     before = fingerprint_of(one, config, rubric)
-    job = LogJob(
-        one.log,
-        one.repo_dir,
-        settings.transcript_dirs,
-        rubric,
-        settings.transcripts,
-        settings.trunk,
-        settings.worktrees,
-        settings.test_commands,
-    )
     plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
     found: list[Standing] = []
-    report = backfill_log(job, plan, found.append)
+    report = backfill_log(LogJob(one.log, settings, rubric), plan, found.append)
     if report.error:
         raise DaScoreError(report.error)
     outcomes = _outcomes(found, one, settings, cache, config, report.warnings)

@@ -20,10 +20,11 @@ from msgspec.structs import replace as replace_struct
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.rules import Options, Sources, options_of, rules_of
 from scoring.evidence.transcripts.reading import end_with
 from scoring.files import holds, read_file, remove_stale
 from scoring.log.model import Records
+from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
@@ -80,13 +81,8 @@ class LogJob:
     """One log to bring up to date; under the plan's rubric unless its repository has one of its own."""
 
     iter_log_dir: Path
-    repo_dir: Path
-    transcript_dirs: tuple[Path, ...] = ()
+    settings: Settings
     rubric: Rubric | None = None
-    transcripts: str | None = None
-    trunk: str | None = None
-    worktrees: tuple[str, ...] = ()
-    test_commands: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -151,14 +147,14 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
 
 def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     """Return where the evidence of a log comes from."""
-    options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
-    options |= {"keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache, "trunk": job.trunk}
-    if job.transcripts is not None:
-        options["transcripts"] = "none" if job.transcripts == "none" else "auto"
-    rules = rules_of(plan.rubric)
-    if rules.attributes:
-        options["worktrees"], options["test_commands"] = job.worktrees, job.test_commands
-    return Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
+    how: Options = {
+        **options_of(job.settings),
+        "warn": report.warnings.append,
+        "cache_dir": plan.cache_dir,
+        "processes": plan.processes,
+        "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
+    }
+    return Sources.under(rules_of(plan.rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
 
 
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:

@@ -27,6 +27,7 @@ from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.log.settings import Settings
 from scoring.text import spans
 
 pytestmark = pytest.mark.sampled(3)
@@ -164,7 +165,7 @@ def backfill(project: Project, **how: Any) -> LogReport:
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
-    return backfill_log(LogJob(project.log, project.repo, transcripts), plan)
+    return backfill_log(LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan)
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int, int, int, bytes | None]]:
@@ -352,7 +353,7 @@ class TestAnswersOfGit:
         log.mkdir(parents=True)
         for n, sha in enumerate(shas, 1):
             (log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: {sha}\n")
-        job = LogJob(log, repo.path)
+        job = LogJob(log, Settings(repo_dir=repo.path))
         plan = BackfillPlan(default_rubric(), cache_dir=tmp_path / "cache")
         assert list(backfill_log(job, plan).scored) == [1, 2]
         (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ncommit: gone\n")

@@ -22,6 +22,7 @@ from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.log.load import load_iteration_log
+from scoring.log.settings import Settings
 from scoring.sidecars.fingerprint import inputs_of
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
@@ -488,7 +489,7 @@ class TestBackfill:
 
     @staticmethod
     def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
-        report = backfill_log(LogJob(log.path, log.repo.path), BackfillPlan(rubric, cache_dir=cache))
+        report = backfill_log(LogJob(log.path, Settings(repo_dir=log.repo.path)), BackfillPlan(rubric, cache_dir=cache))
         assert report.error is None
         return report.scored
 
