@@ -15,13 +15,12 @@ from typing import Any
 
 import click
 import pytest
-from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, one_line, process
+from helpers.commands import DaScore, Outcome, one_line, process
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, tree
 
 import scoring.cli
 import scoring.cli.records
 import scoring.cli.run
-from scoring.demo import Demo
 from scoring.errors import DaScoreError, GitError, InputError, WriteError
 
 pytestmark = pytest.mark.sampled(3)
@@ -393,15 +392,3 @@ class TestReaderThatIsGone:
         assert done.returncode == 1
         assert re.fullmatch(b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE)
         assert b"internal error" not in done.stderr
-
-
-class TestPointer:
-    def test_says_on_a_terminal_what_a_reference_rubric_cannot_see(self, on_a_terminal: OnTerminal, here: Demo) -> None:
-        subprocess.run(["git", "-C", here.repo_dir, "branch", "-m", "master", "main"], check=True)
-        said = " ".join(lines_of(on_a_terminal("run", "--no-write")[1]))
-        assert "Under rubric 2.1.0 there is no branch master, so nothing counts as landed" in said
-        assert "'da-score run --rubric 3.1.0' finds the trunk and the transcripts that are here" in said
-
-    @pytest.mark.usefixtures("project")
-    def test_says_nothing_where_nothing_is_missing(self, on_a_terminal: OnTerminal) -> None:
-        assert "Under rubric" not in " ".join(lines_of(on_a_terminal("run", "--no-write")[1]))

@@ -7,13 +7,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
-from helpers.commands import COMMAND, DaScore, Outcome, lines_of, terminal
+from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit
@@ -28,7 +28,6 @@ from scoring.evidence.facts import IterationFacts
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import Settings
-from scoring.text import spans
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -52,18 +51,12 @@ class TestFindLogs:
         return path
 
     def test_in_a_folder_of_repositories_in_the_order_of_their_names(self, tmp_path: Path) -> None:
-        for name in ("b", "c/deep/er", "a", ".hidden"):
-            self.repository(tmp_path / "src" / name)
-        (tmp_path / "src/no-repository").mkdir()
-        found = [
-            str(log.repo_dir.relative_to(tmp_path / "src")) for log in find_logs([tmp_path / "src"]) if log.repo_dir
-        ]
-        assert found == [".hidden", "a", "b", "c/deep/er"]
-
-    def test_in_repositories_inside_of_repositories(self, tmp_path: Path) -> None:
-        outer = self.repository(tmp_path / "src/outer")
-        inner = self.repository(outer / "vendor/inner")
-        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [outer, inner]
+        src = tmp_path / "src"
+        for name in ("b", "c/deep/er", "a", ".hidden", "a/vendor/inner"):
+            self.repository(src / name)
+        (src / "no-repository").mkdir()
+        found = [str(log.repo_dir.relative_to(src)) for log in find_logs([src]) if log.repo_dir]
+        assert found == [".hidden", "a", "a/vendor/inner", "b", "c/deep/er"]
 
     @pytest.mark.parametrize("name", [".git", "node_modules", ".venv", "__pycache__"])
     def test_not_where_nobody_keeps_any(self, tmp_path: Path, name: str) -> None:
@@ -119,20 +112,10 @@ class TestFindLogs:
 
     def test_named_in_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
-        (tmp_path / "list").write_bytes(
-            b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
-        )
-        assert roots_from_file(tmp_path / "list") == [
-            Path("/src/a"),
-            Path("/src/b c"),
-            Path("/home/ada/src/e"),
-            Path("relative"),
-            Path(os.fsdecode(b"/src/\xff")),
-        ]
-
-    def test_not_named_in_a_file_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"/list: no such file$"):
-            roots_from_file(tmp_path / "list")
+        listed = b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
+        (tmp_path / "list").write_bytes(listed)
+        names = ("/src/a", "/src/b c", "/home/ada/src/e", "relative", os.fsdecode(b"/src/\xff"))
+        assert roots_from_file(tmp_path / "list") == list(map(Path, names))
         with pytest.raises(InputError, match=r": is a directory$"):
             roots_from_file(tmp_path)
 
@@ -324,17 +307,13 @@ class TestAnswersOfGit:
         Repo.at(project.repo).git("update-ref", "refs/heads/master", "export-csv")
 
     @pytest.mark.slow
-    def test_that_changed_are_listed_and_nothing_is_scored(self, done: Project) -> None:
+    def test_that_changed_are_listed_and_scored_when_asked_for(self, done: Project) -> None:
         before = snapshot(done.log)
         self.land(done)
         for _ in range(2):
             found = backfill(done)
             assert (found.scored, found.git_changed, found.up_to_date) == ({}, [9], 9)
         assert snapshot(done.log) == before
-
-    @pytest.mark.slow
-    def test_that_changed_are_scored_when_asked_for(self, done: Project) -> None:
-        self.land(done)
         assert backfill(done, refresh_git=True).scored == {9: "git answers differently"}
         assert b"commit 89925c84a012 reachable from master, not reverted" in done.sidecar(9).read_bytes()
         found = backfill(done)
@@ -426,13 +405,6 @@ class TestStore:
 
 
 class TestDryRun:
-    @pytest.mark.usefixtures("project")
-    def test_writes_nothing_at_all(self, da_score: DaScore, tmp_path: Path) -> None:
-        before = snapshot(tmp_path)
-        assert da_score("backfill", tmp_path / "src", "--dry-run").status == 0
-        assert snapshot(tmp_path) == before
-        assert not (tmp_path / "cache").exists()
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
@@ -458,24 +430,12 @@ class TestDryRun:
         edit(done.sidecar(9), "rubric_version: 2.1.0", "rubric_version: 2.0.2")
         TestAnswersOfGit.land(done)
         found = da_score("backfill", done.repo, "--dry-run")
-        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out).partition("\nABSENT")[0] == (
-            f"{done.log}: 4 to score, 5 up to date\n"
-            "\n"
-            "Backfill — rubric 2.1.0 (dry run)\n"
-            "\n"
-            "LOGS                        1\n"
-            "ITERATIONS would be scored  4\n"
-            "           up to date       5\n"
-            "           kept             0\n"
-            "           passed over      0\n"
-            "LOGS failed                 0\n"
-            "TIME                        T s\n"
-            "\n"
-            "Why:\n"
-            f"  {done.log}: 3, 5: no sidecar\n"
-            f"  {done.log}: 4: inputs changed\n"
-            f"  {done.log}: 9: rubric 2.0.2\n"
+        assert "\nBackfill — rubric 2.1.0 (dry run)\n" in found.out
+        assert "\nITERATIONS would be scored  4\n           up to date       5\n" in found.out
+        assert found.out.partition("\nWhy:\n")[2].partition("\n\n")[0] == (
+            f"  {done.log}: 3, 5: no sidecar\n  {done.log}: 4: inputs changed\n  {done.log}: 9: rubric 2.0.2"
         )
+        assert found.lines == [f"{done.log}: 4 to score, 5 up to date"]
         assert da_score("backfill", done.repo, "--dry-run").lines == found.lines
 
 
@@ -507,21 +467,11 @@ class TestChoice:
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
 
-    @pytest.mark.parametrize("since", ["yesterday", "2026-3-5", "05.03.2026", ""], ids=repr)
-    def test_of_a_day_that_is_none_is_refused(self, project: Project, da_score: DaScore, since: str) -> None:
-        found = da_score("backfill", project.repo, "--since", since)
-        assert found == Outcome(2, "", f"da-score: error: --since {since!r} is no date; write it as 2026-06-03\n")
-
     @pytest.mark.slow
     def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
         found = da_score("backfill", done.repo, "--only", "hook_outcomes", "--force", "--json").json["logs"][0]
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
         assert (found["up_to_date"], found["passed_over"]) == (0, 5)
-
-    @pytest.mark.slow
-    def test_of_an_unknown_signal_is_refused(self, done: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", done.repo, "--only", "mood")
-        assert found == Outcome(2, "", "da-score: error: --only 'mood' is no signal of rubric 2.1.0\n")
 
     @pytest.mark.slow
     def test_of_a_rubric(self, done: Project, da_score: DaScore) -> None:
@@ -533,10 +483,6 @@ class TestChoice:
         again = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
         assert again["totals"]["up_to_date"] == 9
 
-    @pytest.mark.parametrize("number", ["0", "65", "x"])
-    def test_of_a_wrong_number_of_jobs_is_refused(self, project: Project, da_score: DaScore, number: str) -> None:
-        assert da_score("backfill", project.repo, "--jobs", number).status == 2
-
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
@@ -545,17 +491,6 @@ LOST = {
     8: ["token_efficiency"],
     9: ["token_efficiency"],
 }
-
-
-def warning(lost: Sequence[str], *iterations: int) -> str:
-    """Return what is said of iterations that lost the same; warnings that repeat themselves are one line."""
-    return (
-        f"da-score: warning: iteration {spans(iterations)}: the transcripts no longer cover its window; "
-        f"{' and '.join(lost)} lost evidence that the old sidecar had"
-    )
-
-
-WARNINGS = [warning(LOST[3], 3, 5), warning(LOST[4], 4, 8, 9)]
 
 
 class TestEvidenceLoss:
@@ -598,52 +533,17 @@ class TestEvidenceLoss:
         found = backfill(without)
         assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
 
-    @pytest.mark.slow
     def test_is_said(self, without: Project, da_score: DaScore) -> None:
         found = da_score("backfill", without.repo)
         assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
         assert "           kept             5\n" in found.out
-        assert (
-            "\nKept, because the transcripts no longer cover the window:\n"
-            f"  {without.log}: 3: correction_pressure and token_efficiency\n"
-            f"  {without.log}: 4: token_efficiency\n"
-            f"  {without.log}: 5: correction_pressure and token_efficiency\n"
-            f"  {without.log}: 8: token_efficiency\n"
-            f"  {without.log}: 9: token_efficiency\n"
-        ) in found.out
-        assert da_score("backfill", without.repo, "--allow-evidence-loss").lines == [
-            f"{without.log}: 5 scored, 4 up to date"
-        ]
-
-    @pytest.mark.slow
-    def test_by_a_run_is_warned_of(self, without: Project, da_score: DaScore) -> None:
-        without.settings.unlink()
-        found = da_score("run", "--repo-dir", without.repo)
-        assert (found.status, found.err.splitlines()) == (0, WARNINGS)
-        assert da_score("run", "--repo-dir", without.repo).err == ""  # there is nothing left to lose
-
-    @pytest.mark.slow
-    def test_by_recomputing_an_iteration_is_warned_of(self, without: Project, da_score: DaScore) -> None:
-        without.settings.unlink()
-        found = da_score("iteration", "8", "--recompute", "--repo-dir", without.repo)
-        assert (found.status, found.err.splitlines()) == (0, [warning(LOST[8], 8)])
-        assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
-
-    @pytest.mark.slow
-    def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
-        assert da_score("run", "--repo-dir", done.repo).err == ""
-        assert da_score("iteration", "8", "--recompute", "--repo-dir", done.repo).err == ""
+        listed = "".join(f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items())
+        assert f"\nKept, because the transcripts no longer cover the window:\n{listed}" in found.out
+        again = da_score("backfill", without.repo, "--allow-evidence-loss")
+        assert again.lines == [f"{without.log}: 5 scored, 4 up to date"]
 
 
 class TestSessions:
-    def test_are_written_with_their_members(self, project: Project, expected: dict[str, bytes]) -> None:
-        backfill(project)
-        assert [name for name in project.written() if name.startswith("session")] == [
-            f"session-{CODEX}",
-            f"session-{CLAUDE}",
-        ]
-        assert project.session(CODEX).read_bytes() == expected[f"session-{CODEX}.score.yaml"]
-
     @pytest.mark.slow
     @pytest.mark.parametrize("spoil", [b"", b"garbage", None], ids=repr)
     def test_are_written_again_when_they_are_lost(
@@ -737,15 +637,8 @@ class TestSeveralLogs:
         assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_shows_a_bug_are_done_but_for_that(
-        self,
-        three: list[Project],
-        da_score: DaScore,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        jobs: str,
-        expected: dict[str, bytes],
+        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         work = backfill_log
 
@@ -755,11 +648,11 @@ class TestSeveralLogs:
             return work(job, plan)
 
         monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", fail)
-        found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
+        found = da_score("backfill", tmp_path / "src", "--jobs", "2")
         assert found.status == 1
         said = "internal error, please report it: ZeroDivisionError: oh"
         assert f"{three[1].log}: failed: {said}" in found.lines
-        assert [three[0].sidecars(), three[1].sidecars(), three[2].sidecars()] == [expected, {}, expected]
+        assert [len(project.sidecars()) for project in three] == [11, 0, 11]
 
     @pytest.mark.slow
     def test_of_which_one_s_process_is_killed_are_listed(
@@ -848,9 +741,8 @@ class TestText:
         totals = {"logs": 1, "scored": 1, "up_to_date": 4, "kept": 2, "git_changed": 0, "passed_over": 2, "failed": 0}
         assert content["totals"] == totals
         absent = log.pop("absent")
-        assert absent[:1] == [
-            {"signal": "hook_outcomes", "reason": "no hook-outcomes sidecar for iter-N", "iterations": 3}
-        ]
+        first = {"signal": "hook_outcomes", "reason": "no hook-outcomes sidecar for iter-N", "iterations": 3}
+        assert absent[0] == first
         assert sum(one["iterations"] for one in absent) == 11
         assert log == {
             "iter_log_dir": str(done.log),
@@ -869,7 +761,8 @@ class TestText:
         done.sidecar(3).unlink()
         found = da_score("backfill", done.repo, "--since", "2026-03-03")
         assert (found.status, found.err) == (0, "")
-        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out) == (
+        shown = re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out)
+        assert shown.startswith(
             f"{done.log}: 1 scored, 6 up to date, 2 passed over\n"
             "\n"
             "Backfill — rubric 2.1.0\n"
@@ -884,15 +777,8 @@ class TestText:
             "\n"
             "ABSENT SIGNAL         ITERATIONS  REASON\n"
             "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
-            "token_efficiency      2           commit time unresolvable; cannot window the transcript\n"
-            "hook_outcomes         1           no scored hook-outcome records for iter-N"
-            " (continuity_advice/observe_tool_result are deferred)\n"
-            "landed                1           no commit SHA on iteration entry\n"
-            "scope                 1           unrecognized free-text scope_note\n"
-            "tests                 1           no test-pass flags set in iteration log\n"
-            "token_efficiency      1           no transcript covers the iteration window\n"
-            "verifier              1           no verifier records and no tests_total_pass proxy\n"
         )
+        assert shown.endswith("verifier              1           no verifier records and no tests_total_pass proxy\n")
 
     def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
         evil = project.root.rename(tmp_path / "src/a\x1b[31m")

@@ -19,7 +19,7 @@ from helpers.privileges import no_privileges
 from helpers.repos import Repo
 
 from scoring.errors import InputError, WriteError
-from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.jobs.hook_install import HookChange, install_hook, installed_in, uninstall_hook
 
 NEW_FILE = """\
 {
@@ -68,17 +68,6 @@ def backup_of(path: Path) -> Path:
 def files_below(root: Path) -> dict[str, bytes]:
     found = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if "/.git/" not in name}
-
-
-class TestPlace:
-    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
-    def test_of_each_harness_and_scope(self, tmp_path: Path, harness: str, scope: str) -> None:
-        found = hook_settings(harness, scope, tmp_path / "project", tmp_path / "home")
-        assert found == tmp_path / PLACES[harness, scope]
-
-    def test_of_the_user_is_the_home_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        assert hook_settings("claude", "user", Path("project")) == tmp_path / ".claude/settings.json"
 
 
 class TestInstall:
@@ -444,13 +433,6 @@ class TestCommand:
         assert (program, hook["type"], hook["timeout"]) == (shutil.which(program), "command", 30)
         assert Path(program).is_absolute()
         assert da_score(*arguments, '{"stop_hook_active": true}') == Outcome(0, "", "")
-
-    @pytest.mark.slow
-    def test_leaves_no_trace_and_every_byte_that_was_there(self, da_score: DaScore, tmp_path: Path) -> None:
-        given(Path(".claude/settings.json"), '{"mine": [1]}\n')
-        da_score("hook", "install")
-        da_score("hook", "uninstall")
-        assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"mine": [1]}\n'}
 
     def test_does_not_install_where_nothing_can_be_scored(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "plain").mkdir()
