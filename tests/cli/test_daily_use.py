@@ -83,25 +83,21 @@ class TestSession:
 
 
 class TestWarnings:
-    def warned(self, da_score: DaScore, project: Path, *options: str) -> list[str]:
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("options", "lines", "together"),
+        [([], 3, [1]), (["-v"], 4, []), (["-q"], 0, [])],
+        ids=["of one kind are one line", "one by one with -v", "none with -q"],
+    )
+    def test_are_said(
+        self, da_score: DaScore, project: Path, options: list[str], lines: int, together: list[int]
+    ) -> None:
         assert da_score("run", "--rubric", "2.3.0").status == 0
         shutil.rmtree(project.parent / "transcripts" / "claude")
         (project.parent / "transcripts" / "claude").mkdir()
-        return da_score("run", "--rubric", "2.3.0", *options).err.splitlines()
-
-    @pytest.mark.slow
-    def test_of_one_kind_are_one_line(self, da_score: DaScore, project: Path) -> None:
-        said = self.warned(da_score, project)
-        assert [line.endswith("(and 1 more like it; -v says each)") for line in said] == [False, True, False]
-
-    def test_are_said_one_by_one_with_v(self, da_score: DaScore, project: Path) -> None:
-        said = self.warned(da_score, project, "-v")
-        assert not any("more like it" in line or "times)" in line for line in said)
-        assert len(said) >= 3
-
-    @pytest.mark.slow
-    def test_are_not_said_with_q(self, da_score: DaScore, project: Path) -> None:
-        assert self.warned(da_score, project, "-q") == []
+        said = da_score("run", "--rubric", "2.3.0", *options).err.splitlines()
+        assert len(said) == lines
+        assert [n for n, line in enumerate(said) if line.endswith("(and 1 more like it; -v says each)")] == together
 
 
 class TestChoice:
@@ -133,17 +129,8 @@ class TestChoice:
         assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
         assert [one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json] == [9]
 
-    @pytest.mark.usefixtures("scored")
-    def test_of_a_day_that_is_none_is_refused(self, da_score: DaScore) -> None:
-        assert "--since" in one_line(da_score("run", "--no-write", "--since", "yesterday"))
-
 
 class TestGates:
-    @pytest.mark.usefixtures("scored")
-    def test_without_one_are_wrong_usage(self, da_score: DaScore) -> None:
-        found = da_score("check")
-        assert (found.status, one_line(found).startswith("check: there is no gate")) == (2, True) or found.status == 2
-
     @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from typing import Any
 
 import click
 import pytest
-from helpers.commands import DaScore, Outcome, one_line, process
+from helpers.commands import DaScore, Outcome, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, tree
 
 import scoring.cli
 import scoring.cli.records
 import scoring.cli.run
-from scoring.errors import DaScoreError, GitError, InputError, WriteError
+from scoring.errors import GitError
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -139,23 +139,14 @@ ERRORS = {
     "an unknown iteration": Mistake(
         ["iteration", "99"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
     ),
-    "an unknown iteration scored anew": Mistake(
-        ["iteration", "99", "--recompute"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
-    ),
     "an iteration beyond all numbers": Mistake(
-        ["iteration", "9" * 30], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
+        ["iteration", "9" * 30, "--recompute"], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],
         rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
     ),
     "a session that is a way out": Mistake(["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"),
-    "a session without a name": Mistake(["session", ""], r"session id '' is no plain file name"),
-    "an iteration's sidecar that is not YAML": Mistake(
-        ["iteration", "3"],
-        rf"{LOG}/iter-3\.score\.yaml: line 2: .*; this is no score sidecar, score it anew",
-        overwrite(f"{LOG}/iter-3.score.yaml", "iteration: [\n"),
-    ),
     "an iteration's sidecar that is empty": Mistake(
         ["iteration", "3", "--json"],
         rf"{LOG}/iter-3\.score\.yaml: it is empty; this is no score sidecar, score it anew",
@@ -194,9 +185,7 @@ ERRORS = {
         r"pyproject\.toml: \[tool\.da-score\]: unknown setting 'rubrics'; known: iter-log-dir, ",
         overwrite("pyproject.toml", "[tool.da-score]\nrubrics = 1\n"),
     ),
-    "a demo over something": Mistake(
-        ["demo", "."], r"\.: not empty; name a directory that is empty or does not exist yet"
-    ),
+    "a demo over something": Mistake(["demo", "."], r"\.: not empty; name a directory that is empty or does not"),
 }
 
 
@@ -262,18 +251,8 @@ class TestErrors:
         assert da_score("iteration", "1", "--recompute").status == 1
         assert tree(project) == before
 
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_are_the_status_of_a_process(self) -> None:
-        assert process("iteration", "99").status == 1
-        assert process("iteration", "x").status == 2
-        assert process("iteration", "3").status == 0
-
-    @pytest.mark.parametrize("kind", [DaScoreError, InputError, GitError, WriteError])
-    def test_of_ours_do_not_look_like_bugs(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, kind: type[DaScoreError]
-    ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(kind("what\nwhere\x1b\nwhat to do")))
+    def test_of_ours_do_not_look_like_bugs(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(GitError("what\nwhere\x1b\nwhat to do")))
         assert da_score("records") == Outcome(1, "", "da-score: error: what where\\x1b what to do\n")
 
     @pytest.mark.parametrize(
@@ -367,13 +346,6 @@ class TestReaderThatIsGone:
     def test_does_not_keep_a_run_from_writing(self, project: Path) -> None:
         assert self.gone("run").returncode == 0
         assert len(list((project / LOG).glob("*.score.yaml"))) == 11
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_may_have_read_a_line(self) -> None:
-        script = 'set -o pipefail; "$0" -m scoring run --no-write | head -1'
-        done = subprocess.run(["bash", "-c", script, sys.executable], capture_output=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "Outcome scoring — rubric 2.1.0\n".encode(), b"")
 
     @pytest.mark.slow
     def test_may_never_have_been_there(self, project: Path) -> None:
