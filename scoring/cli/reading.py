@@ -4,7 +4,7 @@ Everything that scores is imported by the functions that need it: most commands 
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,14 +62,10 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 
     A setting that only some of them know has an effect, so nothing is said of it.
     """
-    names = dict.fromkeys(rubric.evidence for rubric in rubrics)
-    silently: Warn = warn if len(names) == 1 else silent
-    found = {}
-    for name in names:
-        how = options(settings, RULES[name], silently)
-        how["warn"] = warn
-        found[name] = Sources.under(RULES[name], settings.repo_dir, settings.transcript_dirs, how)
-    return found
+    names = {rubric.evidence for rubric in rubrics}
+    places = settings.repo_dir, settings.transcript_dirs
+    hows = {name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names}
+    return {name: Sources.under(RULES[name], *places, {**how, "warn": warn}) for name, how in hows.items()}
 
 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
@@ -164,29 +160,26 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
     return LogView(*log, rubric, selection=Selection(only=iterations), options=how)
 
 
-def log_views(
-    roots: Sequence[Path],
-    options: Mapping[str, Any],
-    recompute: bool = False,
-    selection: Selection = _EVERYTHING,
-) -> "list[LogView]":
-    """Return the logs below some roots, or without roots the one that the options name.
+def rows_of(
+    roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection
+) -> "Iterator[tuple[str, DataRow]]":
+    """Return the rows of every table of the logs below some roots, each with the name of its table.
+
+    Without roots they are those of the log that the options name.
 
     Raises:
         InputError: a root does not exist or holds no log.
         NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
     """
-    if not roots:
-        return [log_view(resolve_settings(options), recompute, selection, outcomes=True)]
-    return [
-        replace(log_view(settings_of(log, options), recompute, selection, outcomes=True), iter_log_dir=log.iter_log_dir)
-        for log in find_logs(roots)
-    ]
-
-
-def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":
-    """Yield the rows of every table of some logs, each with the name of its table."""
     from scoring.views.columns import table_rows
 
-    for view in views:
-        yield from table_rows(view.iter_log_dir, view.rubric, view.examine())
+    logs = [(settings_of(log, options), log.iter_log_dir) for log in find_logs(roots)] if roots else []
+    if not roots:
+        settings = resolve_settings(options)
+        logs.append((settings, settings.iter_log_dir))
+    views = [(log_view(settings, recompute, selection, outcomes=True), place) for settings, place in logs]
+    return (
+        row
+        for view, place in views
+        for row in table_rows(place, view.rubric, replace(view, iter_log_dir=place).examine())
+    )
