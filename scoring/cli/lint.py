@@ -22,7 +22,7 @@ def command(settings: Settings) -> int | None:
     when there is an error.
     """
     from scoring.evidence.transcripts.attributed import AttributedScan
-    from scoring.jobs.entries import lint_log
+    from scoring.jobs.lint import lint_log
 
     sessions: set[str] | None = None
     if settings.transcripts != "none":

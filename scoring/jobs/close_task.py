@@ -79,16 +79,9 @@ def close_task(
 
     Members of its session that have no sidecar, or one of another rubric version, are scored too.
 
-    Args:
-        iter_log_dir: the iteration log.
-        repo_dir: the repository.
-        transcript_dirs: folders of transcript files.
-        rubric: the rubric to score under.
-        iteration: which one; the highest by default.
-        recompute: ``current`` scores it alone, ``recent-K`` the K latest up to it, ``all`` the whole log.
-        hinted: folders of transcripts that the harness named.
-        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
-        options: how evidence is found and read; its warnings are in the result as well.
+    ``iteration`` None is the highest. ``recompute`` is ``current`` for that alone, ``recent-K`` for the K latest up to
+    it, and ``all`` for the whole log. ``hinted`` are folders of transcripts that the harness named. ``broken`` takes
+    every entry that a lenient rubric leaves out because it cannot be read; warnings are in the result as well.
 
     Raises:
         NotFoundError: the log has no such iteration, or none at all.

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, reason, remove_stale, write_atomically
+from scoring.files import is_inside, make_folder, read_file, reason, write_atomically
 
 PROGRAM = "da-score"
 EVENT = "Stop"
@@ -256,19 +256,12 @@ def _write(path: Path, new: bytes, keep: bool) -> Path | None:
     """Write a settings file through a symlink, with the owner and mode it had; to ``keep`` is to copy it before."""
     target, backup = Path(os.path.realpath(path)), None
     mode, owner = 0o644, None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(target.parent)
-        if target.exists():
-            found = target.stat()
-            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
-            if keep:
-                backup = _backup_of(path)  # written like the file, so never through a symlink in its place
-                write_atomically(backup, target.read_bytes(), mode=mode, owner=owner)
-    except WriteError:
-        raise
-    except OSError as e:
-        old = "; the file is untouched" if os.path.lexists(path) else ""
-        raise WriteError(f"{path}: cannot write: {reason(e)}{old}") from e
+    make_folder(target.parent)
+    if target.exists():
+        found = target.stat()
+        mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
+        if keep:
+            backup = _backup_of(path)  # written like the file, so never through a symlink in its place
+            write_atomically(backup, read_file(target), mode=mode, owner=owner)
     write_atomically(target, new, mode=mode, owner=owner)
     return backup
