@@ -40,15 +40,11 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
     if done.written:
         heads = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
         widths = (6, 10, 12, 10, 36, 0)
-        columns = [Column(name, width=width) for name, width in zip(heads, widths, strict=True)]
-        yield Table(
-            columns,
-            [
-                (one.iteration, one.commit.date, one.commit.sha[:12], one.found_by, _session(one.session_ids), summary)
-                for one in done.written
-                for summary in [one.commit.subject]
-            ],
-        )
+        rows = []
+        for n, commit, ids, found_by, *_ in done.written:
+            session = f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
+            rows.append((n, commit.date, commit.sha[:12], found_by, session, commit.subject))
+        yield Table([Column(name, width=width) for name, width in zip(heads, widths, strict=True)], rows)
         yield Line()
     if done.skipped:
         columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]
@@ -67,7 +63,3 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
             "shows one being made. da-score doctor shows which transcripts are found; da-score entry new writes an "
             "entry by hand"
         )
-
-
-def _session(ids: tuple[str, ...]) -> str:
-    return f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
