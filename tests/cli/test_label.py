@@ -416,10 +416,8 @@ class TestShown:
         assert "\x1b" not in found.out
         assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
 
-        for last, counts in (
-            (edit(), [True, True]),
-            (edit(0), [False, True]),
-        ):  # an override of nothing, and of a value
+    def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(self, da_score: DaScore, log: Path) -> None:
+        for last, counts in ((edit(), [True, True]), (edit(0), [False, True])):
             write(log, label("ann", edit(3)), label("eve", last, role="admin", admin_override=True))
             assert [row["counts"] for row in da_score("label", "list", "--json").json] == counts
         write(log, label("ann", edit(3)), schema_version="3.0")

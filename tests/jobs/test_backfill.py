@@ -16,13 +16,12 @@ import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, edit
+from helpers.projects import LOG, Project, changed, edit, tree
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
 from rubric import default_rubric
 from scoring import store
-from scoring.cli import main
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
@@ -120,13 +119,10 @@ class TestFindLogs:
             roots_from_file(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def expected(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+@pytest.fixture
+def expected(_scored_demo: Path) -> dict[str, bytes]:
     """The sidecars of the demo, as a run writes them."""
-    root = tmp_path_factory.mktemp("expected") / "demo"
-    shutil.copytree(compact_demo, root, symlinks=True)
-    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
-    return Project(root).sidecars()
+    return Project(_scored_demo).sidecars()
 
 
 @pytest.fixture
@@ -149,16 +145,6 @@ def backfill(project: Project, **how: Any) -> LogReport:
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
     return backfill_log(LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan)
-
-
-def snapshot(root: Path) -> dict[str, tuple[int, int, int, int, bytes | None]]:
-    """Everything below a directory: inode, mode, time of change, size of a folder, content."""
-    found = {}
-    for path in [root, *root.rglob("*")]:
-        stat = path.lstat()
-        content = path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(root))] = (stat.st_ino, stat.st_mode, stat.st_mtime_ns, stat.st_ctime_ns, content)
-    return found
 
 
 Change = Callable[[Project], object]
@@ -263,17 +249,17 @@ class TestReasons:
     @pytest.mark.slow
     def test_do_not_touch_what_is_up_to_date(self, done: Project, expected: dict[str, bytes]) -> None:
         done.sidecar(4).unlink()
-        before = snapshot(done.log)
+        before = tree(done.log)
         backfill(done)
-        after = snapshot(done.log)
-        assert {name for name in after if after[name] != before.get(name)} == {".", "iter-4.score.yaml"}
+        after = tree(done.log)
+        assert changed(before, after) == {"iter-4.score.yaml"}
         assert done.sidecars() == expected
 
     def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
-        before = snapshot(done.log)
+        before = tree(done.log)
         found = backfill(done, force=True)
         assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
-        assert (done.sidecars(), snapshot(done.log)) == (expected, before)  # the same bytes are not written again
+        assert (done.sidecars(), tree(done.log)) == (expected, before)  # the same bytes are not written again
 
     @pytest.mark.slow
     @pytest.mark.parametrize("when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"])
@@ -308,12 +294,12 @@ class TestAnswersOfGit:
 
     @pytest.mark.slow
     def test_that_changed_are_listed_and_scored_when_asked_for(self, done: Project) -> None:
-        before = snapshot(done.log)
+        before = tree(done.log)
         self.land(done)
         for _ in range(2):
             found = backfill(done)
             assert (found.scored, found.git_changed, found.up_to_date) == ({}, [9], 9)
-        assert snapshot(done.log) == before
+        assert tree(done.log) == before
         assert backfill(done, refresh_git=True).scored == {9: "git answers differently"}
         assert b"commit 89925c84a012 reachable from master, not reverted" in done.sidecar(9).read_bytes()
         found = backfill(done)
@@ -375,11 +361,11 @@ class TestStore:
     def test_that_is_not_as_it_was_changes_no_result(
         self, done: Project, tmp_path: Path, spoil: Callable[[Path], object], expected: dict[str, bytes]
     ) -> None:
-        before = snapshot(done.log)
+        before = tree(done.log)
         spoil(tmp_path / "cache" / store.NAME)
         found = backfill(done)
         assert (found.error, found.scored, found.up_to_date) == (None, {}, 9)
-        assert (snapshot(done.log), done.sidecars()) == (before, expected)
+        assert (tree(done.log), done.sidecars()) == (before, expected)
         backfill(done)  # a store with wrong bytes is made anew by the command after the one that met it
         edit(done.entry(4), "retries: 1", "retries: 2")
         assert backfill(done).scored == {4: "inputs changed"}  # it is kept again
@@ -398,10 +384,10 @@ class TestStore:
         assert found.error == f"{project.sidecar(5)}: cannot write: is a directory; the old file is untouched"
         assert project.written() == ["iter-1", "iter-2", "iter-3", "iter-4", "iter-5"]
         shutil.rmtree(project.sidecar(5))
-        before = snapshot(project.log)
+        before = tree(project.log)
         assert backfill(project).scored == dict.fromkeys([5, 6, 7, 8, 9], "no sidecar")
-        after = snapshot(project.log)
-        assert {name for name in before if after[name] != before[name]} == {"."}
+        after = tree(project.log)
+        assert all(after[name] == before[name] for name in before)
 
 
 class TestDryRun:
@@ -419,9 +405,9 @@ class TestDryRun:
         dead.wait()
         (done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp").touch()
         (done.session(CLAUDE)).unlink()
-        before = snapshot(tmp_path)
+        before = tree(tmp_path)
         assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
-        assert snapshot(tmp_path) == before
+        assert tree(tmp_path) == before
 
     def test_says_what_would_be_done_and_why(self, done: Project, da_score: DaScore) -> None:
         done.sidecar(3).unlink()
@@ -504,11 +490,11 @@ class TestEvidenceLoss:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str)
     def test_is_avoided(self, without: Project, how: dict[str, Any], expected: dict[str, bytes]) -> None:
-        before = snapshot(without.log)
+        before = tree(without.log)
         found = backfill(without, **how)
         assert found.kept == LOST
         assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
-        assert (snapshot(without.log), without.sidecars()) == (before, expected)
+        assert (tree(without.log), without.sidecars()) == (before, expected)
 
     @pytest.mark.slow
     def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:

@@ -20,7 +20,7 @@ from helpers.commands import process as any_process
 from helpers.doors import ends
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, edit
+from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
 import scoring.cli.close_task
@@ -42,14 +42,6 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
 
 
-@pytest.fixture(scope="module")
-def scored_template(tmp_path_factory: pytest.TempPathFactory, compact_demo: Path) -> Path:
-    root = tmp_path_factory.mktemp("scored") / "demo"
-    shutil.copytree(compact_demo, root, symlinks=True)
-    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
-    return root
-
-
 @pytest.fixture
 def project(compact_demo: Path, tmp_path: Path) -> Project:
     """The demo, not scored yet."""
@@ -58,9 +50,9 @@ def project(compact_demo: Path, tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def scored(scored_template: Path, tmp_path: Path) -> Project:
+def scored(_scored_demo: Path, tmp_path: Path) -> Project:
     """The demo with all its sidecars."""
-    shutil.copytree(scored_template, tmp_path / "scored", symlinks=True)
+    shutil.copytree(_scored_demo, tmp_path / "scored", symlinks=True)
     return Project(tmp_path / "scored")
 
 
@@ -100,15 +92,6 @@ process = functools.partial(any_process, "close-task")
 """Run ``da-score close-task`` in a process of its own."""
 
 
-def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file below a directory: inode, time of change, content."""
-    return {
-        str(path.relative_to(root)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
-        for path in root.rglob("*")
-        if path.is_file()
-    }
-
-
 def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
     """Close a task of the demo with both folders of transcripts."""
     places = project.log, project.repo, project.claude, project.codex
@@ -117,9 +100,7 @@ def close(project: Project, iteration: int | None = None, recompute: str = "curr
 
 class TestLibrary:
     def test_scores_the_highest_entry_and_its_session(self, project: Project, scored: Project) -> None:
-        expected = {name: content for name, (_, _, content) in snapshot(scored.log).items()}
-        for path in project.log.glob("*.score.yaml"):
-            path.unlink()
+        expected = scored.sidecars()
         assert close(project) == ClosedTask(
             9, project.sidecar(9), True, 0.7041648571057487, "good", project.session(CODEX), "2.1.0", ()
         )
@@ -470,9 +451,9 @@ class TestStopHookActive:
         "arguments", [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]], ids=" ".join
     )
     def test_does_nothing_at_all(self, project: Project, hook: Hook, arguments: list[str]) -> None:
-        before = snapshot(project.root)
+        before = tree(project.root)
         assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(0, "", "")
-        assert snapshot(project.root) == before
+        assert tree(project.root) == before
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
 
 
@@ -802,12 +783,12 @@ class TestTimeout:
     def test_gives_up_and_leaves_nothing_behind(
         self, scored: Project, hook: Hook, hanging_git: Path, options: tuple[str, ...]
     ) -> None:
-        before = snapshot(scored.log)
+        before = tree(scored.log)
         began = time.monotonic()
         found = hook("--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options)
         assert 0.4 < time.monotonic() - began < 60
         assert found == Outcome(0, "", self.GAVE_UP)
-        assert snapshot(scored.log) == before
+        assert tree(scored.log) == before
         assert gone(hanging_git)
 
     def test_holds_for_finding_the_repository_too(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
@@ -913,7 +894,7 @@ class TestProcess:
     def test_leaves_nothing_half_done_when_it_is_interrupted(
         self, scored: Project, hanging_git: Path, number: signal.Signals
     ) -> None:
-        before = snapshot(scored.log)
+        before = tree(scored.log)
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(COMMAND, cwd=scored.repo, **pipes) as child:
             deadline = time.monotonic() + 300
@@ -921,7 +902,7 @@ class TestProcess:
                 time.sleep(0.01)
             child.send_signal(number)
             out, err = child.communicate(timeout=300)
-        assert snapshot(scored.log) == before
+        assert tree(scored.log) == before
         if number == signal.SIGINT:
             assert (child.returncode, out, err) == (0, b"", b"da-score: warning: interrupted\n")
             assert gone(hanging_git)

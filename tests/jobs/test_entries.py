@@ -14,15 +14,6 @@ from helpers.places import Place
 from scoring.log.parse import parse_iteration_record
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    made = Place(tmp_path)
-    monkeypatch.chdir(made.path)
-    return made
-
-
 class TestNew:
     @pytest.mark.slow
     def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:

@@ -76,11 +76,10 @@ class TestInstall:
         assert files_below(tmp_path) == {"project/.claude/settings.json": NEW_FILE.encode()}
         assert stat.S_IMODE(settings.stat().st_mode) == 0o644
 
-    @pytest.mark.parametrize("text", ["", "\n", "  \n\t\n"], ids=repr)
-    def test_fills_a_file_that_is_blank(self, settings: Path, text: str) -> None:
-        given(settings, text)
+    def test_fills_a_file_that_is_blank(self, settings: Path) -> None:
+        given(settings, "  \n\t\n")
         assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(settings))
-        assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, text)
+        assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, "  \n\t\n")
 
     @pytest.mark.parametrize(
         "text",
@@ -197,12 +196,11 @@ class TestUninstall:
 
 
 class TestBackup:
-    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664], ids=oct)
-    def test_is_the_former_file_and_both_keep_its_mode(self, settings: Path, mode: int) -> None:
-        given(settings, '{"a":1}\r\n', mode)
+    def test_is_the_former_file_and_both_keep_its_mode(self, settings: Path) -> None:
+        given(settings, '{"a":1}\r\n', 0o640)
         install_hook(settings)
         assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
-        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [mode, mode]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [0o640, 0o640]
 
     def test_does_not_follow_a_symlink_in_its_place(self, settings: Path, tmp_path: Path) -> None:
         mine = given(tmp_path / "mine", "mine")
