@@ -111,11 +111,7 @@ def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
 
 
 def opened(place: str) -> "DataSet":
-    """Return the data set of a FLEET.toml, or at a URL or path.
-
-    Raises:
-        InputError, SettingsError: there is none, or the optional packages are not installed.
-    """
+    """Return the data set of a FLEET.toml, or at a URL or path; InputError or SettingsError where there is none."""
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.fleet_toml import is_url, read_config
 

@@ -67,11 +67,7 @@ def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
-    """Return the settings file to write.
-
-    Raises:
-        InputError: it is to be that of the project, and a link leads out of the project.
-    """
+    """Return the settings file to write; InputError where it is that of the project, and a link leads out of it."""
     path = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":
         refuse_outside(path, resolve_settings(options, files=False).repo_dir)

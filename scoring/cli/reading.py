@@ -30,11 +30,7 @@ _EVERYTHING = Selection()
 
 
 def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
-    """Return the settings for the whole repository, and not for a folder in it, for a command that makes files there.
-
-    Raises:
-        SettingsError: they cannot be used.
-    """
+    """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
     settings = resolve_settings(options, files=files)
     try:
         top = GitRepository(settings.repo_dir).top_level
@@ -48,10 +44,8 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
 def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
     """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
-    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that.
-
-    Raises:
-        RubricError: the rubric that the settings name cannot be used.
+    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that; RubricError where it
+    cannot be used.
     """
     rules = rules or RULES[evidence_of(settings.rubric)]
     return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn))
@@ -96,12 +90,7 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
 
 
 def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
-    """Return the settings of the repository that a log is about.
-
-    Raises:
-        NotARepositoryError: nothing says which repository that is: the log is in none.
-        SettingsError: its settings cannot be used.
-    """
+    """Return the settings of the repository that a log is about; NotARepositoryError where nothing says which it is."""
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     return resolve_settings({**options, "repo-dir": repository})
 
@@ -133,11 +122,7 @@ def stop_if_left_out(log_dir: Path, iteration: int) -> None:
 def log_view(
     settings: Settings, recompute: bool = False, selection: Selection = _EVERYTHING, outcomes: bool = False
 ) -> "LogView":
-    """Return the one log that some settings name, with ``outcomes`` also what became of its work.
-
-    Raises:
-        RubricError: its rubric cannot be used.
-    """
+    """Return the one log that some settings name, with ``outcomes`` also what became of its work."""
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
@@ -147,11 +132,7 @@ def log_view(
 
 
 def view_under(version: str, settings: Settings, iterations: Collection[int]) -> "LogView":
-    """Return some iterations of a log under a released rubric, or that of the settings where this is none; no warnings.
-
-    Raises:
-        RubricError: the rubric of the settings cannot be used.
-    """
+    """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
     from scoring.views.examined import LogView
 
     rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
@@ -165,11 +146,7 @@ def rows_of(
 ) -> "Iterator[tuple[str, DataRow]]":
     """Return the rows of every table of the logs below some roots, each with the name of its table.
 
-    Without roots they are those of the log that the options name.
-
-    Raises:
-        InputError: a root does not exist or holds no log.
-        NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
+    Without roots they are those of the log that the options name. InputError where a root holds no log.
     """
     from scoring.views.columns import table_rows
 

@@ -197,11 +197,7 @@ class HookInput:
 
 
 def parse_hook_input(text: str | bytes) -> HookInput:
-    """Read a harness's JSON.
-
-    Raises:
-        InputError: it is not a JSON object.
-    """
+    """Read a harness's JSON; InputError where it is no JSON object."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -228,10 +224,7 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
     """Read a harness's JSON from a descriptor, without waiting for input that does not come.
 
     Returns as soon as a whole JSON object is there, at the end of the input, or when ``patience`` (seconds) is over;
-    None when there was nothing to read.
-
-    Raises:
-        InputError: what came is no JSON object, or its end did not come in time.
+    None when there was nothing to read. InputError where what came is no JSON object, or not all of it came in time.
     """
     data, until = b"", time.monotonic() + patience
     try:

@@ -93,12 +93,7 @@ def number_of(name: str) -> int:
 
 
 def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
-    """Return what git knows of a commit, as YAML by field; nothing in a repository without commits.
-
-    Raises:
-        NotFoundError: there is no such commit.
-        NotARepositoryError: there is no repository.
-    """
+    """Return what git knows of a commit, as YAML by field: nothing without commits; NotFoundError of an unknown one."""
     history = AttributedHistory(repo_dir, [])
     sha = history.resolved([name]).get(name)
     commit = history.written([sha]).get(sha) if sha else None

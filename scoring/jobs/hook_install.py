@@ -60,21 +60,13 @@ def hook_settings(harness: str, scope: str, project: Path, home: Path | None = N
 
 
 def refuse_outside(path: Path, project: Path) -> None:
-    """Refuse a settings file of a project that is not in it once links are followed.
-
-    Raises:
-        InputError: a link leads to a file outside the project.
-    """
+    """Refuse, by an InputError, a settings file of a project that is not in it once links are followed."""
     if not is_inside(path, project):
         raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
 def hook_command() -> str:
-    """Return the command line that scores a task, with the absolute path of the program that runs now.
-
-    Raises:
-        InputError: there is no such program.
-    """
+    """Return the command line that scores a task, by the path of the program that runs now; InputError without one."""
     beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
     found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
     if found is None:
@@ -107,12 +99,7 @@ def why_it_does_not_run(command: str) -> str:
 
 
 def install_command(path: Path) -> HookChange:
-    """Put the da-score that runs now into a settings file, after running it once.
-
-    Raises:
-        InputError: the command does not run, or as :func:`install_hook`.
-        WriteError: as :func:`install_hook`.
-    """
+    """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
     command = hook_command()
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")

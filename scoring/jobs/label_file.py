@@ -76,11 +76,7 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
 
 
 def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
-    """Return a document as the reader of :func:`round_trip` has it.
-
-    Raises:
-        InputError: it cannot be written as it was.
-    """
+    """Return a document as the reader of :func:`round_trip` has it; InputError where it cannot be written as it was."""
     try:
         return yaml.load(before)
     except (YAMLError, ValueError, RecursionError) as e:

@@ -48,10 +48,7 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list
     """Read the labels of a file, and what is wrong with it: one line of text per fault, with the line in the file.
 
     A file is CSV by its name ``.csv``, or where it does not begin with ``{``. ``iterations`` are those of the log, and
-    ``actor`` gave the labels of rows that name none.
-
-    Raises:
-        InputError: it cannot be read at all.
+    ``actor`` gave the labels of rows that name none. InputError where the file cannot be read at all.
     """
     try:
         text = read_file(path).decode("utf-8-sig")

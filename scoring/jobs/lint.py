@@ -49,10 +49,8 @@ class _Entry(NamedTuple):
 def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, broken ones too, and what is wrong with it, file by file and line by line.
 
-    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
-
-    Raises:
-        LogError: the log cannot be listed.
+    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out. LogError where
+    the log cannot be listed.
     """
     try:
         names = list_names(log_dir)
