@@ -315,11 +315,6 @@ class TestOutput:
             ("warnings", []),
         ]
 
-    def test_cannot_write_to_a_terminal(self, hook: Hook, tmp_path: Path) -> None:
-        repo = Repo(tmp_path / "a\x1b[31m")
-        small_log(repo, "")
-        assert "a\\x1b[31m/.agents" in hook("--repo-dir", repo.path).out
-
 
 def claude_stop(project: Project, **fields: Any) -> dict[str, Any]:
     """What Claude Code says to a Stop hook."""
@@ -501,16 +496,6 @@ class TestStandardInput:
             assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
             later.join()
 
-    def test_may_be_long(self) -> None:
-        text = json.dumps({"cwd": "/a", "last_assistant_message": "}" * (1 << 20)}).encode()
-        read, write = os.pipe()
-        with open(write, "wb", buffering=0) as f:
-            writer = threading.Thread(target=f.write, args=(text,))
-            writer.start()
-            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
-            writer.join()
-        os.close(read)
-
     @pytest.mark.parametrize(
         "data",
         [
@@ -691,10 +676,8 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            (b"garbage", "the harness's input is not JSON: "),
             (b"[1]", "the harness's input is not a JSON object"),
             (b'{"cwd": "/', "the harness's input is not JSON: "),
-            (b'{"cwd": "\xff"}', "the harness's input is not JSON: "),
             (b'{"cwd": "/no/such/place"}', "/no/such/place: the harness's cwd is no directory"),
             (b'{"cwd": "/"}', "/: not a git work tree ("),
         ],
@@ -711,8 +694,6 @@ class TestFailure:
         [
             (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
             (RecursionError(), "internal error, please report it: RecursionError: "),
-            (MemoryError(), "internal error, please report it: MemoryError: "),
-            (OSError(5, "Input/output error"), "internal error, please report it: OSError: "),
             (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"), "internal error, please report it: UnicodeEncodeError"),
             (WriteError("no room"), "no room"),
             (KeyboardInterrupt(), "interrupted"),
@@ -861,8 +842,9 @@ class TestProcess:
         assert bool(project.written()) == (not failing)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-    @pytest.mark.parametrize(("arguments", "status"), [(["--json"], 0), (["99", "--strict"], 1)], ids=str)
+    @pytest.mark.parametrize(
+        ("stream", "arguments", "status"), [("stdout", ["--json"], 0), ("stderr", ["99", "--strict"], 1)]
+    )
     def test_bears_a_reader_that_is_gone(
         self, project: Project, stream: str, arguments: list[str], status: int
     ) -> None:
@@ -879,14 +861,12 @@ class TestProcess:
         assert ("iter-9" in project.written()) == (status == 0)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
-    def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
+    def test_bears_a_full_disk_behind_standard_output(self, project: Project) -> None:
         with open("/dev/full", "wb") as full:
             streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": full, "stderr": subprocess.PIPE}
-            done = subprocess.run([*COMMAND, *options], cwd=project.repo, check=False, **streams)
-        kind = b"error" if status else b"warning"
-        said = b"standard output: cannot write: no space left on device"
-        assert (done.returncode, done.stderr) == (status, b"da-score: %b: %b\n" % (kind, said))
+            done = subprocess.run(COMMAND, cwd=project.repo, check=False, **streams)
+        said = b"da-score: warning: standard output: cannot write: no space left on device\n"
+        assert (done.returncode, done.stderr) == (0, said)
         assert "iter-9" in project.written()
 
     @pytest.mark.slow

@@ -154,35 +154,6 @@ def test_a_demo_inside_another_repository_leaves_that_alone(tmp_path: Path) -> N
     assert not list((tmp_path / ".git" / "refs" / "heads").iterdir())
 
 
-@pytest.mark.slow
-def test_the_callers_git_settings_change_nothing(
-    demo: Demo, sets: list[SignalSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = tmp_path / "home"
-    (home / ".config" / "git").mkdir(parents=True)
-    (home / ".config" / "git" / "attributes").write_text("* text eol=crlf\n")
-    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = other\n[core]\n\tautocrlf = true\n")
-    elsewhere = tmp_path / "elsewhere"
-    for name, value in {
-        "GIT_DIR": str(elsewhere / ".git"),
-        "GIT_WORK_TREE": str(elsewhere),
-        "GIT_INDEX_FILE": str(elsewhere / "index"),
-        "GIT_OBJECT_DIRECTORY": str(elsewhere / "objects"),
-        "GIT_DEFAULT_HASH": "sha256",
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "core.autocrlf",
-        "GIT_CONFIG_VALUE_0": "true",
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-    }.items():
-        monkeypatch.setenv(name, value)
-    hostile = build_demo(tmp_path / "demo")
-    assert not elsewhere.exists()
-    assert tree(hostile.root) == tree(demo.root)
-    assert build_signal_sets(hostile.iter_log_dir, hostile.repo_dir, *hostile.transcript_dirs) == sets
-    assert git(hostile, "rev-parse", "HEAD") == HEAD
-
-
 def test_without_git_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match="git was not found"):

@@ -6,16 +6,13 @@ import os
 import re
 import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import DaScore, Outcome, in_process, one_line
 from helpers.doors import ends, make_fifo
-from helpers.privileges import no_privileges
 from helpers.repos import Repo
 
 from scoring.errors import InputError, WriteError
@@ -286,32 +283,6 @@ class TestRefused:
         given(settings, "")
         os.truncate(settings, (16 << 20) + 1)
         self.refused(install_hook, settings, "larger than 16 MiB")
-
-
-@contextmanager
-def read_only(text: str) -> Iterator[Path]:
-    """A settings file of an ordinary user, in a folder in which that user cannot write."""
-    folder = Path(tempfile.mkdtemp(prefix="da-score-test-"))  # pytest's own lie where only their owner may look
-    try:
-        path = given(folder / "settings.json", text)
-        if os.geteuid() == 0:
-            for owned in (folder, path):
-                os.chown(owned, 65534, 65534)
-        folder.chmod(0o555)
-        yield path
-    finally:
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize("job", [install_hook, uninstall_hook])
-def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
-    text = INSTALLED_BUT + "}" if job is uninstall_hook else "{}"
-    with read_only(text) as path:
-        with no_privileges(), pytest.raises(WriteError) as raised:
-            job(path)
-        assert re.match(rf"{path}.*: cannot write: permission denied", str(raised.value))
-        assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
 
 
 @pytest.fixture
