@@ -41,14 +41,17 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
     return resolve_settings({**options, "repo-dir": top}, files=files)
 
 
-def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
+def sources(
+    settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn, hinted: Sequence[Path] = ()
+) -> Sources:
     """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
     Without ``rules`` they are those of the rubric of the settings, which is not loaded for that; RubricError where it
     cannot be used.
     """
     rules = rules or RULES[evidence_of(settings.rubric)]
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn))
+    how = options(settings, rules, warn)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how, hinted)
 
 
 def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:

@@ -26,7 +26,8 @@ from helpers.repos import Repo
 import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.cli import main
-from scoring.errors import InputError, SettingsError, WriteError
+from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
 
 pytestmark = pytest.mark.sampled(3)
@@ -94,8 +95,12 @@ process = functools.partial(any_process, "close-task")
 
 def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
     """Close a task of the demo with both folders of transcripts."""
-    places = project.log, project.repo, project.claude, project.codex
-    return close_task(*places, rubric=default_rubric(), iteration=iteration, recompute=recompute)
+    return closed_in(project.log, project.repo, project.claude, project.codex, iteration=iteration, recompute=recompute)
+
+
+def closed_in(log: Path, repo: Path, *transcripts: Path, warn: Warn = silent, **how: Any) -> ClosedTask:
+    sources = Sources.under(REFERENCE, repo, transcripts, {"warn": warn})
+    return close_task(log, sources, default_rubric(), **how)
 
 
 class TestLibrary:
@@ -126,7 +131,7 @@ class TestLibrary:
 
     def test_hands_warnings_on_and_keeps_them(self, project: Project, tmp_path: Path) -> None:
         told: list[str] = []
-        closed = close_task(project.log, project.repo, tmp_path / "no", rubric=default_rubric(), warn=told.append)
+        closed = closed_in(project.log, project.repo, tmp_path / "no", warn=told.append)
         assert closed.warnings == (f"transcript directory {tmp_path}/no: no such file or directory; skipped",)
         assert told == list(closed.warnings)
 
@@ -231,7 +236,7 @@ class TestSession:
     ) -> None:
         log = small_log(repo, session_id)
         before = sorted(tmp_path.rglob("*"))
-        closed = close_task(log, repo.path, rubric=default_rubric())
+        closed = closed_in(log, repo.path)
         assert closed.session_sidecar_path is None
         assert closed.warnings == (f"session id {shown} is no plain file name; this session gets no score file",)
         assert [path.name for path in sorted(tmp_path.rglob("*")) if path not in before] == ["iter-1.score.yaml"]
@@ -239,7 +244,7 @@ class TestSession:
     @pytest.mark.parametrize("session_id", ["...", "-rf", "é" * 100, "a:b*?", ""], ids=ascii)
     def test_whose_id_is_odd_gets_one_and_without_an_id_there_is_none(self, repo: Repo, session_id: str) -> None:
         log = small_log(repo, session_id)
-        closed = close_task(log, repo.path, rubric=default_rubric())
+        closed = closed_in(log, repo.path)
         path = log / f"session-{session_id}.score.yaml" if session_id else None
         assert (closed.session_sidecar_path, closed.warnings) == (path, ())
         assert len(list(log.iterdir())) == (3 if session_id else 2)
@@ -262,11 +267,11 @@ class TestEvidenceLoss:
     )
 
     def test_is_said_and_the_sidecar_rewritten(self, scored: Project) -> None:
-        closed = close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=3)
+        closed = closed_in(scored.log, scored.repo, iteration=3)
         assert closed.warnings == (self.LOST,)
         assert scored.tokens(3) == "no transcript covers the iteration window"
 
-        assert close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=6).warnings == ()  # native tokens
+        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()  # native tokens
 
     def test_is_said_in_one_line_by_the_command(self, scored: Project, hook: Hook) -> None:
         scored.settings.unlink()

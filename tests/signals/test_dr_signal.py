@@ -18,7 +18,7 @@ from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
 from scoring.evidence.beside import deliberation_facts
 from scoring.evidence.facts import Evidence
-from scoring.evidence.rules import REFERENCE, Sources
+from scoring.evidence.rules import REFERENCE, Sources, rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
 from scoring.log.load import load_iteration_log
@@ -306,7 +306,7 @@ class TestVotes:
         assert json.loads(run("signals", "--rubric", "2.2.0"))[0]["signals"]["diminishing_returns"]["sub_score"] == 1.0
 
     def test_when_a_task_is_closed(self, log: Log) -> None:
-        closed = close_task(log.path, log.repo.path, rubric=NEXT)
+        closed = close_task(log.path, Sources.under(rules_of(NEXT), log.repo.path), NEXT)
         assert (closed.iteration, closed.rubric_version) == (2, "2.2.0")
         assert b"signal: diminishing_returns" in closed.sidecar_path.read_bytes()
 
