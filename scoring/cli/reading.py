@@ -15,7 +15,6 @@ from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_ver
 from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
-from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
 from scoring.log.find import FoundLog, Selection, find_logs
 from scoring.log.settings import Settings, days_of, resolve_settings
@@ -31,6 +30,8 @@ _EVERYTHING = Selection()
 
 def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
     """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
+    from scoring.evidence.git.repository import GitRepository  # other commands begin before it is loaded
+
     settings = resolve_settings(options, files=files)
     try:
         top = GitRepository(settings.repo_dir).top_level
@@ -94,6 +95,8 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
 
 def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
     """Return the settings of the repository that a log is about; NotARepositoryError where nothing says which it is."""
+    from scoring.evidence.git.repository import GitRepository
+
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     return resolve_settings({**options, "repo-dir": repository})
 
