@@ -152,10 +152,3 @@ class TestStrict:
         assert log["error"] == log["broken"][0]
         assert len(log["broken"]) == 3
         assert broken.written() == []
-
-    def test_close_task_says_it_in_one_line(self, da_score: DaScore, broken: Project) -> None:
-        found = da_score("close-task", "9", *STRICT)
-        assert (found.status, found.out) == (0, "")
-        (line,) = found.err.splitlines()
-        assert all(name in line for name in ("iter-2.yaml: line 3", "iter-5.yaml", "historical.yaml"))
-        assert broken.written() == []

@@ -32,28 +32,20 @@ class TestWhereTheLogIs:
         assert "no such file or directory" in one_line(da_score("records"))
 
     @pytest.mark.usefixtures("scored")
-    @pytest.mark.parametrize(
-        ("made", "said"), [(None, "there is no such folder"), ("file", "is no folder")], ids=["nothing", "a file"]
-    )
-    def test_is_no_folder_that_is_not_there(
-        self, da_score: DaScore, tmp_path: Path, made: str | None, said: str
-    ) -> None:
-        if made:
-            (tmp_path / "place").write_text("")
-        found = da_score("run", "--repo-dir", tmp_path / "place")
-        assert found.status == 1
-        assert one_line(found).startswith(f"--repo-dir '{tmp_path / 'place'}': {said}")
+    def test_is_no_folder_that_is_not_there(self, da_score: DaScore, tmp_path: Path) -> None:
+        place = tmp_path / "place"
+        for said in ("there is no such folder", "is no folder"):
+            assert one_line(da_score("run", "--repo-dir", place)).startswith(f"--repo-dir '{place}': {said}")
+            place.write_text("")
 
 
-class TestBeginningOfASession:
-    def test_that_two_have_names_both(self, da_score: DaScore, project: Path) -> None:
+class TestSession:
+    def test_that_begins_like_another_names_both(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run").status == 0
         (project / LOG / "session-5c0e-other.score.yaml").write_text("")
         found = one_line(da_score("session", "5c0e"))
         assert found == "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
 
-
-class TestSession:
     def test_says_that_its_scores_are_current_or_stale(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:

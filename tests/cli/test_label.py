@@ -434,13 +434,6 @@ class TestShown:
         assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
 
     @pytest.mark.slow
-    def test_next_is_nothing_when_all_are_labelled(self, da_score: DaScore, project: Path) -> None:
-        log = project / ".agents/active/iteration-log"
-        add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in range(1, 10)])
-        assert da_score("label", "next", "--json").json["iteration"] is None
-        assert "Nothing is left" in da_score("label", "next").out
-
-    @pytest.mark.slow
     def test_agreement(self, da_score: DaScore, project: Path) -> None:
         log = project / ".agents/active/iteration-log"
         both = [(n, name, n % 4 if name == "ann" else 3 - n % 4) for n in range(1, 10) for name in ("ann", "bob")]

@@ -41,6 +41,9 @@ class TestText:
         listed = da_score("rubric", "list").out.splitlines()
         assert [line.split()[0] for line in listed][:2] == ["2.0.2", "2.1.0"]
         assert "2.1.0     7 signals  (default)" in listed
+        rows = da_score("rubric", "list", "--json").json
+        assert {"version": "2.1.0", "signals": 7, "default": True} in rows
+        assert {"version": "2.0.2", "signals": 6, "default": False} in rows
         assert "2.2.0     8 signals" in listed
 
     def test_of_a_rubric(self, da_score: DaScore) -> None:
@@ -59,6 +62,8 @@ class TestText:
     def test_of_a_rubric_file(self, da_score: DaScore, tmp_path: Path) -> None:
         own = yaml.safe_dump(da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"}, allow_unicode=True)
         (tmp_path / "own.yaml").write_text(own)
+        valid = {"valid": True, "version": "9.0.0-\x1b", "signals": 7}
+        assert da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json == valid
         found = da_score("rubric", "validate", tmp_path / "own.yaml")
         assert found == Outcome(0, f"{tmp_path}/own.yaml: valid rubric 9.0.0-\\x1b, 7 signals\n", "")
 
@@ -151,15 +156,6 @@ class TestJson:
         unknown = {"scored": 3, "total": 3, "weight": None, "insufficient": 0}
         assert alone == whole | {"coverage": unknown, "bounds": {"low": None, "high": None}}
 
-    @pytest.mark.usefixtures("scored")
-    def test_of_rubrics(self, da_score: DaScore, tmp_path: Path) -> None:
-        listed = da_score("rubric", "list", "--json").json
-        assert {"version": "2.1.0", "signals": 7, "default": True} in listed
-        assert {"version": "2.0.2", "signals": 6, "default": False} in listed
-        (tmp_path / "own.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
-        valid = {"valid": True, "version": "2.1.0", "signals": 7}
-        assert da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json == valid
-
     def test_has_no_bytes_that_are_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntask_id: !!binary /2E=\nwave: ü\n")
         (entry,) = da_score("records", "--iter-log-dir", tmp_path).json
@@ -237,17 +233,15 @@ class TestEncoding:
         assert process("run", "--no-write", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0") == expected
         assert process("run", "--no-write", PYTHONIOENCODING="ascii") == expected
 
+    def test_of_text_without_bytes_below(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            assert main(["rubric", "show", "2.0.2"]) == 0
+        assert shown.getvalue().startswith("Rubric 2.0.2 ")
+
     def test_of_a_path_that_is_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("records", "--iter-log-dir", tmp_path / os.fsdecode(b"\xff\n"))
         assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
         assert "\\xff" in found.err
-
-
-class TestOutput:
-    def test_may_be_text_without_bytes_below(self) -> None:
-        with contextlib.redirect_stdout(io.StringIO()) as shown:
-            assert main(["rubric", "show", "2.0.2"]) == 0
-        assert shown.getvalue().startswith("Rubric 2.0.2 ")
 
 
 class TestEmptyLog:
@@ -281,15 +275,12 @@ class TestWrittenJson:
         write_json({key: encoded(part) for key, part in value.items()})
         assert capsysbinary.readouterr().out == expected * 2
 
-    def test_reads_back_to_the_last_digit(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def test_reads_back_to_the_last_digit_or_is_not_begun(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        with pytest.raises(TypeError):
+            write_json({"a": 1, "b": [1.0, object()]})
         value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
         write_json(value)
         assert list(map(repr, json.loads(capsysbinary.readouterr().out))) == list(map(repr, value))
-
-    def test_that_fails_writes_nothing(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-        with pytest.raises(TypeError):
-            write_json({"a": 1, "b": [1.0, object()]})
-        assert capsysbinary.readouterr().out == b""
 
     @pytest.mark.parametrize(
         ("value", "written"),

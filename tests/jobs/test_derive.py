@@ -455,14 +455,12 @@ class TestFirstMinute:
         assert work.da_score("close-task", hook, "--json", "--no-cache").json["iteration"] == 2
         assert len(work.entries()) == 2
 
-    def test_close_task_writes_none_without_the_setting(self, work: Work) -> None:
-        work.made("one")
-        hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
-        work.da_score("close-task", hook, "--no-cache")
-        assert not work.log.exists()
-
-    @pytest.mark.slow
-    def test_close_task_says_nothing_while_there_is_nothing_to_score(self, work: Work) -> None:
+    def test_close_task_says_nothing_where_there_is_nothing_to_score_and_writes_none_unless_set(
+        self, work: Work
+    ) -> None:
         hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
         closed = work.da_score("close-task", hook, "--derive", "--no-cache")
         assert (closed.status, closed.out, closed.err) == (0, "", "")
+        work.made("one")
+        work.da_score("close-task", hook, "--no-cache")
+        assert not work.log.exists()

@@ -275,21 +275,13 @@ class TestLint:
         assert status == 1
         assert [one[:3] for one in found] == [("error", "historical.yaml", 3), ("error", "historical.yaml", 4)]
 
-    def test_two_entries_without_a_commit_share_none(self, place: Place, da_score: DaScore) -> None:
-        for n in (1, 2):
-            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: ''\n")
-        assert lint(da_score) == (0, [])
-
     def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
-        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999")):
+        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999"), (4, ""), (5, "")):
             (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
         _, found = lint(da_score)
         assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]
 
-    @pytest.mark.usefixtures("place")
-    def test_no_log_is_one_line(self, da_score: DaScore) -> None:
+    def test_no_log_is_one_line_and_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
-
-    def test_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
         (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
         assert "\x1b" not in da_score("lint", "--no-cache").out
