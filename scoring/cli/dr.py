@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, PATH, Number, Whole, settings_options
-from scoring.cli.output import WARNINGS, reply, say, warn, write_json
+from scoring.cli.output import WARNINGS, reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
 from scoring.jobs.write_beside import save_deliberation
@@ -164,10 +164,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
             if update.replaced:
                 warn(f"{file}: shrank or was replaced; reading it anew")
             for found in update.new:
-                if settings.json:
-                    write_json(found.payload(), indent=None)
-                else:
-                    say(found.line())
+                reply(settings.json, found.payload(), found.line(), indent=None)
                 if until_stop and found.recommendation.signal != "CONTINUE":
                     return
             if once:

@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 from rubric import Rubric
 from scoring.errors import InputError, LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.rules import Sources
 from scoring.files import list_names
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
 from scoring.log.load import load_records
@@ -83,17 +83,9 @@ class _File:
 class LogWatch:
     """One log, looked at with :meth:`look` as often as one likes."""
 
-    def __init__(
-        self,
-        iter_log_dir: Path,
-        repo_dir: Path,
-        transcript_dirs: Sequence[Path],
-        rubric: Rubric,
-        **options: Unpack[Options],
-    ) -> None:
+    def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
         """Begin to watch; nothing is read yet."""
-        self._log, self._folder = iter_log_dir, os.path.join(iter_log_dir, "")
-        self._sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
+        self._log, self._folder, self._sources = iter_log_dir, os.path.join(iter_log_dir, ""), sources
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
         self._beside: dict[int, tuple[_Stamp | None, ...]] = {}

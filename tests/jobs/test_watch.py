@@ -17,6 +17,7 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, NotARepositoryError
+from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.watch import PATIENCE, LogWatch, Seen, times_to_look
 
 
@@ -27,7 +28,7 @@ def log(demo: Demo) -> Path:
 
 @pytest.fixture
 def watch(demo: Demo) -> LogWatch:
-    return LogWatch(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, default_rubric())
+    return LogWatch(demo.iter_log_dir, default_rubric(), Sources.under(REFERENCE, demo.repo_dir, demo.transcript_dirs))
 
 
 def told(found: list[Seen]) -> list[tuple[str, int | None]]:
