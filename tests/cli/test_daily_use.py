@@ -98,8 +98,8 @@ class TestChoice:
         asked = da_score("query", "select iteration from iterations order by 1", "--json", *options).json
         assert [[one["iteration"] for one in rows] for rows in (run, records, asked)] == [chosen] * 3
 
-    def test_is_made_among_labels_too(self, da_score: DaScore, project: Path) -> None:
-        assert project
+    @pytest.mark.usefixtures("project")
+    def test_is_made_among_labels_too(self, da_score: DaScore) -> None:
         for n in (3, 9):
             assert da_score("label", n, "--correctness", "3", "--as", "ann").status == 0
         assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
@@ -150,8 +150,6 @@ class TestRun:
     @pytest.mark.parametrize(
         ("branch", "named", "rubric", "missing"),
         [
-            pytest.param("main", True, "2.1.0", ["there is no branch master"], id="another trunk"),
-            pytest.param("master", False, "2.1.0", ["no transcript folder is named"], id="no transcripts"),
             pytest.param("main", False, "2.1.0", ["no branch master", "no transcript folder"], id="neither"),
             pytest.param("master", True, "2.1.0", [], id="all that the reference looks for"),
             pytest.param("main", False, "3.1.0", [], id="a rubric that finds both itself"),

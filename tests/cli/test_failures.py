@@ -124,12 +124,6 @@ ERRORS = {
         )
         for command, *rest in (["run"], ["signals"], ["integrity"], ["iteration", "3"])
     },
-    "an entry that is not YAML": Mistake(
-        ["run"], rf"{LOG}/iter-2\.yaml: line 2: ", overwrite(f"{LOG}/iter-2.yaml", "schema_version: [\n")
-    ),
-    "an archive that is not YAML": Mistake(
-        ["records"], rf"{LOG}/historical\.yaml: line 1: ", overwrite(f"{LOG}/historical.yaml", "iterations: 1\n")
-    ),
     "an unknown iteration": Mistake(
         ["iteration", "99"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
     ),
@@ -141,11 +135,6 @@ ERRORS = {
         rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
     ),
     "a session that is a way out": Mistake(["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"),
-    "an iteration's sidecar that is empty": Mistake(
-        ["iteration", "3", "--json"],
-        rf"{LOG}/iter-3\.score\.yaml: it is empty; this is no score sidecar, score it anew",
-        overwrite(f"{LOG}/iter-3.score.yaml", ""),
-    ),
     "a session's sidecar of the wrong kind": Mistake(
         ["session", "x"],
         rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; this is no score sidecar",
@@ -167,17 +156,9 @@ ERRORS = {
     },
     "an unknown rubric to show": Mistake(["rubric", "show", "9"], r"rubric '9' is not released; released: 2\.0\.2, "),
     "a rubric file that is not there": Mistake(["run", "--rubric", "x.yaml"], r"x\.yaml: no such rubric file"),
-    "a rubric file that is no rubric": Mistake(
-        ["rubric", "validate", "x.yaml"], r"x\.yaml: the rubric is not a mapping", overwrite("x.yaml", "- 1\n")
-    ),
     "a rubric file that is not YAML": Mistake(["run", "--rubric", "./x"], r"x: not YAML: ", overwrite("x", "a: [\n\n")),
     "settings that are not TOML": Mistake(
         ["run"], r"\.agents/da-score\.toml: not TOML: ", overwrite(".agents/da-score.toml", "rubric = \n")
-    ),
-    "an unknown setting": Mistake(
-        ["records"],
-        r"pyproject\.toml: \[tool\.da-score\]: unknown setting 'rubrics'; known: iter-log-dir, ",
-        overwrite("pyproject.toml", "[tool.da-score]\nrubrics = 1\n"),
     ),
     "a demo over something": Mistake(["demo", "."], r"\.: not empty; name a directory that is empty or does not"),
 }
@@ -225,8 +206,6 @@ class TestErrors:
         ("variable", "value", "said"),
         [
             ("DA_SCORE_JSON", "maybe", "DA_SCORE_JSON: 'maybe' is not true or false; use 1 or 0"),
-            ("DA_SCORE_PROCESSES", "0", "DA_SCORE_PROCESSES: '0' is not a number above 0"),
-            ("DA_SCORE_RUBRIC", "9", "rubric '9' is not released; released: "),
             ("PATH", "/nonexistent", "git was not found on PATH; install git "),
         ],
     )

