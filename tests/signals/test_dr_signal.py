@@ -17,8 +17,10 @@ from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
 from scoring.evidence.beside import deliberation_facts
+from scoring.evidence.rules import Sources, rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.jobs.close_task import close_task
+from scoring.log.settings import Settings
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -279,7 +281,7 @@ class TestVotes:
         assert json.loads(run("signals", "--rubric", "2.2.0"))[0]["signals"]["diminishing_returns"]["sub_score"] == 1.0
 
     def test_when_a_task_is_closed(self, log: Log) -> None:
-        closed = close_task(log.path, log.repo.path, rubric=NEXT)
+        closed = close_task(log.path, Sources.under(rules_of(NEXT), log.repo.path), NEXT)
         assert (closed.iteration, closed.rubric_version) == (2, "2.2.0")
         assert b"signal: diminishing_returns" in closed.sidecar_path.read_bytes()
 
@@ -431,7 +433,7 @@ class TestBackfill:
 
     @staticmethod
     def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
-        report = backfill_log(LogJob(log.path, log.repo.path), BackfillPlan(rubric, cache_dir=cache))
+        report = backfill_log(LogJob(log.path, Settings(repo_dir=log.repo.path)), BackfillPlan(rubric, cache_dir=cache))
         assert report.error is None
         return report.scored
 
