@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import fields
+from msgspec.structs import asdict
 
 from rubric import Score, SignalContribution, Source
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
@@ -38,11 +38,10 @@ _REFERENCE: dict[str, Take] = {
 _values_of = operator.attrgetter(*_REFERENCE)
 _WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
 _EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
-_MISSING = {name: _EMPTY[take] for name, take in _WHOLE.items()} | {"applicable": True}
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 
-def reference_row(row: SignalContribution) -> dict[str, Value]:
+def _reference_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as the reference writes it, keys in their order; an empty detail is left out."""
     values = dict(zip(_REFERENCE, _values_of(row), strict=True))
     if not row.detail:
@@ -50,28 +49,20 @@ def reference_row(row: SignalContribution) -> dict[str, Value]:
     return values
 
 
-def whole_row(row: SignalContribution) -> dict[str, Value]:
+def _whole_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
     more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
-    return reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
+    return _reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
 
 
-def row_payload(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as commands print it in JSON: always with ``source``, ``applicable``, ``cap`` and ``fact``.
-
-    Those that it does not have are null.
-    """
+def _printed_row(row: SignalContribution) -> dict[str, Value]:
+    """Return a row as commands print it in JSON: with all that a row may have, null where this one does not have it."""
     more = {"source": row.source, "applicable": row.applicable, "cap": row.cap or None, "fact": row.fact or None}
-    return reference_row(row) | more
+    return _reference_row(row) | more
 
 
-def take_row(reader: Reader, node: Node) -> SignalContribution:
-    """Read a row back; missing fields read as empty.
-
-    Raises:
-        YamlError: it is no mapping, or a value does not fit its field.
-    """
-    given: dict[str, Any] = _MISSING | reader.struct(node, _WHOLE)
+def _take_row(reader: Reader, node: Node) -> SignalContribution:
+    given = _whole(reader, node, _WHOLE, applicable=True)
     return SignalContribution(**given | {"source": _SOURCES.get(given["source"])})
 
 
@@ -106,7 +97,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         ``applicable`` and ``cap``.
         """
         bounds = self.sidecar == BOUNDS_SIDECAR
-        rows = [whole_row(row) if bounds else reference_row(row) for row in self.breakdown]
+        rows = [_whole_row(row) if bounds else _reference_row(row) for row in self.breakdown]
         return self._head() | (self._sure() if bounds else {}) | {"breakdown": rows} | self._markers()
 
     def payload(self) -> dict[str, Value]:
@@ -115,7 +106,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
         (null without one); ``bounds`` and ``coverage`` are the last keys.
         """
-        return self._head() | {"breakdown": list(map(row_payload, self.breakdown))} | self._markers() | self._sure()
+        return self._head() | {"breakdown": list(map(_printed_row, self.breakdown))} | self._markers() | self._sure()
 
     def _head(self) -> dict[str, Value]:
         return {name: getattr(self, name) for name in ("iteration", *_HEAD)}
@@ -133,15 +124,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
     """Return the content of a session's sidecar, keys in their order."""
-    return {
-        "session_id": session.session_id,
-        "rubric_version": session.rubric_version,
-        "iterations": list(session.iterations),
-        "scored": session.scored,
-        "value": session.value,
-        "band": session.band,
-        "per_iteration": [{f.name: getattr(ref, f.name) for f in fields(ref)} for ref in session.per_iteration],
-    }
+    return asdict(session) | {"per_iteration": list(map(asdict, session.per_iteration))}
 
 
 def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
@@ -258,14 +241,14 @@ _HEAD: dict[str, Take] = {
 _REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
 
 
-def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
-    """Take a mapping; missing fields read as empty."""
-    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | reader.struct(node, shape)
+def _whole(reader: Reader, node: Node, shape: Mapping[str, Take], **missing: bool) -> dict[str, Any]:
+    """Take a mapping; missing fields read as empty, or as is said."""
+    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | missing | reader.struct(node, shape)
 
 
 _SCORE: dict[str, Take] = _HEAD | {
     "iteration": Reader.integer,
-    "breakdown": items_of(take_row),
+    "breakdown": items_of(_take_row),
     "bounds": lambda reader, node: reader.struct(node, {"low": Reader.number, "high": Reader.number}),
     "linked_traces_to_outcomes": Reader.boolean,
 }
@@ -283,7 +266,8 @@ def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedS
         NotFoundError: there is none; the text names the path.
         InputError: the file is no score sidecar.
     """
-    return _score(_read(iteration_score_path(iter_log_dir, iteration), _SCORE))
+    path = iteration_score_path(iter_log_dir, iteration)
+    return _score(_read(path), str(path))
 
 
 def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
@@ -292,7 +276,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     Raises:
         InputError: they are no score sidecar, or what they say cannot be a score.
     """
-    score = _score(_parsed(data, name, _SCORE))
+    score = _score(data, name)
     check_numbers(score, name)
     return score
 
@@ -305,8 +289,7 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
         InputError: the file is no score sidecar, is of another iteration, or what it says cannot be a score.
     """
     path = iteration_score_path(iter_log_dir, iteration)
-    score = read_iteration_score(iter_log_dir, iteration)
-    check_numbers(score, str(path))
+    score = parse_iteration_score(_read(path), str(path))
     if score.iteration != iteration:
         raise InputError(f"{path}: is the score of iteration {score.iteration}")
     return score
@@ -343,14 +326,16 @@ def is_iteration_score_name(name: str) -> bool:
     return _ITERATION_SCORE.fullmatch(name) is not None
 
 
-def _score(given: dict[str, Any]) -> PersistedScore:
+def _score(data: bytes, name: str) -> PersistedScore:
+    given = _parsed(data, name, _SCORE)
     sidecar = BOUNDS_SIDECAR if given.pop("bounds") else REFERENCE_SIDECAR
     return PersistedScore(**given | {"breakdown": tuple(given["breakdown"]), "sidecar": sidecar})
 
 
 def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
-    given = _read(session_score_path(iter_log_dir, session_id), _SESSION)
+    path = session_score_path(iter_log_dir, session_id)
+    given = _parsed(_read(path), str(path), _SESSION)
     return SessionScore(**given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")})
 
 
@@ -364,12 +349,11 @@ def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     return session
 
 
-def _read(path: Path, shape: Mapping[str, Take]) -> dict[str, Any]:
+def _read(path: Path) -> bytes:
     try:
-        data = read_file(path)
+        return read_file(path)
     except FileNotFoundError as e:
         raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
-    return _parsed(data, str(path), shape)
 
 
 def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]:
