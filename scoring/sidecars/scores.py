@@ -3,10 +3,12 @@
 The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
 """
 
+import dataclasses
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from msgspec.structs import asdict
 from rubric import Score, SignalContribution, Source
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import TOLERANCE, Breakdown
-from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
+from scoring.errors import InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
@@ -69,6 +71,7 @@ def _take_row(reader: Reader, node: Node) -> SignalContribution:
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
 
+_NO_FILE_NAME = "session id {!r} is no plain file name; it has no score file"
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
@@ -97,8 +100,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         ``applicable`` and ``cap``.
         """
         bounds = self.sidecar == BOUNDS_SIDECAR
-        rows = [_whole_row(row) if bounds else _reference_row(row) for row in self.breakdown]
-        return self._head() | (self._sure() if bounds else {}) | {"breakdown": rows} | self._markers()
+        return self._content(_whole_row if bounds else _reference_row, self._sure() if bounds else {})
 
     def payload(self) -> dict[str, Value]:
         """Return the score as every command prints it in JSON: as its sidecar, but the same under every rubric.
@@ -106,20 +108,17 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
         (null without one); ``bounds`` and ``coverage`` are the last keys.
         """
-        return self._head() | {"breakdown": list(map(_printed_row, self.breakdown))} | self._markers() | self._sure()
+        return self._content(_printed_row, {}) | self._sure()
 
-    def _head(self) -> dict[str, Value]:
-        return {name: getattr(self, name) for name in ("iteration", *_HEAD)}
+    def _content(
+        self, shown: Callable[[SignalContribution], dict[str, Value]], sure: dict[str, Value]
+    ) -> dict[str, Value]:
+        head = {name: getattr(self, name) for name in ("iteration", *_HEAD)}
+        linked = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
+        return head | sure | {"breakdown": list(map(shown, self.breakdown))} | linked
 
     def _sure(self) -> dict[str, Value]:
-        bounds, coverage = self.bounds, self.coverage
-        return {
-            "bounds": {"low": bounds.low, "high": bounds.high},
-            "coverage": {"present": coverage.present, "total": coverage.total, "weight": coverage.weight},
-        }
-
-    def _markers(self) -> dict[str, Value]:
-        return {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
+        return {"bounds": dataclasses.asdict(self.bounds), "coverage": dataclasses.asdict(self.coverage)}
 
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
@@ -151,7 +150,7 @@ def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
         InputError: the id is empty or no plain file name.
     """
     if not is_plain_session_id(session_id):
-        raise InputError(f"session id {session_id!r} is no plain file name; it has no score file")
+        raise InputError(_NO_FILE_NAME.format(session_id))
     return Path(iter_log_dir) / f"session-{session_id}.score.yaml"
 
 
@@ -165,21 +164,21 @@ def is_plain_session_id(session_id: str) -> bool:
 
 
 def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
-    """Persist a score without the markers of its record, and return where.
-
-    Raises:
-        WriteError: it could not be written; the old file is untouched.
-    """
+    """Persist a score without the markers of its record, and return where; raises as :func:`write_persisted_score`."""
     return write_persisted_score(iter_log_dir, build_persisted_score(score))
 
 
 def write_iteration_score_with_record(iter_log_dir: Path | str, score: Score, record: IterationRecord) -> Path:
-    """Persist a score with the markers of its record, and return where; raises as :func:`write_iteration_score`."""
+    """Persist a score with the markers of its record, and return where; raises as :func:`write_persisted_score`."""
     return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
 
 
 def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
-    """Persist a score that was built before; raises as :func:`write_iteration_score`."""
+    """Persist a score that was built before, and return where.
+
+    Raises:
+        WriteError: it could not be written; the old file is untouched.
+    """
     path = iteration_score_path(iter_log_dir, score.iteration)
     write_atomically(path, emit(score.as_dict()))
     return path
@@ -191,13 +190,8 @@ def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) ->
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
-    written: list[Path] = []
-    for score in scores:
-        try:
-            written.append(write_iteration_score(iter_log_dir, score))
-        except DaScoreError as e:
-            raise WriteError(str(e), tuple(written)) from e
-    return written
+    persisted = map(build_persisted_score, scores)
+    return _write_all([(iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict())) for one in persisted])
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
@@ -214,22 +208,20 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
-    files: list[tuple[Path, bytes]] = []
-    nameless: InputError | None = None
-    for session in sessions:
-        try:
-            files.append((session_score_path(iter_log_dir, session.session_id), emit(session_as_dict(session))))
-        except InputError as e:
-            nameless = e
-            break
+    plain = list(takewhile(lambda session: is_plain_session_id(session.session_id), sessions))
+    paths = [session_score_path(iter_log_dir, session.session_id) for session in plain]
+    _write_all([(path, emit(session_as_dict(session))) for path, session in zip(paths, plain, strict=True)])
+    if len(plain) < len(sessions):
+        raise WriteError(_NO_FILE_NAME.format(sessions[len(plain)].session_id), tuple(paths))
+    return paths
+
+
+def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
     try:
         write_together(files)
     except WriteError as e:
         raise WriteError(str(e), tuple(path for path, data in files if holds(path, data))) from e
-    paths = [path for path, _ in files]
-    if nameless:
-        raise WriteError(str(nameless), tuple(paths)) from nameless
-    return paths
+    return [path for path, _ in files]
 
 
 _HEAD: dict[str, Take] = {
@@ -296,12 +288,10 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score which was read can be one: its numbers can be shown, drawn and added up.
-
-    Whether it is right is another question, which the evidence answers (:mod:`scoring.sidecars.states`).
+    """Make sure that a score read from ``name`` can be shown, drawn and added up, be it right or not.
 
     Raises:
-        InputError: it cannot; ``name`` says where it was read.
+        InputError: it cannot.
     """
     _check_value(score.value, name)
     if score.scored and not score.breakdown:  # one that says nothing, as the reference reads an empty file, is shown
@@ -312,8 +302,7 @@ def check_numbers(score: PersistedScore, name: str) -> None:
             raise InputError(f"{name}: signal {shown(row.signal)} has a number that is not finite")
         for number in numbers:
             if not 0 <= number <= 1 + TOLERANCE:
-                what = f"signal {shown(row.signal)} has the number {number:g}"
-                raise InputError(f"{name}: {what}, not one from 0 to 1")
+                raise InputError(f"{name}: signal {shown(row.signal)} has the number {number:g}, not one from 0 to 1")
 
 
 def _check_value(value: float, name: str, advice: str = "") -> None:
