@@ -91,7 +91,8 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
 def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
     """Yield the claims with their observations; pairs with neither side are left out."""
     for signal in SIGNALS:
-        yield from (pair for pair in signal.pairs(facts) if not pair.is_empty)
+        found = (IntegrityObservation(signal.id, *pair) for pair in signal.pairs(facts))
+        yield from (one for one in found if not one.is_empty)
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
