@@ -87,25 +87,20 @@ def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], 
     followed = {part for work in works for part in work.parts}
     order = _needed(graph, works, followed)
     ledger = _Ledger()
-    added: dict[Work, set[int]] = {}
-    left: dict[Work, set[int]] = {}
-    asked: dict[str, list[Work]] = {}
-    for work in dict.fromkeys(works):
-        asked.setdefault(work.commit, []).append(work)
-        if work.until != work.commit:
-            asked.setdefault(work.until, []).append(work)
-    for commit, state in _states(repository, graph, order, followed, ledger, counts):
-        for work in asked.get(commit, ()):
-            if commit == work.commit:
-                added[work] = ledger.of(work.parts, state)
-            if commit == work.until:
-                left[work] = ledger.of(work.parts, state)
+    asked: dict[str, set[frozenset[str]]] = {}
     for work in works:
-        gone = sorted(added[work] - left[work])
+        asked.setdefault(work.commit, set()).add(work.parts)
+        asked.setdefault(work.until, set()).add(work.parts)
+    held: dict[tuple[frozenset[str], str], set[int]] = {}
+    for commit, state in _states(repository, graph, order, followed, ledger, counts):
+        for parts in asked.get(commit, ()):
+            held[parts, commit] = ledger.of(parts, state)
+    for work in works:
+        added = held[work.parts, work.commit]
+        gone = sorted(added - held[work.parts, work.until])
         until = graph.mainline_index[work.until]
         takers = ([c for c in ledger.takers.get(n, ()) if graph.introduced[c] >= until] for n in gone)
-        taken = (tuple(dict.fromkeys(commits)) for commits in takers)
-        yield Fate(len(added[work]), tuple(taken))
+        yield Fate(len(added), tuple(tuple(dict.fromkeys(commits)) for commits in takers))
 
 
 def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:
