@@ -99,6 +99,6 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
 def _failed_calls(facts: IterationFacts) -> str:
     """Return how many tool calls failed, where any were seen."""
     found = facts.transcripts
-    return (
-        f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed" if found and found.tool_calls else ""
-    )
+    if found is None or not found.tool_calls:
+        return ""
+    return f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed"

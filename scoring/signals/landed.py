@@ -80,13 +80,11 @@ def missing_commit(facts: IterationFacts) -> str:
     return _SUPPLY.get(unknown, Landed.supply) if unknown else Landed.supply
 
 
-_SUPPLY = {
+_FETCH = "fetch the objects that are missing: git fetch --refetch --no-filter"
+_SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETCH) | {
     Unknown.NO_TRUNK: "name the branch on which work lands with --trunk",
     Unknown.UNRESOLVED: "fetch the commit, or name in the entry what it became when it was rewritten",
     Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
-    Unknown.HISTORY: "fetch the objects that are missing: git fetch --refetch --no-filter",
-    Unknown.FILES: "fetch the objects that are missing: git fetch --refetch --no-filter",
-    Unknown.OBJECTS: "fetch the objects that are missing: git fetch --refetch --no-filter",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
 }

@@ -52,13 +52,10 @@ def is_chosen(signal_id: str) -> bool:
 def signal_set(
     facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
 ) -> SignalSet:
-    """Judge the facts of one iteration. Pure.
+    """Judge the facts of one iteration, with the optional signals that are ``wanted`` by their ids. Pure.
 
-    Args:
-        facts: what evidence says.
-        wanted: the ids of the optional signals to compute.
-        claims_vote: whether what an agent says of its own work can vote.
-        compare: whether claims are compared with what was observed.
+    ``claims_vote`` is whether what an agent says of its own work can vote, ``compare`` whether claims are compared with
+    what was observed.
     """
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
