@@ -11,41 +11,14 @@ from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import State
 from scoring.statistics import Interval, bootstrap_interval
+from scoring.views import cells
 from scoring.views.spending import Spending, spending_lines
-from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    INTERVAL,
-    ITER,
-    SCORE,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Place,
-    Table,
-    band_cell,
-    band_text,
-    bounds_text,
-    coverage_cell,
-    number,
-    score_cell,
-    value_text,
-)
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, band_text, number
 
-SESSIONS = (
-    Column("SESSION", width=40, cut=True),
-    SCORE,
-    BOUNDS,
-    INTERVAL,
-    Column("ITERS", width=11, right=True),
-    BAND,
-    COVERAGE,
-)
+SESSIONS = [Column("SESSION", width=40, cut=True), cells.SCORE, cells.BOUNDS, cells.INTERVAL]
+SESSIONS += [Column("ITERS", width=11, right=True), cells.BAND, cells.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
+_MEMBERS = (cells.ITER, cells.SCORE, cells.BOUNDS, cells.BAND, cells.COVERAGE, Column("STATE", only="full", prose=True))
 
 
 def session_rows(
@@ -56,11 +29,11 @@ def session_rows(
     return [
         (
             Cell(session.session_id, brief=beginnings[session.session_id]),
-            score_cell(session.value, session.scored),
-            bounds_text(_bounds(session, members)),
+            cells.score_cell(session.value, session.scored),
+            cells.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
-            band_cell(session.band),
+            cells.band_cell(session.band),
             Cell(None, _coverage_text(session, members), brief=_brief_coverage(session, members)),
         )
         for session in sessions
@@ -96,8 +69,8 @@ def session_page(
     value = number(session.value, session.scored)
     yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = value_text(session.value, session.scored, _bounds(session, members))
-    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
+    sure = cells.value_text(session.value, session.scored, _bounds(session, members))
+    yield Line([Cell(name, style="bold"), f" score {sure}   ", cells.band_cell(session.band)], only="terminal")
     yield Line(_coverage_text(session, members, " iterations", " on average"), "dim", only=None if full else "terminal")
     if intervals and (interval := _interval(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
@@ -119,13 +92,13 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[Blo
 
 
 def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[AnyCell, ...]:
-    bounds = bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = coverage_cell(member.coverage) if member else Cell(None, "-")
+    bounds = cells.bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = cells.coverage_cell(member.coverage) if member else Cell(None, "-")
     worth = Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, worth
+    return ref.iteration, cells.score_cell(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:
