@@ -68,7 +68,7 @@ class Examined(Frozen, frozen=True):
         landing, outcome = self.facts.landing, self.outcome
         stayed = None if landing.unknown is not None else landing.landed and landing.reverted_by is None
         defective = True if landing.reverted_by is not None else outcome and outcome.defective
-        return Used(self.score.iteration, self.spending, stayed, None if defective is None else not defective)
+        return Used(self.spending, stayed, None if defective is None else not defective)
 
     @property
     def differs(self) -> bool:

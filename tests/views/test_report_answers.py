@@ -135,22 +135,21 @@ class TestPurchase:
     def test_what_came_to_nothing_is_in_what_a_landed_one_costs(self) -> None:
         found = purchase(
             [
-                Used(1, paid(100), landed=True, sound=True),
-                Used(2, paid(200), landed=True, sound=False),
-                Used(3, paid(300), landed=False, sound=None),
+                Used(paid(100), landed=True, sound=True),
+                Used(paid(200), landed=True, sound=False),
+                Used(paid(300), landed=False, sound=None),
             ]
         )
         assert found.cost == pytest.approx(9.0)
         assert found.per_landed == pytest.approx(4.5)
         assert found.unsound == pytest.approx(3.0)
-        assert found.unsound_in == [2]
         assert found.not_landed == pytest.approx(4.5)
 
     @pytest.mark.parametrize(
         "spending", [None, paid(100, "made-up-9")], ids=["nobody knows the tokens", "nobody knows the price"]
     )
     def test_without_a_cost(self, spending: Spending | None) -> None:
-        found = purchase([Used(1, spending, landed=True, sound=True)])
+        found = purchase([Used(spending, landed=True, sound=True)])
         assert (found.cost, found.per_landed, found.unsound, found.priced) == (None, None, None, 0)
 
 

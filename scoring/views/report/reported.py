@@ -133,7 +133,7 @@ class ReportedIteration:
     @property
     def used(self) -> Used:
         """What it used, and what became of it."""
-        return Used(self.iteration, self.spending, self.landed, self.sound)
+        return Used(self.spending, self.landed, self.sound)
 
     @property
     def cost(self) -> float | None:
