@@ -4,14 +4,8 @@ from rubric import Bounds
 from rubric.scorer import Coverage
 from scoring.views.table import Cell, Column, band_text, number
 
-_BAND_STYLES = {
-    "excellent": "bold green",
-    "good": "green",
-    "fair": "yellow",
-    "poor": "red",
-    "insufficient": "dim",
-    "unscored": "dim",
-}
+BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
+BAND_STYLES |= {"insufficient": "dim", "unscored": "dim"}
 
 ITER = Column("ITER", width=6, right=True)
 SCORE = Column("SCORE", width=9, right=True)
@@ -29,7 +23,7 @@ def score_cell(value: float, scored: bool) -> Cell:
 
 def band_cell(band: str) -> Cell:
     """Return a band as a cell, in its colour and by the name that people read."""
-    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""), brief=band)
+    return Cell(band, band_text(band), BAND_STYLES.get(band, ""), brief=band)
 
 
 def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:

@@ -35,9 +35,7 @@ class Of(NamedTuple, Generic[T]):
 class DataColumn(Generic[T]):
     """A column of a table: its value is taken by ``take`` from what a row is of.
 
-    Attributes:
-        unit: in which unit, or which values there are; empty where there is nothing to say.
-        may_miss: whether it holds None where nothing is known; that is never 0 and never an empty text.
+    ``unit`` may also be which values there are. One that ``may_miss`` is None where nothing is known, never 0 or "".
     """
 
     name: str
@@ -65,16 +63,14 @@ _KINDS: dict[str, tuple[Kind, str]] = {
 def _column(
     name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any], unit: str = ""
 ) -> DataColumn[Any]:
-    """Return a column.
+    """Return a column; ``kind`` is one of the above, or what is counted, with a ``?`` where the value may miss.
 
-    ``kind`` is one of the above, or what is counted; with a ``?`` where the value may miss. ``take`` is a function, or
-    the names of attributes of what the row is about, with dots between.
+    ``take`` is a function, or the names of attributes of what the row is about, with dots between.
     """
     word = kind.removesuffix("?")
     its_kind, its_unit = _KINDS.get(word, ("integer", word))
-    return DataColumn(
-        name, its_kind, unit or its_unit, meaning, _at(take) if isinstance(take, str) else take, word != kind
-    )
+    taken = _at(take) if isinstance(take, str) else take
+    return DataColumn(name, its_kind, unit or its_unit, meaning, taken, word != kind)
 
 
 def _at(path: str) -> Callable[[Of[Any]], Any]:

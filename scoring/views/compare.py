@@ -5,6 +5,8 @@ to signals in two exact steps. First the sub-scores of the signals that vote on 
 effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
 that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
 its sub-score. The effects of all signals add up to the change, and a signal that keeps its proportion has none.
+
+The module is long because the reasons are beside what they explain.
 """
 
 import math

@@ -59,11 +59,9 @@ def session_page(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
 ) -> Iterator[Block]:
-    """Yield a session and its iterations.
+    """Yield a session and its iterations; ``members`` are the scores of these, as far as they are known.
 
-    A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too, what the session used, and the ``states``
-    of its scores.
+    With ``intervals`` a terminal shows that of the mean; with ``full`` a pipe shows all else that a terminal does.
     """
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
@@ -144,13 +142,9 @@ def session_payload(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
 ) -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
+    """Return one session as its sidecar holds it, with its bounds, the interval of its mean, and what it rests on.
 
     With ``states`` also what its scores are worth: the worst of it, and by iteration.
-    ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
-    members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
-    with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
-    how many of these on too little evidence, and on how much of the weight they rest.
     """
     bounds, interval, worth = _bounds(session, members), _interval(session), {}
     if states is not None:
@@ -165,7 +159,7 @@ def session_payload(
     return {
         **session_as_dict(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
-        "interval": interval and list(interval),
+        "interval": interval,
         "coverage": _coverage(session, members),
         **({"spending": spending.as_dict()} if spending else {}),
         **worth,

@@ -125,10 +125,10 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
 
 
 def check(examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None) -> Verdict:
-    """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
+    """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
-    The scores are those that the evidence gives. Where evidence is gone, the score is that of the sidecar, and a
-    note says so. A sidecar that says more than the evidence gives fails, whatever the demands are.
+    Where evidence is gone, the score is that of the sidecar, and a note says so. A sidecar that says more than the
+    evidence gives fails, whatever the demands are.
 
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
