@@ -136,19 +136,13 @@ class TestTables:
 
 
 class TestWriters:
-    def row(self, **values: Any) -> dict[str, Any]:
-        return {"log": "l", "iteration": 1, **values}
-
     def test_csv_has_an_empty_field_for_an_empty_text_and_for_nothing(self) -> None:
         out = io.BytesIO()
         columns = TABLES["signals"][:5]
         writer = CsvWriter(columns, out)
         writer.add({"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True})
         writer.close()
-        (row,) = (
-            csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
-            and list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))[1:]
-        )
+        _, row = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
         assert row == ['a,"b"\n', "1", "", "", "true"]
 
     def test_bytes_that_are_no_text_become_a_replacement(self) -> None:
@@ -163,9 +157,11 @@ class TestWriters:
 @pytest.mark.usefixtures("here")
 class TestExport:
     @pytest.mark.slow
-    def test_to_a_directory(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_to_a_directory_and_not_into_the_log(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+        before = sorted(path.name for path in demo.iter_log_dir.iterdir())
         found = da_score("export", "--format", "jsonl", "--out", tmp_path / "out" / "deep")
         assert (found.status, found.err) == (0, "")
+        assert sorted(path.name for path in demo.iter_log_dir.iterdir()) == before
         for table in TABLES:
             rows = [
                 json.loads(line) for line in (tmp_path / "out" / "deep" / f"{table}.jsonl").read_text().splitlines()
@@ -184,14 +180,9 @@ class TestExport:
         assert table == frames.arrow("iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs)
 
     @pytest.mark.slow
-    def test_one_table_to_standard_output(self, da_score: DaScore) -> None:
-        found = da_score("export", "--tables", "sessions")
-        assert (found.status, found.err) == (0, "")
-        rows = list(csv.DictReader(io.StringIO(found.out)))
+    def test_one_table_to_standard_output_of_one_log_or_several(self, demo: Demo, da_score: DaScore) -> None:
+        rows = list(csv.DictReader(io.StringIO(da_score("export", "--tables", "sessions").out)))
         assert [row["iterations"] for row in rows] == ["3", "4"]
-
-    @pytest.mark.slow
-    def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
         logs = {json.loads(line)["log"] for line in found.out.splitlines()}
         assert logs == {str(demo.iter_log_dir)}
@@ -219,12 +210,6 @@ class TestExport:
         (demo.iter_log_dir / "iter-9.yaml").write_text("a: [")
         assert da_score("export", "--out", tmp_path).status == 1
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
-
-    @pytest.mark.slow
-    def test_writes_nothing_into_the_log(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
-        before = sorted(path.name for path in demo.iter_log_dir.iterdir())
-        da_score("export", "--out", tmp_path)
-        assert sorted(path.name for path in demo.iter_log_dir.iterdir()) == before
 
     def test_describes_every_column(self, da_score: DaScore) -> None:
         found = da_score("export", "--describe").out
@@ -255,20 +240,14 @@ class TestQuery:
         assert found.json == [{"band": "excellent", "n": 4, "best": 1.0}, {"band": "fair", "n": 2, "best": 1.0}]
 
     @pytest.mark.slow
-    def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
-        found = da_score(
-            "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
-        )
-        assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
-
-    @pytest.mark.slow
-    def test_as_csv_and_as_text(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_as_csv_as_text_and_as_json_that_loses_no_column(self, da_score: DaScore, tmp_path: Path) -> None:
+        odd = "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x"
+        row = {"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}
+        assert da_score("query", odd, "--json").json == [row]
         (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
         assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
-        assert (
-            da_score("query", f"@{tmp_path}/q.sql").out
-            == "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
-        )
+        table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
+        assert da_score("query", f"@{tmp_path}/q.sql").out == table
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
@@ -341,14 +320,12 @@ class TestFrames:
             assert list(frame.columns) == [c.name for c in TABLES[table]]
             assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
 
-    def test_of_an_unknown_table(self, demo: Demo) -> None:
-        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
-            list(frames.rows("nope", demo.iter_log_dir, demo.repo_dir))
-
-    def test_of_an_empty_log(self, demo: Demo, tmp_path: Path) -> None:
+    def test_of_an_empty_log_and_of_an_unknown_table(self, demo: Demo, tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()
         assert frames.arrow("iterations", tmp_path / "log", demo.repo_dir).num_rows == 0
         assert len(frames.pandas("signals", tmp_path / "log", demo.repo_dir)) == 0
+        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
+            list(frames.rows("nope", tmp_path / "log", demo.repo_dir))
 
 
 def test_a_table_cannot_be_written_where_nothing_can(demo: Demo) -> None:
