@@ -50,14 +50,8 @@ class DataColumn(Generic[T]):
         return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
 
 
-_KINDS: dict[str, tuple[Kind, str]] = {
-    "text": ("text", ""),
-    "flag": ("yes/no", ""),
-    "count": ("integer", ""),
-    "share": ("number", "0 to 1"),
-    "dollars": ("number", "US dollars"),
-    "seconds": ("number", "seconds"),
-}
+_KINDS: dict[str, tuple[Kind, str]] = {"text": ("text", ""), "flag": ("yes/no", ""), "count": ("integer", "")}
+_KINDS |= {"share": ("number", "0 to 1"), "dollars": ("number", "US dollars"), "seconds": ("number", "seconds")}
 
 
 def _column(
@@ -87,13 +81,13 @@ def _at(path: str) -> Callable[[Of[Any]], Any]:
 
 def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
     """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
+    used = _at(spending)
+
+    def tokens(kind: str) -> Callable[[Of[Any]], Any]:
+        return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
+
     for kind in KINDS:
-        yield _column(f"used_{kind}_tokens", "tokens?", meaning, _tokens(_at(spending), kind))
-        meaning = "likewise"
-
-
-def _tokens(used: Callable[[Of[Any]], Any], kind: str) -> Callable[[Of[Any]], Any]:
-    return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
+        yield _column(f"used_{kind}_tokens", "tokens?", meaning if kind == KINDS[0] else "likewise", tokens(kind))
 
 
 def _listed(of: Of[Any], kind: str) -> str | None:

@@ -14,10 +14,7 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, Table
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> Iterator[Block]:
-    """Yield two rubrics side by side and, where there is a log, its iterations under both, with their ``tasks``.
-
-    ``source`` is the directory of the log; None where none was asked for.
-    """
+    """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
     sides = [Column(name, width=max(7, len(name)), right=True) for name in diff.names]
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield Line()

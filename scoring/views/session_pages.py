@@ -100,7 +100,6 @@ def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None)
 
 
 def _interval(session: SessionScore) -> Interval | None:
-    """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
     return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
 
 
@@ -124,7 +123,6 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str,
 
 
 def _coverage_text(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> str:
-    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
     scored, total, weight, too_few = _coverage(session, members).values()
     parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
     return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))

@@ -62,7 +62,6 @@ class Digest:
     validity: Validity | None = None
     """Whether the scores foretell what became of the work; None where that was not asked for."""
     project: str = ""
-    """What the repository is called."""
     pages: str = ""
     """What comes before the name of a commit in the address of its page; "" where there is none."""
 
