@@ -468,7 +468,6 @@ class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
-    runs_on = True
     reader, counter = CodexReader, CodexCounter
     input_holds_cached = True
 
@@ -497,6 +496,6 @@ class Codex(Harness):
         """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
         return codex_counting.without_replay(rows, again)
 
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript together: totals run from one into the next."""
-        return codex_counting.joined(parts)
+    def joined(self, first: Rows, second: Rows) -> Rows:
+        """Return two parts of a transcript as one: totals run from the first into the second."""
+        return codex_counting.joined(first, second)

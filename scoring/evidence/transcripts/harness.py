@@ -248,9 +248,6 @@ class Harness(ABC):
     call_table: int = 1
     """The table of its rows that has the calls of tools; the last number but one is the key of the call."""
 
-    runs_on: bool = False
-    """Whether totals run on, so that what a line counts depends on the lines before it."""
-
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
         return [span.cwd for span in spans]
@@ -263,12 +260,9 @@ class Harness(ABC):
         """
         return rows
 
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript, in order, together."""
-        whole = Rows()
-        for part in parts:
-            whole.extend(part)
-        return whole
+    def joined(self, first: Rows, second: Rows) -> Rows | None:  # noqa: ARG002 - for those with totals
+        """Return two parts of a transcript as one; None where what a line counts depends on no line before it."""
+        return None
 
 
 def _has_lines(block: bytes, count: int) -> bool:
