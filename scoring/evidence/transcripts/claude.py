@@ -221,7 +221,7 @@ class ClaudeReader(JsonReader):
             shows = seen.looks or item.input is not UNSET
             return seen.command(item.id, command, self._cwd), command_flags(command) if shows else 0
         if name in EDIT_TOOLS and seen.looks:
-            path = _given(item).file_path or _notebook_of(item) or ""
+            path = _given(item).file_path or value_of(item.input, _notebook_input, _NotebookInput()).notebook_path or ""
             return seen.edit(item.id, (path,), self._cwd), 0
         reads = name == "Read" and reads_loop_state(_given(item).file_path or "")
         return seen.call(item.id, name in QUESTIONS, name in AGENTS), LOOP_STATE if reads else 0
@@ -255,11 +255,6 @@ def _given(item: _Item) -> _Input:
     """Return the input of a call; one that is no plain object is empty."""
     given: _Input = value_of(item.input, _input, _Input())
     return given
-
-
-def _notebook_of(item: _Item) -> str | None:
-    given: _NotebookInput = value_of(item.input, _notebook_input, _NotebookInput())
-    return given.notebook_path
 
 
 def _text_of(content: RawField) -> str:

@@ -1,7 +1,6 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because the format is: five kinds of calls
-and of verdicts, written differently by each version.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. Each version writes calls and verdicts in its own way.
 """
 
 import re
