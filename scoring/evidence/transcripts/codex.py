@@ -1,6 +1,7 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format. Each version writes calls and verdicts in its own way.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because each version writes calls and
+verdicts in its own way.
 """
 
 import re
