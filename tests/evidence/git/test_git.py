@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -692,6 +692,38 @@ class TestLines:
         monkeypatch.setattr("tempfile.TemporaryFile", full)
         with pytest.raises(GitError, match=r"no temporary file for git: .*no space; set TMPDIR"):
             list(GitRepository(lone.path).lines("cat-file", "--batch-check", given=b"HEAD\n"))
+
+
+class TestObjects:
+    def test_are_read_to_the_byte_by_one_git(self, lone: Repo) -> None:
+        texts = [b"", b"\n", b"a\nb", b"x" * 300_000, b"missing\n" * 50_000]
+        oids = [lone.write("blob", text) for text in texts]
+        with watched_doors() as doors, GitRepository(lone.path).objects() as content:
+            assert [b"".join(content(oid)) for oid in oids] == texts
+        assert len(doors.commands) == 2
+
+    def test_are_read_on_after_one_that_is_lost_damaged_or_left(self, lone: Repo) -> None:
+        text = os.urandom(300_000)
+        whole, damaged = lone.write("blob", text), lone.write("blob", b"d" + text)
+        file = lone.path / ".git/objects" / damaged[:2] / damaged[2:]
+        file.chmod(0o600)
+        os.truncate(file, 1000)
+        with GitRepository(lone.path).objects() as content:
+            for oid in ("0" * 40, damaged):
+                with pytest.raises(GitError, match=f"object {oid}"):
+                    list(content(oid))
+                assert b"".join(content(whole)) == text
+            left = content(whole)
+            assert isinstance(left, Generator)
+            assert text.startswith(next(left))
+            left.close()
+            assert b"".join(content(whole)) == text
+
+    def test_that_are_not_asked_for_start_nothing(self, lone: Repo) -> None:
+        opened = GitRepository(lone.path)
+        with watched_doors() as doors, opened.objects():
+            pass
+        assert doors.commands == []
 
 
 class TestFilesAt:
