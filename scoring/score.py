@@ -39,7 +39,6 @@ _AT_ONCE = 1000
 """How many sidecars wait in memory before they are written together."""
 
 
-
 class _Prepared(NamedTuple):
     """The files of a score, whether they are on disk so, the evidence that the old ones had, and what it is of."""
 

@@ -7,18 +7,16 @@ which commit another one landed, and where the repository's remotes are. The age
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import GitError
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import named_commits
-from scoring.log.model import IterationRecord
 
 MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
@@ -112,17 +110,16 @@ class AttributedHistory(CorrectedHistory):
         return {name: tuple(filter(None, (sha, landed.get(sha)))) for name, sha in here.items()}
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
-        records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
-        try:
-            history = AttributedHistory(self._repository, records, self.trunk.name) if records else self
-        except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
-            return {}
-        return {record.commit: history.landing(record) for record in records}
+        """Return whether commits landed that no entry may name, by SHA."""
+        first = {sha: n for n, sha in enumerate(dict.fromkeys(shas))}
+        if not self.trunk.commit:
+            return {sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK) for sha in first}
+        found = self._landings_of(self._graph_with(first), self._commits(first), first)
+        return {sha: found.of(sha) for sha in first}
 
     def on_trunk(self) -> list[str]:
         """Return the commits of the trunk, newest first."""
-        return [line.sha for line in self._walk]
+        return list(self._walk)
 
     def tips(self) -> dict[str, str]:
         """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
@@ -149,12 +146,8 @@ class AttributedHistory(CorrectedHistory):
         index = self._graph.introduced.get(sha)
         if index is None or (merge := self._graph.mainline[index]) == sha:
             return ""
-        m = _MERGED.match(self._trunk_subjects[merge])
+        m = _MERGED.match(self._walk[merge].subject)
         return next(filter(None, m.groups()), "") if m else ""
-
-    @cached_property
-    def _trunk_subjects(self) -> dict[str, str]:
-        return {line.sha: line.subject for line in self._walk}
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
@@ -186,10 +179,6 @@ class AttributedHistory(CorrectedHistory):
                 more = (0 if count == "-" else int(count) for count in (added, removed))
                 found[sha] = ChangeSize(size.files + 1, *(a + b for a, b in zip(size[1:], more, strict=True)))
         return found
-
-    def state(self) -> tuple[object, ...]:
-        """Return what changes when the branches or the trunk do."""
-        return self.trunk.ref, self.trunk.commit, sorted(self._references.commits.items())
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

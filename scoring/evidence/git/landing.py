@@ -4,7 +4,7 @@
 commits at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from scoring.evidence.git import facts
@@ -31,7 +31,7 @@ class Landings:
         self,
         repository: GitRepository,
         trunk: Trunk,
-        walk: Sequence[Commit],
+        walk: Collection[Commit],
         graph: CommitGraph,
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
@@ -44,7 +44,7 @@ class Landings:
         branches.
         """
         self._repository, self._graph, self._commits = repository, graph, commits
-        self._tip = trunk.commit or ""
+        self._tip, self._shallow = trunk.commit or "", trunk.shallow
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
@@ -60,7 +60,7 @@ class Landings:
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if not self._graph.on_trunk(sha):
-            return self._decided[sha]
+            return self._found(sha, unknown=Unknown.SHALLOW) if self._shallow else self._decided[sha]
         merges = self._graph.brought_by(sha)
         reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
         return self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)

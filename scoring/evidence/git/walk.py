@@ -64,9 +64,11 @@ def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Comm
     return [commit if "revert" in commit.message.lower() else commit._replace(message="") for commit in found]
 
 
-def newest_by_subject(walk: Sequence[Commit]) -> dict[str, str]:
+def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
     """Return the newest commit of each subject, trimmed and folded to one case; an empty subject is left out."""
-    found = {fold(trim(commit.subject)): commit.sha for commit in reversed(walk)}
+    found: dict[str, str] = {}
+    for commit in walk:
+        found.setdefault(fold(trim(commit.subject)), commit.sha)
     found.pop("", None)
     return found
 
