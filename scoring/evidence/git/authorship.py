@@ -5,7 +5,7 @@ which commit another one landed, and where the repository's remotes are. The age
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,6 @@ from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.evidence.git.walk import named_commits
 
 MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
@@ -102,12 +101,11 @@ class AttributedHistory(CorrectedHistory):
         """Return the SHAs of names that stand for a commit here."""
         return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
 
-    def landed_as(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return, for commits that are here, their full name and that of the trunk commit that brought their change."""
-        here = dict(list(self.resolved(names).items())[:MOST_ASKED])
+    def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+        """Return, for each commit under its name, its SHA and that of the trunk commit that brought its change."""
+        here = dict(list(named.items())[:MOST_ASKED])
         landings = self.landings(here.values())
-        landed = {sha: landing.commit for sha, landing in landings.items()}
-        return {name: tuple(filter(None, (sha, landed.get(sha)))) for name, sha in here.items()}
+        return {name: tuple(filter(None, (sha, landings[sha].commit))) for name, sha in here.items()}
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed that no entry may name, by SHA."""
@@ -151,12 +149,11 @@ class AttributedHistory(CorrectedHistory):
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
-        found = named_commits(self._repository, shas)
         return {
             sha: WrittenCommit(
                 sha, c.parents, c.authored, c.date, c.subject, checkpoint_ids(c.message), agents_named(c.message)
             )
-            for sha, c in found.items()
+            for sha, c in self._commits(dict.fromkeys(shas)).items()
         }
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
