@@ -23,6 +23,7 @@ MOST_ASKED = 2000
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
+_SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OWN_BRANCHES = "refs/heads/entire/"
@@ -158,24 +159,21 @@ class AttributedHistory(CorrectedHistory):
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""
-        return answered(self._ask_sizes, shas)
 
-    def _ask_sizes(self, batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-        question = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
-        answer = self._repository.ask(*question, given=as_lines(batch))
-        if answer.returncode:
-            return None
-        found = dict.fromkeys(batch, ChangeSize())
-        sha = ""
-        for line in as_text(answer.stdout).split("\n"):
-            if _COMMIT_LINE.fullmatch(line):
-                sha = line
-            elif line:
-                added, removed, _ = line.split("\t", 2)
-                size = found[sha]
-                more = (0 if count == "-" else int(count) for count in (added, removed))
-                found[sha] = ChangeSize(size.files + 1, *(a + b for a, b in zip(size[1:], more, strict=True)))
-        return found
+        def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
+            answer = self._repository.ask(*_SIZES, given=as_lines(batch))
+            found = dict.fromkeys(batch, ChangeSize())
+            sha = ""
+            for line in as_text(answer.stdout).split("\n"):
+                if _COMMIT_LINE.fullmatch(line):
+                    sha = line
+                elif line:
+                    added, removed = (0 if count == "-" else int(count) for count in line.split("\t", 2)[:2])
+                    size = found[sha]
+                    found[sha] = ChangeSize(size.files + 1, size.added + added, size.removed + removed)
+            return None if answer.returncode else found
+
+        return answered(ask, shas)
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

@@ -130,8 +130,9 @@ class Landings:
             self._old_git = version if version < MERGE_GIT else None
             merged = merged_trees(isolated, version, self._tip, rest) if rest and not self._old_git else {}
         self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
+        same_tree = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip() if merged else ""
         for sha in rest:
-            if merged.get(sha) == self._trunk_tree:
+            if merged.get(sha) == same_tree:
                 who = self._reverts.of((sha,), _EVERYWHERE)
                 found[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
         return found
@@ -210,7 +211,3 @@ class Landings:
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         self._changes |= changes(self._repository, [pair for pair in pairs if pair not in self._changes])
-
-    @cached_property
-    def _trunk_tree(self) -> str:
-        return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
