@@ -17,7 +17,6 @@ from scoring.errors import InputError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.jobs.close_task import HookInput, close_task, parse_hook_input, read_hook_input
-from scoring.jobs.derive import derive
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -72,6 +71,8 @@ def command(
         settings = _settings(options, hook)
         hinted = _hinted(settings, hook)
         if settings.derive and iteration is None:  # a harness that does not name the session gets the entries of all
+            from scoring.jobs.derive import derive  # loads every harness, 0.04 s
+
             how = evidence_options(settings, ATTRIBUTED, warnings.append)
             places = Sources.under(ATTRIBUTED, settings.repo_dir, settings.transcript_dirs, how, hinted)
             derived = derive(settings.iter_log_dir, places, session=hook.session_id).written

@@ -71,14 +71,11 @@ def tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, A
 def meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
     """Return the arguments of the meter that options and settings ask for: profile, words and embedder."""
     from scoring.meters.dr import open_embedder
-    from scoring.meters.dr.profile import DEFAULT, tuning_from
+    from scoring.meters.dr.profile import tuning_from
 
-    tuning = tuning_from(tables_for(settings, thresholds))
-    return {
-        "profile": replace(DEFAULT, k=tuning.k if k is None else k, thresholds=tuning.thresholds),
-        "words": tuning.words,
-        "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
-    }
+    profile, words = tuning_from(tables_for(settings, thresholds))
+    embed = open_embedder(cache_dir_of(settings)) if semantic else None
+    return {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
 
 
 def source_of(file: Path) -> str:
@@ -275,7 +272,7 @@ def calibrate(
     from scoring.meters.dr.profile import tuning_from
     from scoring.views.dr_pages import calibration_lines
 
-    tuning = tuning_from(tables_for(settings, thresholds))
+    profile, words = tuning_from(tables_for(settings, thresholds))
     collection = meter.read_collection(directory)
     for _, why in collection.broken:
         warn(why)
@@ -286,7 +283,7 @@ def calibrate(
     left_out = "--no-semantic" if no_semantic else "" if semantic.is_installed() else semantic.NOT_INSTALLED
     embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
     asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
-    found = meter.calibrate(collection.labelled, asked, embed, tuning)
+    found = meter.calibrate(collection.labelled, asked, embed, profile, words)
     if settings.json:
         write_json(meter.calibration_payload(collection, found, left_out))
     else:

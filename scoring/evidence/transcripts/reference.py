@@ -303,7 +303,7 @@ class Reference(Harness):
         return ReferenceReader(self._lines)
 
 
-REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts")
+REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts", alone=True)
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 
