@@ -915,6 +915,7 @@ class TestEnvironment:
             assert environment["GIT_CONFIG_NOSYSTEM"] == "1"
             assert environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
             assert environment["GIT_TERMINAL_PROMPT"] == "0"
+            assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_NO_LAZY_FETCH"]) == ("none", "1")
             assert not {"GIT_TRACE", "SECRET_TOKEN", "LD_PRELOAD"} & environment.keys()
 
     def test_without_a_path_finds_the_usual_git(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
