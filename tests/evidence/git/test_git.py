@@ -953,7 +953,9 @@ class TestSafeDirectory:
         self.refused(foreign.path)
 
     @pytest.mark.parametrize("trusted", [("/other", "{path}"), ("*",)], ids=["by-name", "everything"])
-    def test_is_honoured_and_nothing_else_is(self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]) -> None:
+    def test_by_name_is_honoured_and_nothing_else_is(
+        self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
+    ) -> None:
         self.trust(tmp_path / "home/.gitconfig", *(name.format(path=foreign.path) for name in trusted))
         foreign.check()
         foreign.check(foreign.path / "d")
