@@ -211,7 +211,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
             path = iter_log_dir / name
             with contextlib.suppress(LogError):  # the broken ones were reported when the log was loaded
                 if load_entry(path).iteration == iteration:
-                    found = EntryPlaces(path, dict(_lines(parse(read_file(path)))))
+                    found = EntryPlaces(path, _lines_in(read_file(path)))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
     except (DaScoreError, FileNotFoundError):
@@ -225,11 +225,16 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     if iteration not in numbers:
         return None
     way = f"iterations.{numbers.index(iteration)}."
-    lines = {field: line for field, line in _lines(parse(data)) if field.startswith(way)}
-    return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
+    lines = {field.removeprefix(way): line for field, line in _lines_in(data).items() if field.startswith(way)}
+    return EntryPlaces(path, lines)
 
 
-def _lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _lines_in(data: bytes) -> dict[str, int]:
+    document = parse(data)
+    return {} if document is None else dict(_lines(document))
+
+
+def _lines(node: Node, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
@@ -248,5 +253,5 @@ def _lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[s
                 yield from _lines(value, f"{way}{key.value}.", depth + 1)
     elif isinstance(node, Sequence):
         for n, item in enumerate(map(target_of, node.items)):
-            yield f"{way}{n}", getattr(item, "line", 0)
+            yield f"{way}{n}", item.line
             yield from _lines(item, f"{way}{n}.", depth + 1)
