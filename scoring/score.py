@@ -4,10 +4,11 @@
 because the ways in are many, and each says what it raises.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, Unpack
+from typing import NamedTuple, Unpack
 
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric
 from scoring.errors import LogError, Warn, WriteError, silent
@@ -37,8 +38,14 @@ from scoring.signals.values import SignalSet
 _AT_ONCE = 1000
 """How many sidecars wait in memory before they are written together."""
 
-_Unwritten: TypeAlias = tuple[Sidecar, tuple[Loss, ...]]
-"""The files of a score that are not on disk so, with the evidence that the old ones had and this score lacks."""
+
+class _Prepared(NamedTuple):
+    """The files of a score, whether they are on disk so, the evidence that the old ones had, and what it is of."""
+
+    files: Sidecar
+    is_there: bool
+    lost: tuple[Loss, ...]
+    fingerprint: Fingerprint | None
 
 
 class ScoredIteration(Frozen, frozen=True):
@@ -307,17 +314,17 @@ def score_whole_log(
     refs: list[tuple[str, SessionIterRef]] = []
     present: Counter[str] = Counter()
     trunk: Trunk | None = None
-    waiting: list[_Unwritten] = []
-    prints: list[tuple[int, Fingerprint]] = []
+    waiting: list[_Prepared] = []
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
-            files, is_there, lost = _files_of(iter_log_dir, one)
-            if write:
-                prints.append((one.record.iteration, fingerprint(one.inputs, one.facts, files.data)))
-                waiting += [] if is_there else [(files, lost)]
-                if len(waiting) == _AT_ONCE:
-                    _write(iter_log_dir, waiting, sources.warn)
-                    waiting.clear()
+            lost: tuple[Loss, ...] = ()
+            if write or os.path.lexists(iteration_score_path(iter_log_dir, one.record.iteration)):
+                prepared = _prepared(iter_log_dir, one)
+                waiting += [prepared] if write else []
+                lost = prepared.lost
+            if len(waiting) == _AT_ONCE:
+                _write(iter_log_dir, waiting, sources.warn, known)
+                waiting.clear()
             refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
             if one.record.iteration in chosen:
                 lines.append(one.line(lost))
@@ -327,21 +334,18 @@ def score_whole_log(
                     show(one, lost)
         sessions = sessions_of(rubric, refs)
         if write:
-            _write(iter_log_dir, waiting, sources.warn)
-            for number, found in prints:  # of files that are written
-                known.put(number, found)
+            _write(iter_log_dir, waiting, sources.warn, known)
             session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
     written = (len(refs), len(session_files)) if write and refs else None
     return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), trunk, written)
 
 
-def _files_of(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:
-    """Return the files of an iteration's score, whether they are on disk, and the evidence that the old ones had."""
+def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
     files = sidecar_of(one.persisted, one.provenance)
-    if is_written(iter_log_dir, files):
-        return files, True, ()
-    return files, False, tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+    is_there = is_written(iter_log_dir, files)
+    lost = () if is_there else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+    return _Prepared(files, is_there, lost, fingerprint(one.inputs, one.facts, files.data) if one.inputs else None)
 
 
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
@@ -366,20 +370,20 @@ def write_iterations(
     iter_log_dir: Path | str, scored: Iterable[ScoredIteration], warn: Warn = silent, known: Fingerprints | None = None
 ) -> None:
     """Write the sidecars of some iterations as :func:`write_scored_log` does; ``known`` keeps what they are of."""
-    compared = [(one, *_files_of(iter_log_dir, one)) for one in scored]
-    _write(iter_log_dir, [(files, lost) for _, files, is_there, lost in compared if not is_there], warn)
-    if known is not None:
-        for one, files, *_ in compared:
-            known.put(one.record.iteration, fingerprint(one.inputs, one.facts, files.data))
+    _write(iter_log_dir, [_prepared(iter_log_dir, one) for one in scored], warn, known)
 
 
-def _write(iter_log_dir: Path | str, unwritten: Sequence[_Unwritten], warn: Warn) -> None:
-    for files, lost in unwritten:
-        if lost:
-            warn(loss_warning(files.score.iteration, lost))
+def _write(iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, known: Fingerprints | None) -> None:
+    unwritten = [one for one in prepared if not one.is_there]
+    for one in unwritten:
+        if one.lost:
+            warn(loss_warning(one.files.score.iteration, one.lost))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
-    write_scores(iter_log_dir, [files for files, _ in unwritten])
+    write_scores(iter_log_dir, [one.files for one in unwritten])
+    for one in prepared:
+        if known is not None and one.fingerprint is not None:  # kept once the files that it is of are written
+            known.put(one.files.score.iteration, one.fingerprint)
 
 
 def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:

@@ -192,5 +192,5 @@ class Evidence:
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
         wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
-        found = self._scan.facts(wanted)
+        found = self._scan.facts(wanted, self._only is None)
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}

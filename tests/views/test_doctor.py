@@ -15,7 +15,6 @@ from helpers.repos import Repo
 from rubric import newest_version, released_rubric
 from scoring.cli import main
 from scoring.log.settings import Settings, resolve_settings
-from scoring.views.doctor.findings import findings
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -107,15 +106,10 @@ class TestFacts:
         (whole.path / "t").mkdir()
         found = doctor("--no-cache", "--transcript-dir", "t")
         assert found["trunk"]["commit"] is None
-        assert found["transcripts"]["roots"] == [
-            {
-                "path": "t",
-                "origin": "--transcript-dir",
-                "harness": "",
-                "files": 0,
-                "problem": "no *.jsonl file directly inside",
-            }
-        ]
+        (root,) = found["transcripts"]["roots"]
+        assert root == {"path": "t", "origin": "--transcript-dir", "harness": "", "files": 0} | {
+            "problem": "no *.jsonl file directly inside"
+        }
         assert "there is no local branch master" in advice(found, "trunk")[0]
         assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
 
@@ -146,11 +140,8 @@ class TestAdvice:
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         monkeypatch.chdir(tmp_path / "nothing")
         found = doctor(*CORRECTED)
-        assert [f["topic"] for f in found["findings"] if f["level"] == "problem"] == [
-            "log",
-            "repository",
-            "transcripts",
-        ]
+        topics = [f["topic"] for f in found["findings"] if f["level"] == "problem"]
+        assert topics == ["log", "repository", "transcripts"]
         assert "no such file or directory" in found["log"]["problem"]
         assert "not a git work tree" in found["repository"]["problem"]
         assert (found["trunk"], found["signals"], found["transcripts"]["files"]) == (None, [], [])
@@ -165,15 +156,21 @@ class TestAdvice:
         assert found["repository"]["problem"]
         assert [root["files"] for root in found["transcripts"]["roots"] if root["files"]] == [2]
 
-    def test_is_given_for_an_empty_log(self, place: Place, doctor: Told) -> None:
-        found = doctor(*CORRECTED)
+    def test_is_given_for_an_empty_log_and_a_trunk_and_folder_that_are_not_there(
+        self, place: Place, doctor: Told
+    ) -> None:
+        place.repo.git("branch", "-m", "odd")
+        found = doctor(*CORRECTED, "--transcript-dir", "nowhere")
         assert advice(found, "log") == [f"{place.log.relative_to(place.path)} holds no entry"]
+        assert advice(found, "trunk")[0].startswith("no trunk was found: ")
+        assert "nowhere: no such directory" in advice(found, "transcripts")
 
     def test_names_every_broken_entry_and_looks_at_the_others(self, whole: Place, doctor: Told) -> None:
         (whole.log / "iter-3.yaml").write_text("schema_version: 7\n")
         (whole.log / "iter-4.yaml").write_text("\t:\n")
         (whole.log / "historical.yaml").write_text("iterations: 3\n")
         found = doctor(*CORRECTED)
+        assert [f["level"] for f in found["findings"]] == sorted((f["level"] for f in found["findings"]), reverse=True)
         names = [Path(text.partition(":")[0]).name for text in found["log"]["broken"]]
         assert names == ["iter-3.yaml", "iter-4.yaml", "historical.yaml"]
         assert len(advice(found, "log")) == 3
@@ -201,12 +198,6 @@ class TestAdvice:
         assert found["trunk"]["name"] == "main"
         assert found["signals"][0]["share"] == 1.0
 
-    def test_names_a_repository_without_a_trunk(self, place: Place, doctor: Told) -> None:
-        place.iteration(1)
-        place.repo.git("branch", "-m", "odd")
-        found = doctor(*CORRECTED)
-        assert advice(found, "trunk")[0].startswith("no trunk was found: ")
-
     @pytest.mark.slow
     def test_names_a_shallow_clone(self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any) -> None:
         clone = tmp_path / "clone"
@@ -224,11 +215,6 @@ class TestAdvice:
         found = doctor(*CORRECTED)
         assert advice(found, "transcripts") == ["no transcript of work in this repository was found"]
         assert advice(doctor(*CORRECTED, "--transcripts", "none"), "transcripts") == ["no transcripts are read"]
-
-    def test_names_a_folder_that_is_not_there(self, place: Place, doctor: Told) -> None:
-        place.iteration(1)
-        found = doctor(*CORRECTED, "--transcript-dir", "nowhere")
-        assert "nowhere: no such directory" in advice(found, "transcripts")
 
     @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
@@ -278,15 +264,6 @@ class TestText:
         assert "\x1b" not in out
         assert "/another/\\x1b[31mapp" in out
 
-    def test_problems_come_before_notes(self, whole: Place) -> None:
-        from scoring.cli.reading import sources
-        from scoring.views.doctor import examine
-
-        settings = resolve_settings({"rubric": "2.3.0"}, {})
-        told = findings(examine(whole.log, sources(settings), released_rubric("2.3.0")))
-        levels = [finding.level for finding in told]
-        assert levels == sorted(levels, key=lambda level: level != "problem")
-
 
 class TestInit:
     def init(self, *options: str) -> int:
@@ -298,24 +275,32 @@ class TestInit:
     def test_writes_settings_under_which_the_log_is_scored(
         self, whole: Place, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        path, newest = whole.path / ".agents/da-score.toml", newest_version("attributed")
+        assert self.init("--print") == 0
+        printed = capsys.readouterr().out
+        assert not path.exists()
         assert self.init() == 0
-        path = whole.path / ".agents/da-score.toml"
         assert capsys.readouterr().out == f"Wrote {path}\nNext: da-score run\n"
-        assert tomllib.loads(path.read_text()) == {"rubric": newest_version("attributed"), "transcripts": "auto"}
+        assert path.read_text() == printed
+        assert tomllib.loads(printed) == {"rubric": newest, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
-        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest_version("attributed"), "auto")
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest, "auto")
         assert main(["run", "--no-cache"]) == 0
         assert capsys.readouterr().out.startswith("Outcome scoring — rubric 3.1.0\n")
 
     @pytest.mark.slow
-    def test_says_in_comments_what_it_found(self, whole: Place) -> None:
-        assert self.init() == 0
-        text = (whole.path / ".agents/da-score.toml").read_text()
-        told = " ".join(line.removeprefix("# ") for line in text.splitlines())
-        assert "Found at .agents/active/iteration-log: 2 iterations." in told
+    def test_says_in_comments_what_it_found_also_from_a_folder_below(
+        self, whole: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.chdir(whole.path / "src")
+        assert self.init("--json") == 0
+        path = whole.path / ".agents/da-score.toml"
+        assert json.loads(capsys.readouterr().out) == {"path": str(path), "rubric": newest_version("attributed")}
+        told = " ".join(line.removeprefix("# ") for line in path.read_text().splitlines())
+        assert "iteration-log: 2 iterations." in told
         assert "Found: main, no remote has a trunk, and there is a local branch main." in told
         assert "1 of 2 transcripts found are of work in this repository." in told
-        assert all(len(line) <= 100 for line in text.splitlines())
+        assert all(len(line) <= 100 for line in path.read_text().splitlines())
 
     @pytest.mark.slow
     def test_every_setting_that_is_commented_out_is_one(self, whole: Place) -> None:
@@ -330,8 +315,11 @@ class TestInit:
         assert found.transcript_dirs == (Path(os.environ["HOME"]) / ".claude/projects/-home-me-src-app",)
 
     def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path) -> None:
-        (whole.path / "t").mkdir()
-        options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
+        names = ["t", 'a "quoted" name', "a\\b", "ü\x7f"]
+        for name in names:
+            (whole.path / name).mkdir()
+        folders = [*names, str(tmp_path)]
+        options = ["--trunk", "main", *(part for name in folders for part in ("--transcript-dir", name))]
         options += ["--worktrees", "/trees/*", "--worktrees", "*/wt-?", "--test-commands", 'make "all"']
         assert self.init(*options, "--iter-log-dir", "elsewhere/log") == 0
         given = tomllib.loads((whole.path / ".agents/da-score.toml").read_text())
@@ -339,16 +327,12 @@ class TestInit:
             "rubric": newest_version("attributed"),
             "iter-log-dir": "elsewhere/log",
             "trunk": "main",
-            "transcript-dir": ["t", str(tmp_path)],
+            "transcript-dir": folders,
             "worktrees": ["/trees/*", "*/wt-?"],
             "test-commands": ['make "all"'],
         }
         assert self.settings(whole).test_commands == ('make "all"',)
-        assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
-
-    def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place) -> None:
-        assert self.init("--transcripts", "none") == 0
-        assert self.settings(whole).transcripts == "none"
+        assert self.settings(whole).transcript_dirs == (*(whole.path / name for name in names), tmp_path)
 
     @pytest.mark.slow
     def test_never_replaces_a_file_unless_forced(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
@@ -357,30 +341,12 @@ class TestInit:
         assert self.init() == 1
         assert "is there already; --force replaces it" in capsys.readouterr().err
         assert path.read_text() == "rubric = '2.0.2'\n"
-        assert self.init("--force") == 0
-        assert self.settings(whole).rubric == newest_version("attributed")
-
-    @pytest.mark.slow
-    def test_replaces_no_link_that_leads_nowhere_either(self, whole: Place) -> None:
-        path = whole.path / ".agents/da-score.toml"
+        assert self.init("--force", "--transcripts", "none") == 0
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest_version("attributed"), "none")
+        path.unlink()
         path.symlink_to("missing")
         assert self.init() == 1
         assert path.is_symlink()
-
-    @pytest.mark.slow
-    def test_prints_the_same_and_writes_nothing(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.init("--print") == 0
-        printed = capsys.readouterr().out
-        path = whole.path / ".agents/da-score.toml"
-        assert not path.exists()
-        assert self.init() == 0
-        assert path.read_text() == printed
-
-    @pytest.mark.slow
-    def test_writes_to_the_top_of_the_repository(self, whole: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(whole.path / "src")
-        assert self.init() == 0
-        assert "2 iterations" in (whole.path / ".agents/da-score.toml").read_text()
 
     def test_works_where_there_is_no_log_yet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         repo = Repo(tmp_path / "new", branch="main")
@@ -401,15 +367,3 @@ class TestInit:
         assert self.init(*options) == (2 if "all" in options else 1)
         assert capsys.readouterr().err.count("\n") == 1
         assert not (whole.path / ".agents/da-score.toml").exists()
-
-    def test_as_json(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.init("--json") == 0
-        found = json.loads(capsys.readouterr().out)
-        assert found == {"path": str(whole.path / ".agents/da-score.toml"), "rubric": newest_version("attributed")}
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
-    def test_any_name_of_a_folder_survives(self, whole: Place, name: str) -> None:
-        (whole.path / name).mkdir()
-        assert self.init("--transcript-dir", name) == 0
-        assert self.settings(whole).transcript_dirs == (whole.path / name,)

@@ -41,21 +41,12 @@ class TestPlaces:
         assert places.place("commit") == f"{tmp_path}/iter-7.yaml:4"
         assert places.place("date") is None
 
-    def test_in_the_archive(self, tmp_path: Path) -> None:
-        text = "iterations:\n- iteration: 1\n  commit: a\n- iteration: 2\n  commit: b\n  retries: 1\n"
-        (tmp_path / "historical.yaml").write_text(text)
-        places = entry_places(tmp_path, 2)
-        assert places is not None
-        assert (places.place("commit"), places.place("retries")) == (
-            f"{tmp_path}/historical.yaml:5",
-            f"{tmp_path}/historical.yaml:6",
-        )
-
-    def test_of_what_is_merged_in_are_where_it_is_defined(self, tmp_path: Path) -> None:
+    def test_in_the_archive_and_of_what_is_merged_in_are_where_it_is_defined(self, tmp_path: Path) -> None:
         text = "iterations:\n- &x\n  iteration: 1\n  retries: 2\n- <<: *x\n  iteration: 2\n  commit: b\n"
         (tmp_path / "historical.yaml").write_text(text)
         places = entry_places(tmp_path, 2)
         assert places is not None
+        assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
         assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
 
     @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
@@ -124,6 +115,9 @@ class TestExplanation:
         assert "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n" in found.out
         assert "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n" in found.out
         assert "scored now, nothing written" in found.out
+        data = da_score("explain", "5", "--json").json
+        assert (data["would_have_raised"][0]["signal"], data["entry"]) == ("landed", f"{LOG}/iter-5.yaml")
+        assert (data["commit"][:12], len(data["integrity"])) == ("f05ce0048ec2", 4)
 
     @pytest.mark.slow
     def test_says_when_the_sidecar_and_the_evidence_differ(self, demo: Demo, da_score: DaScore) -> None:
@@ -133,13 +127,6 @@ class TestExplanation:
         entry.write_text(entry.read_text().replace("tests_total_pass: false", "tests_total_pass: true"))
         assert "The evidence gives 0.3" in da_score("explain", "5").out
         assert "The evidence gives" not in da_score("explain", "5", "--recompute").out
-
-    def test_as_json(self, da_score: DaScore) -> None:
-        data = da_score("explain", "5", "--json").json
-        assert data["would_have_raised"][0]["signal"] == "landed"
-        assert data["commit"].startswith("f05ce0048ec2")
-        assert data["entry"] == f"{LOG}/iter-5.yaml"
-        assert len(data["integrity"]) == 4
 
     @pytest.mark.slow
     def test_text_of_a_log_cannot_write_to_a_terminal(self, demo: Demo, da_score: DaScore) -> None:

@@ -137,14 +137,8 @@ class TestGates:
 class TestRubrics:
     def test_are_shown_with_what_their_data_asks_for(self, da_score: DaScore) -> None:
         shown = da_score("rubric", "show", "3.1.0").out
-        for line in (
-            "CLAIMS VOTE  no",
-            "LOADING  lenient",
-            "TEXT  full",
-            "SIDECAR  bounds",
-            "MINIMUM COVERAGE  40.0 %",
-        ):
-            assert f"\n{line}" in shown
+        lines = "CLAIMS VOTE  no", "LOADING  lenient", "TEXT  full", "SIDECAR  bounds", "MINIMUM COVERAGE  40.0 %"
+        assert all(f"\n{line}" in shown for line in lines)
         found = da_score("rubric", "show", "3.1.0", "--json").json
         assert (found["claims_vote"], found["minimum_coverage"], found["loading"]) == (False, 0.4, "lenient")
 

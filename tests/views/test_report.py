@@ -136,9 +136,12 @@ class TestPage:
         assert not re.search(r"url\((?!#)", html)
         assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
 
-    def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
+    def test_has_every_id_once_and_references_heads_and_headings_that_lead_somewhere(self, html: str) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
+        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
+        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
+        assert all(b - a <= 1 for a, b in pairwise(levels))  # headings leave out no level
         dead = {r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")}
         assert not dead
         assert {r for r in found.references if r.startswith("#iter-")} == {f"#iter-{n}" for n in range(1, 10)}
@@ -148,8 +151,6 @@ class TestPage:
         assert len(pictures) == SIGNALS + WIDE_PICTURES * 2 + 2  # the others fit a phone as they are
         assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
         assert html.count("<desc id=") == len(pictures)
-
-    def test_pictures_take_the_colours_of_the_page(self, html: str) -> None:
         assert not re.search(r"#0[1-7]0[1-7]0[1-7]\b", html)
         assert "var(--accent)" in html
 
@@ -201,21 +202,11 @@ class TestPage:
         assert "规则" in html
         assert len(html) < 400_000
 
-    def test_every_head_of_a_table_says_what_it_heads(self, html: str) -> None:
-        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
-
-    def test_headings_leave_out_no_level(self, html: str) -> None:
-        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
-        assert all(b - a <= 1 for a, b in pairwise(levels))
-
     @pytest.mark.slow
     def test_of_an_empty_log(self) -> None:
         html = page(made(), None)
         assert "This log has no iterations." in html
         assert structure(html).external == []
-
-    @pytest.mark.slow
-    def test_of_a_log_without_a_score(self) -> None:
         assert "no signal" not in page(made(line(1, None, band="unscored")), None)
 
     @pytest.mark.slow
@@ -319,16 +310,14 @@ class TestCommand:
         assert not Path("-").exists()
         assert not Path("report.html").exists()
 
-    def test_goes_to_no_terminal(self, on_a_terminal: OnTerminal) -> None:
+    def test_goes_to_no_terminal_and_compares_with_no_missing_report(
+        self, da_score: DaScore, on_a_terminal: OnTerminal
+    ) -> None:
         status, shown = on_a_terminal("report", "--out", "-")
         assert (status, b"".join(shown)) == (2, b"")
-
-    def test_another_report_must_be_there(self, da_score: DaScore) -> None:
         found = da_score("report", "--since", "old.html")
-        assert (found.status, found.err) == (
-            1,
-            "da-score: error: --since old.html: neither a day (YYYY-MM-DD) nor an earlier report\n",
-        )
+        said = "da-score: error: --since old.html: neither a day (YYYY-MM-DD) nor an earlier report\n"
+        assert (found.status, found.err) == (1, said)
         assert not Path("report.html").exists()
 
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
@@ -426,10 +415,16 @@ class TestInABrowser:
         opened.keyboard.press("ArrowRight")
         wait_for(opened, "Iteration 2: 0.500, fair")
 
-    def test_keyboards_reach_the_table_without_a_stop_at_every_dot(self, opened: Page) -> None:
+    def test_filters_the_table_and_dots_open_a_breakdown_but_are_no_stop_of_the_keyboard(self, opened: Page) -> None:
+        opened.fill("#filter", "POOR")
+        assert opened.locator("#list tbody tr:visible").count() == 1
+        assert opened.inner_text("#count") == "1 of 9"
+        opened.fill("#filter", "")
+        assert opened.locator("#list tbody tr:visible").count() == 9
         stops = opened.evaluate("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length")
-        assert stops == 0
-        assert opened.locator("svg a").count() == 9
+        assert (stops, opened.locator("svg a").count()) == (0, 9)
+        opened.locator('svg a[*|href="#iter-3"]').first.click(force=True)
+        wait_for(opened, "Iteration 3: 0.933, excellent")
 
     def test_prints_dark_on_white_and_whole(self, opened: Page) -> None:
         opened.emulate_media(media="print")
@@ -439,10 +434,6 @@ class TestInABrowser:
         ]""")
         assert (dark, hidden) == ("rgb(29, 34, 41)", False)
 
-    def test_opens_a_breakdown_from_a_dot(self, opened: Page) -> None:
-        opened.locator('svg a[*|href="#iter-3"]').first.click(force=True)
-        wait_for(opened, "Iteration 3: 0.933, excellent")
-
     def test_a_chart_of_a_signal_that_is_selected_is_as_wide_as_the_page(self, opened: Page) -> None:
         chart = opened.locator(".grid figure").nth(2)
         before = chart.bounding_box()
@@ -451,13 +442,6 @@ class TestInABrowser:
         assert before and after and page
         assert before["width"] < page["width"] / 2
         assert math.isclose(after["width"], page["width"])
-
-    def test_filters_the_table(self, opened: Page) -> None:
-        opened.fill("#filter", "POOR")
-        assert opened.locator("#list tbody tr:visible").count() == 1
-        assert opened.inner_text("#count") == "1 of 9"
-        opened.fill("#filter", "")
-        assert opened.locator("#list tbody tr:visible").count() == 9
 
     @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
     def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scoring.views.drawing import draw, folded_text
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs, pipe_text
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, pairs, pipe_text
 
 SCORES = Table(
     (
@@ -71,9 +71,6 @@ class TestPipe:
 
     def test_of_no_rows_and_no_heads_is_empty(self) -> None:
         assert Table((Column("A"), Column("B")), [], heads=False).pipe() == ""
-
-    def test_pairs(self) -> None:
-        assert pairs([("LOG", "here"), ("TRUNK", "main")], 6, 1).pipe() == " LOG     here\n TRUNK   main\n"
 
 
 class TestTerminal:
@@ -136,10 +133,6 @@ class TestJson:
             "band": "",
         }
         assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
-
-
-def test_number() -> None:
-    assert (number(0.12345), number(0, present=False)) == ("0.123", "-")
 
 
 WIDE = Table(

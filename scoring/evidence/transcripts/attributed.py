@@ -176,7 +176,7 @@ class AttributedScan(Scan):
             for question, share in zip(questions, shares, strict=True)
         ]
 
-    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
+    def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:  # noqa: ARG002
         """Read everything for a survey without iterations; windows of time say nothing here."""
         self.answers(
             [], lambda work_trees, _: Neighbourhood(work_trees, (), frozenset(), lambda _: False), lambda _: {}

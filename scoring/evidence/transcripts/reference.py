@@ -238,10 +238,7 @@ def _member(value: Any, name: str) -> dict[str, Any]:
 
 
 class ReferenceReader(JsonReader):
-    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported.
-
-    The number of a line is its place among those that contribute something.
-    """
+    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
 
     def __init__(self, lines: ReferenceLines) -> None:
         super().__init__()
@@ -263,18 +260,14 @@ class ReferenceReader(JsonReader):
         """Return what was read."""
         if not self._events:
             return Rows()
-        times, flags, calls, errors, turns = zip(*self._events, strict=True)
+        events = self._events
         tables: dict[int, list[tuple[int, ...]]] = {
-            SHOWN: [(0, n, shown) for n, flag in enumerate(flags) if (shown := flag & ~COVERED)],
-            ENDED: [(0, n, count, errors[n]) for n, count in enumerate(calls) if count],
-            TURN: [(0, n, turn[1], turn[0], *turn[2:]) for n, turn in enumerate(turns) if turn],
+            SHOWN: [(0, time, shown) for time, flags, *_ in events if (shown := flags & ~COVERED)],
+            ENDED: [(0, time, calls, errors) for time, _, calls, errors, _ in events if calls],
+            TURN: [(0, time, turn[1], turn[0], *turn[2:]) for time, *_, turn in events if turn],
         }
-        return Rows(
-            [LineSpan()],
-            [[n for n, flag in enumerate(flags) if flag & COVERED]],
-            {kind: rows for kind, rows in tables.items() if rows},
-            lines=[(n, time, 0) for n, time in enumerate(times)],
-        )
+        covers = sorted(time for time, flags, *_ in events if flags & COVERED)
+        return Rows([LineSpan()], [covers], {kind: rows for kind, rows in tables.items() if rows})
 
 
 class ReferenceCounter(TranscriptCounter):
@@ -284,7 +277,7 @@ class ReferenceCounter(TranscriptCounter):
         """Count a transcript."""
         tally = self._tally
         for times in rows.covers:
-            tally.cover(file, "", sorted(times))
+            tally.cover(file, "", times)
         for kind, add in ((SHOWN, tally.flag), (ENDED, tally.end), (TURN, tally.turn)):
             for _, *row in rows.tables.get(kind, ()):
                 add(*row)
@@ -310,7 +303,7 @@ class Reference(Harness):
         return ReferenceReader(self._lines)
 
 
-REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts")
+REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts", alone=True)
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 

@@ -11,6 +11,8 @@ from zlib import crc32
 
 import msgspec
 
+from scoring.evidence.transcripts.facts import IterationWindow
+
 
 class LineSpan(NamedTuple):
     """Where some lines belong: the folder they name and the session they belong to; "" is not said.
@@ -155,3 +157,29 @@ def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
     """
     stream = shake_256(secret + stamp).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")
+
+
+class Kept(msgspec.Struct, array_like=True):
+    """What the store keeps of a transcript: its rows, sealed, and the first and the last time where they hold times."""
+
+    first: int
+    last: int
+    data: bytes
+
+    @classmethod
+    def of(cls, rows: FileRows, secret: bytes, stamp: bytes) -> "Kept":
+        """Return what is kept of rows."""
+        times = [time for part in rows.values() for found in part.covers for time in found]
+        times += [row[1] for part in rows.values() for table in part.tables.values() for row in table]
+        return cls(min(times, default=0), max(times, default=-1), sealed(pack(rows), secret, stamp))
+
+    def touches(self, window: IterationWindow) -> bool:
+        """Return whether a line may be in a window."""
+        return self.first <= window.end and (window.start is None or self.last > window.start)
+
+    def rows(self, secret: bytes, stamp: bytes) -> FileRows:
+        """Return the rows; raise ValueError when they are not whole."""
+        return unpack(sealed(self.data, secret, stamp))
+
+
+read_kept = msgspec.msgpack.Decoder(Kept).decode

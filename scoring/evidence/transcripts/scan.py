@@ -14,6 +14,8 @@ from operator import add
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
+import msgspec
+
 from scoring.errors import Warn, silent
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile
@@ -28,7 +30,7 @@ from scoring.evidence.transcripts.facts import (
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import opened
 from scoring.evidence.transcripts.reading import Pool, Reading
-from scoring.evidence.transcripts.rows import FileRows, Rows, key_of, pack, sealed, timed, unpack
+from scoring.evidence.transcripts.rows import FileRows, Kept, Rows, key_of, pack, read_kept, timed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -43,22 +45,25 @@ class TranscriptRules(NamedTuple):
 
     ``discover`` finds them, ``harnesses`` returns those that read, ``name`` is what rows are kept under.
     With ``tools``, which makes the test tools that some further commands belong to, what is done is looked at.
+    ``alone`` is whether a transcript counts whatever the others say, and its rows hold times.
     """
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
     harnesses: Callable[[], Sequence[Harness]]
     name: str
     tools: Callable[[Sequence[str]], TestTools] | None = None
+    alone: bool = False
 
 
 @dataclass(slots=True)
 class _Source:
-    """A transcript, its size in bytes, its stamp if it may be trusted, and its rows once they are read."""
+    """A transcript, its size in bytes, its stamp if it may be trusted, what is kept of it, and its rows once read."""
 
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
-    rows: FileRows | None
+    kept: Kept | None
+    rows: FileRows | None = None
 
 
 class Scan:
@@ -106,16 +111,17 @@ class Scan:
         if self._pool is not None:
             self._pool.close()
 
-    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
+    def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read; may be called once.
 
-        Windows may be empty or overlap.
+        Windows may be empty or overlap. Unless the ``whole`` is to be surveyed, kept transcripts that touch no window
+        and count alone are left out: one iteration of 200 with 256 MB of transcripts then takes a quarter less time.
 
         Raises:
             NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
         """
         self.start()
-        read = list(self._read())
+        read = list(self._read(None if whole or not self._rules.alone else windows))
         tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
         in_repository = WorkTrees(self._places.repo_dir)
 
@@ -144,8 +150,8 @@ class Scan:
             self._tallies.everything(),
         )
 
-    def _read(self) -> Iterator[tuple[TranscriptFile, FileRows]]:
-        """Keep what was read, and yield what every readable transcript says, by the name of the harness."""
+    def _read(self, windows: Sequence[IterationWindow] | None = None) -> Iterator[tuple[TranscriptFile, FileRows]]:
+        """Keep what was read, and yield what readable transcripts say, by the name of the harness."""
         assert self._pool is not None
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, (rows, warnings) in self._pool.results():
@@ -153,28 +159,37 @@ class Scan:
                 source.rows = rows
                 # What was warned of is read again next time, to be warned of again.
                 if rows is not None and not warnings and source.stamp is not None:
-                    value = sealed(pack(rows), store.secret, source.stamp)
+                    value = pack(Kept.of(rows, store.secret, source.stamp))
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 for warning in warnings:
                     self._warn(warning)
+            secret = store.secret
         for source in self._sources:
-            if source.rows is None:
+            rows = source.rows
+            if source.kept is not None and source.stamp is not None:
+                if windows is not None and not any(map(source.kept.touches, windows)):
+                    continue
+                try:
+                    rows = source.kept.rows(secret, source.stamp)
+                except ValueError:  # as if nothing were kept
+                    rows = self._reading.read(source.transcript).rows
+            if rows is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
-            for part in source.rows.values():
+            for part in rows.values():
                 self._skipped.update(part.skipped)
-            yield source.transcript, source.rows
+            yield source.transcript, rows
 
     def _begin(self, transcripts: Sequence[TranscriptFile]) -> None:
         """Look up what is kept of some transcripts, and begin to read the others."""
         with Store(self.cache_dir, self._keeps) as store:
             for transcript in transcripts:
                 self._note(transcript, store)
-        waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.rows is None}
+        waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.kept is None}
         self._pool = Pool(self._reading, waiting, self._processes)
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
-        """Note a transcript, with its rows where they are kept."""
+        """Note a transcript, with what is kept of it."""
         stamp: bytes | None
         if transcript.blobs:
             size, stamp = transcript.size, " ".join(transcript.blobs).encode()
@@ -185,11 +200,11 @@ class Scan:
                 found = os.fstat(fd)
                 size, stamp = found.st_size, stamp_of(found)
         value = store.get("transcript", self._key(transcript), stamp)
-        rows = None
-        if value is not None and stamp is not None:
-            with contextlib.suppress(ValueError):  # as if nothing were kept
-                rows = unpack(sealed(value, store.secret, stamp))
-        self._sources.append(_Source(transcript, size, stamp, rows))
+        kept = None
+        if value is not None:
+            with contextlib.suppress(msgspec.MsgspecError):  # as if nothing were kept
+                kept = read_kept(value)
+        self._sources.append(_Source(transcript, size, stamp, kept))
 
     def _key(self, transcript: TranscriptFile) -> bytes:
         """Return what rows are kept under: the path of a file, or the ids of objects, which no path can have."""

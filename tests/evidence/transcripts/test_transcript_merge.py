@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts, TranscriptPlaces
 from scoring.evidence.transcripts.lines import read_whole
 from scoring.evidence.transcripts.reference import reference_scan
-from scoring.evidence.transcripts.rows import RESPONSE, key_of, sealed, unpack
+from scoring.evidence.transcripts.rows import RESPONSE, key_of, pack, read_kept
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
 MIB = 1 << 20
@@ -213,6 +213,19 @@ class TestWhatIsKept:
         assert self.once(tmp_path) == first
         assert found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache") == [TranscriptFacts()]
 
+    @pytest.mark.parametrize("bounds", [(None, 3), (0, 1), (0, 0), (1, 2), (3, 9), (9, 12), (10, 12), (5, 6)])
+    def test_is_left_out_only_where_no_line_is_in_a_window(
+        self, tmp_path: Path, bounds: tuple[int | None, int]
+    ) -> None:
+        write(tmp_path / "t" / "a.jsonl", response(1), response(4))
+        write(tmp_path / "t" / "b.jsonl", response(8), response(10))
+        write(tmp_path / "t" / "c.jsonl", b"{}")
+        counted = []
+        for whole in (True, True, False):
+            with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
+                counted.append(scan.facts([window(*bounds)], whole))
+        assert counted[0] == counted[1] == counted[2]
+
     def test_is_another_row_under_other_rules(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", response(1), response(2))
         for _ in range(2):
@@ -236,9 +249,9 @@ class TestWhatIsKept:
         with Store(tmp_path / "cache") as store:
             stamp = stamp_of(path.stat())
             assert stamp
-            rows = sealed(self.kept(tmp_path)[0][1], store.secret, stamp)
-        assert unpack(rows)["claude"].tables[RESPONSE][0][2] == key_of("msg_1")
-        assert b"SECRET" not in rows
+            rows = read_kept(self.kept(tmp_path)[0][1]).rows(store.secret, stamp)
+        assert rows["claude"].tables[RESPONSE][0][2] == key_of("msg_1")
+        assert b"SECRET" not in pack(rows)
         number = key_of("msg_1").to_bytes(8, "little", signed=True)
         for file in (tmp_path / "cache").iterdir():
             data = file.read_bytes()
