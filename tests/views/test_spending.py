@@ -199,7 +199,7 @@ class TestSpending:
             pytest.param((10, 20, 0, 0), (10, 20, 0, 0), id="without a cache"),
         ],
     )
-    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, ...], kinds: tuple[int, ...]) -> None:
+    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, int, int, int], kinds: tuple[int, ...]) -> None:
         found = used(TranscriptFacts(3, *counted), Observed("checkpoint", checkpoint_tokens=True))
         assert (found.source, found.spent[0][3:7]) == ("checkpoint", kinds)
 
