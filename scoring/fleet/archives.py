@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.unpacking import check_out
@@ -32,14 +32,6 @@ _PREFIX = "da-score-fleet-"
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
 _CHECKED_OUT = ".da-score-work-tree"
-
-
-class Layout(NamedTuple):
-    """Where the parts of an unpacked repository are; ``log`` and ``transcripts`` are None where it has none."""
-
-    repository: Path
-    log: Path | None
-    transcripts: Path | None
 
 
 @contextlib.contextmanager
@@ -84,20 +76,20 @@ def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:
         GitError: git does not take the repository.
     """
     here.mkdir()
-    fetch(one, config, here)
-    layout = layout_of(here, one.url)
-    repo = here / _CHECKED_OUT / one.short
-    check_out(layout.repository, repo)
-    log = layout.log or repo / DEFAULT_LOG_DIR
+    _fetch(one, config, here)
+    repository = _repository_in(here, one.url)
+    repo, top = here / _CHECKED_OUT / one.short, repository.parent
+    check_out(repository, repo)
+    log = next((top / name for name in LOG_FOLDERS if (top / name).is_dir()), repo / DEFAULT_LOG_DIR)
     if not log.is_dir():
         raise InputError(f"{one.url}: holds no iteration log, neither as log/ nor in the repository")
-    folders = (str(layout.transcripts),) if layout.transcripts else ()
+    folders = (str(top / TRANSCRIPTS),) if (top / TRANSCRIPTS).is_dir() else ()
     way = None if folders else "none"
     return replace(one, source=replace(one.source, transcripts=folders, way=way), repo_dir=repo, log=log)
 
 
-def fetch(one: Repository, config: FleetConfig, here: Path) -> None:
-    """Fetch the files that are at the URL of a repository into an empty folder; raises as :func:`unpacked`."""
+def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
+    """Fetch the files that are at the URL of a repository into an empty folder."""
     fs, path = file_system(one.url, config.storage)
     room = _Room(here, config.expanded, one.url)
     try:
@@ -131,10 +123,8 @@ def _untar(raw: IO[bytes], path: str, room: "_Room") -> None:
             raw = stack.enter_context(_unzstd(raw))
         archive = stack.enter_context(tarfile.open(fileobj=raw, mode="r|*"))
         for member in archive:
-            if member.isreg():
-                source = archive.extractfile(member)
-                if source is not None:
-                    room.put(member.name, source)
+            if member.isreg() and (source := archive.extractfile(member)):
+                room.put(member.name, source)
 
 
 def _unzstd(raw: IO[bytes]) -> Any:
@@ -153,11 +143,7 @@ class _Room:
         self._left, self._files = limit, MOST_FILES
 
     def put(self, name: str, source: Any) -> None:
-        """Write one file.
-
-        Raises:
-            InputError: its name leads outside, or there is no room for it.
-        """
+        """Write one file; InputError where its name leads outside, or there is no room for it."""
         cleaned = posixpath.normpath(name)
         if name.startswith("/") or "\\" in name or "\0" in name or cleaned.split("/")[0] == "..":
             raise InputError(f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read")
@@ -173,22 +159,17 @@ class _Room:
                 out.write(piece)
 
 
-def layout_of(here: Path, url: str) -> Layout:
-    """Return where the parts are of what was unpacked, at its top or in the one folder there.
-
-    Raises:
-        InputError: there is no repository, or more than one.
-    """
+def _repository_in(here: Path, url: str) -> Path:
+    """Return the one repository of what was unpacked, at its top or in the one folder there; InputError without."""
     top = here
     for _ in range(3):
         names = sorted(place.name for place in top.iterdir()) if top.is_dir() else []
         if len(names) == 1 and (top / names[0]).is_dir() and not (top / names[0] / "HEAD").is_file():
             top = top / names[0]
-    places = [p for p in sorted(top.iterdir()) if p.suffix == ".bundle" and p.is_file()]
-    places += [p for p in sorted(top.iterdir()) if (p / "HEAD").is_file() and (p / "objects").is_dir()]
+    there = list(top.iterdir())
+    places = [p for p in there if p.suffix == ".bundle" and p.is_file()]
+    places += [p for p in there if (p / "HEAD").is_file() and (p / "objects").is_dir()]
     if len(places) != 1:
         found = "no git bundle and no bare repository" if not places else f"{len(places)} repositories"
         raise InputError(f"{url}: holds {found}; one NAME.bundle or NAME.git/ belongs into it")
-    log = next((top / name for name in LOG_FOLDERS if (top / name).is_dir()), None)
-    transcripts = top / TRANSCRIPTS
-    return Layout(places[0], log, transcripts if transcripts.is_dir() else None)
+    return places[0]

@@ -102,11 +102,7 @@ class Coordinator:
             self._begun[key] = True
 
     def _look(self) -> None:
-        """Ask now and then how many workers there are.
-
-        Raises:
-            FleetError: there have been none for too long.
-        """
+        """Ask now and then how many workers there are; FleetError where there have been none for too long."""
         now, running = time.monotonic(), self._client.status == "running"
         if running and now - self._looked > _LOOKS_EVERY:
             self._looked = now
@@ -125,20 +121,16 @@ class Coordinator:
     def _hand_out(self) -> None:
         room = max(self._threads, 1) * (1 + AHEAD)
         while self._waiting and len(self._out) < room and self._client.status == "running":
-            often = [
-                self._waiting[0].handed_out >= _OFTEN,
-                *(task.handed_out > _OFTEN for task, _ in self._out.values()),
-            ]
-            if any(often) and self._out:
+            often = any(task.handed_out > _OFTEN for task, _ in self._out.values())
+            if self._out and (often or self._waiting[0].handed_out >= _OFTEN):
                 break
             task = self._waiting.popleft()
             task.handed_out += 1
             self._number += 1
             key = f"da-score-{self._number}-{time.time_ns():x}"
             self._begun[key] = False
-            future = self._client.submit(
-                begin_and_score, task.repository, self._config, self._rubric, key, key=key, pure=False
-            )
+            given = task.repository, self._config, self._rubric, key
+            future = self._client.submit(begin_and_score, *given, key=key, pure=False)
             self._out[key] = task, future
             future.add_done_callback(lambda _, key=key: self._answers.put(key))
 

@@ -11,7 +11,6 @@ a fleet that was killed has left. Every commit fails if another process has comm
 """
 
 import contextlib
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.fleet.file_systems import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, MONTH, RUBRIC, partitioned_schema
+from scoring.locks import alone_in
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
@@ -75,7 +75,7 @@ class DataSet:
         self._counting: dict[str, int] = {}
         self.states: dict[tuple[str, str], RepositoryState] = {}
         with self._reading():
-            if not DeltaTable.is_deltatable(self._uri(REPOSITORIES), self._options):
+            if not DeltaTable.is_deltatable(f"{self._root}/{REPOSITORIES}", self._options):
                 self._refuse_older()
                 return
             known = self._table(REPOSITORIES)
@@ -94,7 +94,16 @@ class DataSet:
             FleetError: another fleet on this machine writes here.
             InputError, WriteError: it cannot be read or written.
         """
-        with _alone(url, storage or {}):
+        with contextlib.ExitStack() as stack:
+            if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    stack.enter_context(alone_in(folder, 0))
+                except WriteError as e:
+                    what = "another fleet writes here; wait until it has ended, then start again"
+                    raise FleetError(f"{url}: {what}") from e
+                except OSError as e:
+                    raise WriteError(f"{url}: cannot write: {(e.strerror or str(e)).lower()}") from e
             dataset = cls(url, storage)
             dataset._prepare()
             yield dataset
@@ -125,10 +134,8 @@ class DataSet:
     def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
         """Add rows, and what is known of their repositories, all of them or none.
 
-        Args:
-            tables: some rows of each table, as ``pyarrow.Table`` with the columns ``rubric`` and ``month``.
-            states: what is known of the repositories from now on.
-            where: the rows that these take the place of, as SQL; None if there are none. New rows must match it.
+        ``tables`` has some rows of each table, as ``pyarrow.Table`` with the columns ``rubric`` and ``month``.
+        ``where`` is, as SQL, which rows they take the place of, None for none; new rows must match it.
 
         Raises:
             FleetError: another fleet has written here since this was opened; nothing was added.
@@ -158,8 +165,7 @@ class DataSet:
     def tidy(self) -> None:
         """Join small files, and remove files that have not counted for a day.
 
-        Raises:
-            FleetError, WriteError: as :meth:`add`; everything counts as before.
+        Raises as :meth:`add`; then everything counts as before.
         """
         for table in self._tables.values():
             with self._writing():
@@ -173,16 +179,10 @@ class DataSet:
     def _write(self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None) -> None:
         from deltalake import write_deltalake
 
-        way: Any = {"mode": "overwrite", "predicate": where} if where else {"mode": "append"}
+        how: Any = {"mode": "overwrite", "predicate": where} if where else {"mode": "append"}
+        how |= {"schema_mode": "merge", "writer_properties": _written()}
         with self._writing():
-            write_deltalake(
-                self._tables[table],
-                rows,
-                schema_mode="merge",
-                commit_properties=_commit(versions),
-                writer_properties=_written(),
-                **way,
-            )
+            write_deltalake(self._tables[table], rows, commit_properties=_commit(versions), **how)
 
     def _prepare(self) -> None:
         """Make the tables that are missing, and undo commits that do not count."""
@@ -194,7 +194,7 @@ class DataSet:
             for name, (schema, by) in schemas.items():
                 if name not in self._tables:
                     how: Any = {"configuration": _CONFIGURATION, "storage_options": self._options}
-                    DeltaTable.create(self._uri(name), schema, "ignore", by, **how)
+                    DeltaTable.create(f"{self._root}/{name}", schema, "ignore", by, **how)
                     self._tables[name] = self._table(name)
             ahead = [name for name in FLEET_TABLES if self._tables[name].version() != self._counting.get(name, 0)]
             for name in ahead:
@@ -205,10 +205,7 @@ class DataSet:
     def _table(self, name: str) -> Any:
         from deltalake import DeltaTable
 
-        return DeltaTable(self._uri(name), storage_options=self._options)
-
-    def _uri(self, name: str) -> str:
-        return f"{self._root}/{name}"
+        return DeltaTable(f"{self._root}/{name}", storage_options=self._options)
 
     def _refuse_older(self) -> None:
         from deltalake.fs import DeltaStorageHandler
@@ -244,29 +241,6 @@ class DataSet:
             ) from e
         except Exception as e:
             raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
-
-
-@contextlib.contextmanager
-def _alone(url: str, storage: Storage) -> Iterator[None]:
-    """Keep other fleets of this machine out of a folder. Elsewhere the first to commit goes on."""
-    folder = results_at(url, storage)[2]
-    if folder is None:
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as e:
-        raise WriteError(f"{url}: cannot write: {(e.strerror or str(e)).lower()}") from e
-    try:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as e:
-                raise FleetError(f"{url}: another fleet writes here; wait until it has ended, then start again") from e
-        yield
-    finally:
-        os.close(fd)
 
 
 def where_of(rubric: str, repositories: Iterable[str]) -> str:

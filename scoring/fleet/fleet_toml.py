@@ -55,19 +55,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FleetConfig:
-    """What a FLEET.toml says.
+    """What a FLEET.toml says, its paths absolute; ``storage`` has options of file systems by protocol.
 
-    Attributes:
-        results: the URL, or the absolute path, of the data set.
-        rubric: a released version, or the absolute path of a rubric file.
-        sources: where the repositories are.
-        storage: options of a file system, by its protocol.
-        memory: how many bytes a worker may take; 0 leaves it to Dask.
-        expanded: how many bytes an archive may have when it is unpacked.
-        attempts: after how many failures a repository is given up.
-        scratch: where archives are unpacked; None is the system's folder for temporary files.
-        cache: where workers keep what they read of repositories that are directories; "" keeps nothing, and None is
-            the user's cache directory.
+    ``memory`` is how many bytes a worker may take, 0 leaves that to Dask; ``expanded`` how many an archive may have
+    when it is unpacked. ``scratch`` is None for the system's folder of temporary files, ``cache`` for the user's cache
+    directory, and "" where nothing is kept.
     """
 
     results: str

@@ -1,22 +1,22 @@
 """Scores one repository on a worker, with the engine of ``backfill``, and returns rows instead of writing sidecars."""
 
 import contextlib
+import functools
 import json
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
 from scoring.fleet.archives import scratch_folder, unpacked
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, fingerprint_of
+from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.tables import arrow_tables, rows_of_iteration
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
-from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
 
@@ -86,25 +86,19 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     assert one.repo_dir is not None
     assert one.log is not None
     settings = resolve_settings(one.options(), environment={})
-    cache = config.cache_folder
+    cache, horizon = config.cache_folder, days_of(config.horizon)
     before = fingerprint_of(one, config, rubric)
-    job = LogJob(
-        one.log,
-        one.repo_dir,
-        settings.transcript_dirs,
-        rubric,
-        settings.transcripts,
-        settings.trunk,
-        settings.worktrees,
-        settings.test_commands,
-    )
     plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
     found: list[Standing] = []
-    report = backfill_log(job, plan, found.append)
+    report = backfill_log(LogJob(one.log, settings, rubric), plan, found.append)
     if report.error:
         raise DaScoreError(report.error)
-    outcomes = _outcomes(found, one, settings, cache, config, report.warnings)
-    horizon = days_of(config.horizon)
+    records, outcomes = [standing.facts.record for standing in found], dict[int, Outcome]()
+    rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
+    try:
+        outcomes = {o.iteration: o for o in log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)}
+    except GitError as e:
+        report.warnings.append(f"outcomes are not known: {e}")
     rows = (
         row
         for standing in found
@@ -113,28 +107,8 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     result.tables = arrow_tables(rows, rubric.version)
     result.iterations, result.broken = len(found), len(report.broken)
     result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
-    names = {os.path.normpath(name) for s in found for name in s.facts.record.artifacts if name and "\0" not in name}
+    names = {os.path.normpath(name) for record in records for name in record.artifacts if name and "\0" not in name}
     result.watched = json.dumps(sorted(names))
-    # What changed while it was read must show the next time.
-    same = before == fingerprint_of(one, config, rubric)
-    result.fingerprint = fingerprint_of(one, config, rubric, sorted(names)) if same else ""
-
-
-def _outcomes(
-    found: list[Standing],
-    one: Repository,
-    settings: Settings,
-    cache: Path | None,
-    config: FleetConfig,
-    warnings: list[str],
-) -> dict[int, Outcome]:
-    """Return what became of the work of each iteration; nothing where git cannot say."""
-    assert one.repo_dir is not None
-    rules = OutcomeRules(days_of(config.horizon), settings.code_globs, settings.fix_words or FIX_WORDS)
-    records = [standing.facts.record for standing in found]
-    try:
-        outcomes = log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)
-    except GitError as e:
-        warnings.append(f"outcomes are not known: {e}")
-        return {}
-    return {outcome.iteration: outcome for outcome in outcomes}
+    look = functools.cache(folder_state)
+    if before == fingerprint_of(one, config, rubric, (), look):  # what changed meanwhile must show the next time
+        result.fingerprint = fingerprint_of(one, config, rubric, sorted(names), look)

@@ -166,11 +166,15 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
             for one in signal_rows(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
         ]
     for name in scores[0] if scores else ():
-        at = iterations.schema.get_field_index(name)
-        field = iterations.schema.field(at)
-        iterations = iterations.set_column(at, field, pa.array([one[name] for one in scores], field.type))
-    tables["iterations"] = iterations
-    for name, rows in tables.items():
-        at = rows.schema.get_field_index(RUBRIC)
-        tables[name] = rows.set_column(at, RUBRIC, pa.array([rubric.version] * rows.num_rows, pa.string()))
+        tables["iterations"] = _with(tables["iterations"], name, [one[name] for one in scores])
+    tables = {name: _with(rows, RUBRIC, [rubric.version] * rows.num_rows) for name, rows in tables.items()}
     return tables | {"signals": pa.Table.from_pylist(signals, schema=partitioned_schema("signals"))}
+
+
+def _with(rows: Any, name: str, values: list[Any]) -> Any:
+    """Return a table with other values in one of its columns."""
+    import pyarrow as pa
+
+    at = rows.schema.get_field_index(name)
+    field = rows.schema.field(at)
+    return rows.set_column(at, field, pa.array(values, field.type))

@@ -1,6 +1,7 @@
 """A fleet from its beginning to its end: what is to be done, the cluster by Dask, what came of it."""
 
 import contextlib
+import functools
 import importlib.util
 import json
 import logging
@@ -17,7 +18,7 @@ from scoring.errors import FleetError, InputError
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, forget, repositories
+from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state, repositories
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import days_of
 from scoring.sidecars.fingerprint import digest_of
@@ -50,20 +51,21 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
 
     Dask's log is switched off meanwhile: the coordinator says in its own words what happens.
 
-    Args:
-        scheduler: the address of a scheduler that runs; the others are for processes of this machine.
-        workers: how many processes, one thread each.
-        memory: how many bytes each may take before it is ended and started anew; 0 is its share of the machine.
-        dashboard: the address of Dask's dashboard, as ``:8787``; None has none.
+    Each of ``workers`` processes, of one thread, may take ``memory`` bytes before it is ended and started anew: 0 is
+    its share of the machine. ``dashboard`` is where Dask's listens, as ``:8787``; None has none.
 
     Raises:
-        FleetError: nothing answers at the address.
+        FleetError: nothing answers at the address of the scheduler.
     """
     require("fleet", "distributed")
     import dask
     import distributed
 
     library: Any = distributed
+
+    def close(opened: Any, seconds: float) -> None:
+        with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
+            opened.close(timeout=seconds)
 
     with contextlib.ExitStack() as stack:
         stack.callback(logging.disable, logging.root.manager.disable)
@@ -79,7 +81,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
                 raise FleetError(
                     f"scheduler {scheduler}: does not answer ({said}); is it running, and is this its address?"
                 ) from e
-            stack.callback(_closed, client, 5)
+            stack.callback(close, client, 5)
         else:
             local = library.LocalCluster(
                 n_workers=workers,
@@ -90,19 +92,9 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
                 scheduler_kwargs={"dashboard": dashboard is not None},
                 silence_logs=logging.CRITICAL,
             )
-            stack.callback(_closed, local, 10)
+            stack.callback(close, local, 10)
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
-
-
-def _closed(opened: Any, seconds: float) -> None:
-    with contextlib.suppress(Exception):  # a scheduler that was lost cannot be asked to end
-        opened.close(timeout=seconds)
-
-
-def default_workers() -> int:
-    """Return how many workers are worth it here: one a core."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _LOOKING = 8
@@ -154,13 +146,24 @@ class FleetReport:
     retried: int = 0
     running: int = 0
     failed: list[Failed] = field(default_factory=list)
-    dashboard: str | None = None
     seconds: float = 0.0
+
+    def count(self, event: FleetEvent) -> None:
+        """Add what came of a repository."""
+        match event.kind:
+            case "done":
+                self.scored += 1
+                self.iterations += event.more["iterations"]
+            case "retried":
+                self.retried += 1
+            case "failed":
+                self.failed.append(Failed(event.repository, event.more["reason"], event.more["attempts"]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as the last event of ``fleet --json`` has it."""
         given = asdict(self) | {"seconds": round(self.seconds, 3)}
-        return {name: value for name, value in given.items() if name not in ("running", "dashboard")}
+        del given["running"]
+        return given
 
 
 Say = Callable[[FleetEvent, FleetReport], None]
@@ -178,7 +181,6 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
     rubric = find_rubric(config.rubric)
     report = FleetReport(config.results, rubric.version)
-    forget()
     found = repositories(config)
     with DataSet.for_writing(config.results, config.storage) as dataset:
         todo = found if force else changed(found, config, rubric, dataset)
@@ -201,25 +203,24 @@ def _score(
     say: Say,
     report: FleetReport,
 ) -> None:
-    workers = min(where.workers or config.workers or default_workers(), len(todo))
+    workers = min(where.workers or config.workers or len(os.sched_getaffinity(0)), len(todo))
     with cluster(where.scheduler, workers, config.memory, where.shown_at) as client:
-        report.dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
-        addresses = {"scheduler": client.scheduler.address, "dashboard": report.dashboard}
+        dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
+        addresses = {"scheduler": client.scheduler.address, "dashboard": dashboard}
         say(FleetEvent("cluster", more=addresses), report)
         coordinator = Coordinator(client, config, rubric)
         batch: list[FleetEvent] = []
+        added = time.monotonic()
 
         def add() -> None:
-            some = batch.copy()
-            batch.clear()
+            some, batch[:] = batch.copy(), []
             add_results(dataset, rubric, some)
             say(FleetEvent("added", more={"repositories": len(some)}), report)
 
-        added = time.monotonic()
         try:
             for event in coordinator.run(todo):
                 if event is not None:
-                    _count(event, report)
+                    report.count(event)
                     report.running = coordinator.running
                     say(event, report)
                     batch += [event] if event.kind in ("done", "failed") else []
@@ -265,22 +266,13 @@ def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) ->
 def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
     """Return the repositories that failed, are new, or have changed since their rows were made."""
     known, digest = dataset.of(rubric.version), digest_of(repr(rubric).encode())
+    look = functools.cache(folder_state)  # 2,000 repositories may share one folder of 5,000 transcripts
 
     def same(one: Repository) -> bool:
         state = known.get(one.name)
         if state is None or state.reason or state.digest != digest:
             return False
-        return fingerprint_of(one, config, rubric, json.loads(state.watched)) == state.fingerprint
+        return fingerprint_of(one, config, rubric, json.loads(state.watched), look) == state.fingerprint
 
     with ThreadPoolExecutor(_LOOKING) as pool:
         return [one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same]
-
-
-def _count(event: FleetEvent, report: FleetReport) -> None:
-    if event.kind == "done":
-        report.scored += 1
-        report.iterations += event.more["iterations"]
-    elif event.kind == "retried":
-        report.retried += 1
-    elif event.kind == "failed":
-        report.failed.append(Failed(event.repository, event.more["reason"], event.more["attempts"]))

@@ -9,9 +9,8 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ class Repository:
     """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere.
 
     ``name`` is what the data set calls it. ``source`` says how it is read, without its list of paths and URLs.
-    ``stamp`` is what the object store says of what is at the URL, ``size`` how many bytes that is.
+    ``stamp`` is a digest of what the object store says of what is at the URL.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Repository:
     log: Path | None = None
     url: str = ""
     stamp: str = ""
-    size: int = 0
 
     @property
     def short(self) -> str:
@@ -82,10 +80,10 @@ def repositories(config: FleetConfig) -> list[Repository]:
 
 def _directories(source: Source, how: Source) -> Iterator[Repository]:
     for path in source.paths:
-        places = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
+        several = glob.has_magic(path)
+        places = sorted(glob.glob(path)) if several else [path]
         if not places:
             raise InputError(f"{path}: nothing is there")
-        several = glob.has_magic(path)
         for place in map(Path, places):
             if several and not place.is_dir():
                 continue
@@ -97,8 +95,7 @@ def _directories(source: Source, how: Source) -> Iterator[Repository]:
                 raise
             for log in logs:
                 repo_dir = log.repo_dir or log.iter_log_dir
-                usual = log.repo_dir is not None
-                yield Repository(_name(repo_dir if usual else log.iter_log_dir), how, repo_dir, log.iter_log_dir)
+                yield Repository(_name(repo_dir), how, repo_dir, log.iter_log_dir)
 
 
 def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repository]:
@@ -113,9 +110,9 @@ def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repositor
             raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
         if not found:
             raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
-        for place, (stamp, size) in found.items():
+        for place, stamp in found.items():
             place = f"{protocol}://{place}"
-            yield Repository(_name(place), how, url=place, stamp=stamp, size=size)
+            yield Repository(_name(place), how, url=place, stamp=stamp)
 
 
 def _name(place: Path | str) -> str:
@@ -123,23 +120,16 @@ def _name(place: Path | str) -> str:
     return os.fsencode(place).decode("utf-8", "backslashreplace")
 
 
-def _listed(fs: Any, path: str) -> dict[str, tuple[str, int]]:
-    """Return the archives and folders at a path or glob, with their stamps and sizes."""
-    if glob.has_magic(path):
-        found = fs.glob(path, detail=True)
-    else:
-        info = fs.info(path)
-        found = {path: info}
-    listed: dict[str, tuple[str, int]] = {}
-    for place in sorted(found):
-        info = found[place]
+def _listed(fs: Any, path: str) -> dict[str, str]:
+    """Return the archives and folders at a path or glob, with what shows a change of theirs."""
+    found = fs.glob(path, detail=True) if glob.has_magic(path) else {path: fs.info(path)}
+    listed: dict[str, str] = {}
+    for place, info in sorted(found.items()):
         if info["type"] == "directory":
-            below = fs.find(place, detail=True)
-            if below:
-                stamps = [(name, _stamp_of(below[name])) for name in sorted(below)]
-                listed[place] = _digest(stamps), sum(one.get("size") or 0 for one in below.values())
+            if below := fs.find(place, detail=True):
+                listed[place] = _digest([(name, _stamp_of(below[name])) for name in sorted(below)])
         elif place.endswith(_ARCHIVES):
-            listed[place] = _stamp_of(info), int(info.get("size") or 0)
+            listed[place] = _stamp_of(info)
     return listed
 
 
@@ -157,10 +147,22 @@ def evidence_key(rubric: Rubric) -> dict[str, Any]:
     return {**read, "test_flags": rubric.test_flags, "loading": rubric.loading}
 
 
-def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched: Sequence[str] = ()) -> str:
+def folder_state(folder: Path) -> str:
+    """Return a digest of the names, sizes and times of the files below a folder."""
+    return _digest(_files(str(folder)))
+
+
+def fingerprint_of(
+    one: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+    watched: Sequence[str] = (),
+    look: Callable[[Path], str] = folder_state,
+) -> str:
     """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
 
-    ``watched`` are files in the repository that its entries name.
+    ``watched`` are files in the repository that its entries name. ``look`` gives the state of a folder of transcripts,
+    which repositories may share.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = store.FORMAT, key, config.horizon
@@ -172,11 +174,11 @@ def fingerprint_of(one: Repository, config: FleetConfig, rubric: Rubric, watched
     parts: list[object] = [versions, how, repo, str(one.log)]
     parts += [list(_files(str(one.log), _NOT_READ)), [_stamp(os.path.join(repo, name)) for name in named]]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
-    parts += [_transcripts_state(str(folder)) for folder in transcript_folders(one)]
+    parts += map(look, _transcript_folders(one))
     return _digest(parts)
 
 
-def transcript_folders(one: Repository) -> list[Path]:
+def _transcript_folders(one: Repository) -> list[Path]:
     """Return the folders of transcripts that may count for a repository that is a directory."""
     try:
         settings = resolve_settings(one.options(), environment={})
@@ -189,50 +191,27 @@ def transcript_folders(one: Repository) -> list[Path]:
     return [place for h in ATTRIBUTED_HARNESSES for place, *_ in h.homes(os.environ)]
 
 
-@lru_cache(maxsize=64)
-def _shared_state(folder: str) -> str:
-    return _digest(_files(folder))
-
-
-def _transcripts_state(folder: str) -> str:
-    """Return the state of a folder of transcripts; that of the usual places, which all share, is looked at once."""
-    usual = {str(place) for h in ATTRIBUTED_HARNESSES for place, *_ in h.homes(os.environ)}
-    return _shared_state(folder) if folder in usual else _digest(_files(folder))
-
-
-def forget() -> None:
-    """Look at shared folders anew."""
-    _shared_state.cache_clear()
-
-
 def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[tuple[str, object]]:
     """Yield the files below a folder, by name, each with its stamp; links to folders are not followed."""
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif not (passed_over and passed_over.fullmatch(entry.name)):
-                    yield entry.path, _of(entry.stat())
-            except OSError:
-                yield entry.path, None
-
-
-def _of(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    for here, folders, names in os.walk(folder):
+        folders.sort()
+        links = [name for name in folders if os.path.islink(os.path.join(here, name))]
+        for name in sorted([*names, *links]):
+            if not (passed_over and passed_over.fullmatch(name)):
+                path = os.path.join(here, name)
+                yield path, _stamp(path)
 
 
 def _stamp(path: str) -> object:
     try:
-        return _of(os.stat(path))
+        found = os.stat(path)
     except (OSError, ValueError):
         return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+_REFTABLES = "reftable/tables.list"
+"""What git writes anew with every change of a ref, where a repository keeps its refs in tables."""
 
 
 def _git_state(repo: str) -> Iterator[object]:
@@ -245,12 +224,11 @@ def _git_state(repo: str) -> Iterator[object]:
         folder, above = os.path.join(above, ".git"), os.path.dirname(above)
     if os.path.isfile(folder):  # a linked work tree
         folder = os.path.join(os.path.dirname(folder), _first_line(folder).removeprefix("gitdir: "))
-        yield _first_line(os.path.join(folder, "HEAD"))
+        yield _first_line(os.path.join(folder, "HEAD")), _stamp(os.path.join(folder, _REFTABLES))
         folder = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
     yield _first_line(os.path.join(folder, "HEAD"))
-    yield [
-        _stamp(os.path.join(folder, name)) for name in ("packed-refs", "config", "shallow", "objects/info/alternates")
-    ]
+    named = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
+    yield [_stamp(os.path.join(folder, name)) for name in named]
     yield list(_files(os.path.join(folder, "refs")))
 
 

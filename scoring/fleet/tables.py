@@ -44,14 +44,6 @@ def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
     return (REPOSITORY_COLUMN, *kept)
 
 
-def _texts(*columns: tuple[str, str]) -> tuple[DataColumn[Any], ...]:
-    return tuple(_column(name, "text", meaning) for name, meaning in columns)
-
-
-def _counts(*columns: tuple[str, str]) -> tuple[DataColumn[Any], ...]:
-    return tuple(_column(name, "integer", meaning) for name, meaning in columns)
-
-
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
 _SEEN = _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1")
 _SAID = _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1")
@@ -62,15 +54,13 @@ _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_KEY,
     _column("status", "text", "whether it is known what became of the work", False, "known, too_young, not_landed"),
     _column("horizon_days", "number", "how long work is watched after it landed", False, "days"),
-    *_texts(("commit", "the trunk's commit that brought the work")),
-    *_counts(
-        ("lines_added", "the lines of code that it added"),
-        ("lines_changed", "those that later commits changed within the horizon"),
-    ),
+    _column("commit", "text", "the trunk's commit that brought the work"),
+    _column("lines_added", "integer", "the lines of code that it added"),
+    _column("lines_changed", "integer", "those that later commits changed within the horizon"),
     _column("survival", "number", "the share of these lines that is still there", unit="0 to 1"),
-    *_counts(("lines_fixed", "the lines that fixes changed")),
+    _column("lines_fixed", "integer", "the lines that fixes changed"),
     _column("reverted", "yes/no", "whether the trunk took the work back"),
-    *_texts(("reverted_by", "the commit that did")),
+    _column("reverted_by", "text", "the commit that did"),
     _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
 )
 
@@ -135,7 +125,7 @@ def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
 
 _KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_KEY,
-    *_counts(("tool_calls_seen", "calls of tools in its own lines; missing where it has none of its own")),
+    _column("tool_calls_seen", "integer", "calls of tools in its own lines; missing where it has none of its own"),
     *(
         column
         for signal in SIGNALS
@@ -164,7 +154,7 @@ _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
 
 
-def month_of(record: IterationRecord, end: int | None) -> str:
+def _month_of(record: IterationRecord, end: int | None) -> str:
     """Return the month of an iteration, as ``2026-01``: by its date, or else by its commit's time."""
     if _DATE.fullmatch(record.date[:7]):
         return record.date[:7]
@@ -180,7 +170,7 @@ def rows_of_iteration(
     facts, score = found.facts, found.score
     number = facts.record.iteration
     ways = {CLAIMS: signal_set(facts, _ALL_OPTIONAL, True), SEEN: signal_set(facts, _ALL_OPTIONAL, False)}
-    month = month_of(facts.record, facts.window.end if facts.window else None)
+    month = _month_of(facts.record, facts.window.end if facts.window else None)
 
     def row(table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None) -> tuple[str, DataRow]:
         of = Of(repository, number, it)
@@ -272,7 +262,5 @@ def partitioned_schema(table: str) -> Any:
     """Return the schema of a table, its partitions at the end; any column may be missing, because it may be new."""
     import pyarrow as pa
 
-    columns = (
-        arrow_schema(FLEET_TABLES[table]).append(pa.field(RUBRIC, pa.string())).append(pa.field(MONTH, pa.string()))
-    )
-    return pa.schema([field.with_nullable(True) for field in columns])
+    partitions = (pa.field(name, pa.string()) for name in (RUBRIC, MONTH))
+    return pa.schema([field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *partitions)])

@@ -1,6 +1,5 @@
 """How the meters draw: SVG in one style, the same bytes for the same numbers; by matplotlib, an extra."""
 
-import importlib
 import importlib.util
 import io
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ _STATUS_COLOURS = {
     "ready_to_decide": "#1b7a3d",
     "park_or_abort": "#5f5f5f",
 }
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "da-score",
     "font.family": "sans-serif",
@@ -97,12 +96,12 @@ def draw_meeting(verdicts: Sequence[MeetingVerdict], config: MeetingConfig) -> b
 def _drawn(draw: "Callable[[Axes], None]") -> bytes:
     """Return what ``draw`` puts on empty axes as SVG, with a legend beside them."""
     try:
-        matplotlib: Any = importlib.import_module("matplotlib")
-        figures: Any = importlib.import_module("matplotlib.figure")
+        import matplotlib
+        from matplotlib.figure import Figure
     except ImportError as e:
         raise InputError(_NOT_INSTALLED) from e
     with matplotlib.rc_context(_SETTINGS):
-        figure = figures.Figure(figsize=(8, 4.5), layout="constrained")
+        figure = Figure(figsize=(8, 4.5), layout="constrained")
         axes = figure.add_subplot()
         axes.set_xlabel("round")
         axes.spines[["top", "right"]].set_visible(False)

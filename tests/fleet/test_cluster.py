@@ -59,18 +59,6 @@ def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path:
     assert mine == {table: rows_of(path, table) for table in mine}
 
 
-def test_workers_that_are_killed_cost_a_retry(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 10)
-    with Fleet(path, "--workers", "2") as fleet:
-        for count in (2, 4):
-            fleet.until("done", count)
-            if workers := fleet.workers():
-                os.kill(workers[0], signal.SIGKILL)
-        status, said = fleet.end()
-    assert (status, said) == (0, "")
-    each_once(path, 10)
-
-
 @pytest.fixture
 def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", begin_or_die)
@@ -124,19 +112,6 @@ def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatc
     assert report.scored == 2000
     assert len(memory) >= 3
     assert memory[-1] - memory[0] < 30
-
-
-def test_a_second_start_at_once_is_refused(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 6)
-    with Fleet(path, "--workers", "1") as first:
-        first.until("cluster")
-        with Fleet(path, "--workers", "1") as second:
-            status, said = second.end()
-        assert status == 1
-        assert "another fleet writes here" in said
-        assert len(said.splitlines()) == 1
-        assert first.end()[0] == 0
-    each_once(path, 6)
 
 
 def test_a_coordinator_that_is_killed_can_be_started_again(tmp_path: Path) -> None:

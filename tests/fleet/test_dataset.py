@@ -1,16 +1,16 @@
 """The data set: a row is there once or not at all, whatever ends in the middle, and one fleet at a time writes."""
 
 import json
-import subprocess
+import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import failed, make_fleet, opened, rows_of, score_here
+from helpers.fleets import FLEET, failed, make_fleet, opened, rows_of, score_here
+from helpers.repos import Repo
 
 from scoring.cli.fleet import say_line
 from scoring.errors import FleetError, InputError, WriteError
@@ -26,6 +26,9 @@ pa = pytest.importorskip("pyarrow", reason="the extra 'fleet' is not installed")
 pytest.importorskip("deltalake", reason="the extra 'fleet' is not installed")
 
 
+LOG = f"repo/{DEFAULT_LOG_DIR}"
+
+
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     return make_fleet(tmp_path, 2)
@@ -38,51 +41,59 @@ def each_once(fleet: Path, rows: int) -> None:
         assert len(found) == rows
 
 
-def test_nothing_is_scored_twice(fleet: Path) -> None:
-    assert len(score_here(fleet)) == 2
-    assert score_here(fleet) == []
-    each_once(fleet, 18)
-
-
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "an entry": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text(
-        (root / "repo" / DEFAULT_LOG_DIR / "iter-3.yaml").read_text() + "\n# edited\n"
-    ),
-    "a new transcript": lambda root: (root / "transcripts/claude/new.jsonl").write_text("{}\n"),
-    "an artifact": lambda root: next((root / "repo/.agents/active/verification").rglob("*.yaml")).write_text("a: 1\n"),
-    "a sidecar, which counts where the evidence is gone": lambda root: (
-        root / "repo" / DEFAULT_LOG_DIR / "iter-3.score.yaml"
-    ).write_text("value: 1\n"),
-    "its provenance": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "iter-3.evidence.yaml").write_text("value: 1\n"),
-    "a ref": lambda root: subprocess.run(["git", "-C", str(root / "repo"), "branch", "another"], check=True),
-    "the settings": lambda root: (root / "repo/.agents/da-score.toml").write_text('trunk = "master"\n'),
+CHANGES = {
+    "an entry": f"{LOG}/iter-3.yaml",
+    "a new transcript": "transcripts/claude/new.jsonl",
+    "an artifact": "repo/.agents/active/verification/redirect/unit.result.yaml",
+    "a sidecar, which counts where the evidence is gone": f"{LOG}/iter-3.score.yaml",
+    "its provenance": f"{LOG}/iter-3.evidence.yaml",
+    "a ref": "repo/.git/refs/heads/another",
+    "a ref that is kept in a table": "repo/.git/reftable/tables.list",
+    "the settings": "repo/.agents/da-score.toml",
+}
+UNCHANGED = {
+    "the sidecar of a session": f"{LOG}/session-1.score.yaml",
+    "a temporary file": f"{LOG}/.da-score-1-00.tmp",
+    "a file that no entry names": "repo/notes.txt",
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+def edit(root: Path, place: str) -> None:
+    """Append a comment to a file, or make it; a ref becomes one."""
+    if "/refs/" in place:
+        Repo.at(root / "repo").git("branch", Path(place).name)
+        return
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    with open(root / place, "a") as f:
+        f.write("\n# edited\n")
+
+
+@pytest.mark.parametrize("place", CHANGES.values(), ids=CHANGES)
 @pytest.mark.sampled(100)
-def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, change: str) -> None:
+def test_what_changed_is_scored_anew_and_its_old_rows_go(fleet: Path, place: str) -> None:
     score_here(fleet)
-    CHANGES[change](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", place)
     (result,) = score_here(fleet)
     assert result.repository.endswith("r1/repo")
     each_once(fleet, 18)
 
 
-UNCHANGED: dict[str, Callable[[Path], object]] = {
-    "the sidecar of a session": lambda root: (root / "repo" / DEFAULT_LOG_DIR / "session-1.score.yaml").write_text(
-        "a: 1\n"
-    ),
-    "a temporary file": lambda root: (root / "repo" / DEFAULT_LOG_DIR / ".da-score-1-00.tmp").write_text("a: 1\n"),
-    "a file that no entry names": lambda root: (root / "repo/notes.txt").write_text("x"),
-}
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"])
+def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(tmp_path: Path, place: str) -> None:
+    fleet = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "linked/repo"))
+    Repo.at(tmp_path / "repos/r0/repo").git("worktree", "add", "-q", "--detach", str(tmp_path / "linked/repo"))
+    shutil.copytree(tmp_path / "repos/r0" / LOG, tmp_path / "linked" / LOG, dirs_exist_ok=True)
+    assert [len(score_here(fleet)) for _ in range(2)] == [1, 0]
+    edit(tmp_path / "repos/r0", place)
+    assert len(score_here(fleet)) == 1
 
 
-@pytest.mark.parametrize("change", UNCHANGED)
+@pytest.mark.parametrize("place", UNCHANGED.values(), ids=UNCHANGED)
 @pytest.mark.sampled(100)
-def test_what_no_score_rests_on_changes_nothing(fleet: Path, change: str) -> None:
+def test_what_no_score_rests_on_changes_nothing(fleet: Path, place: str) -> None:
     score_here(fleet)
-    UNCHANGED[change](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", place)
     assert score_here(fleet) == []
 
 
@@ -93,7 +104,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
     """As after a fleet that was killed between two commits, or for which the disk was full."""
     score_here(fleet)
     before = {table: rows_of(fleet, table) for table in FLEET_TABLES}
-    CHANGES["an entry"](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", CHANGES["an entry"])
 
     def full(*_: object) -> None:
         raise WriteError("no space left on device")
@@ -166,13 +177,11 @@ def test_one_that_starts_while_another_is_between_two_commits_ends_that_one(
 
 
 def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
-    with (
-        DataSet.for_writing(str(tmp_path)),
-        pytest.raises(FleetError, match="another fleet writes here"),
-        DataSet.for_writing(str(tmp_path)),
-    ):
+    first, second, third = (DataSet.for_writing(str(tmp_path)) for _ in range(3))
+    with first, pytest.raises(FleetError, match="another fleet writes here") as e, second:
         pass
-    with DataSet.for_writing(str(tmp_path)):
+    assert "\n" not in str(e.value)
+    with third:
         pass
 
 
@@ -207,10 +216,9 @@ def test_small_files_are_joined_and_old_ones_removed(tmp_path: Path, monkeypatch
 def test_a_table_without_columns_of_today_has_them_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = partitioned_schema("iterations")
     old = pa.schema([field for field in schema if field.name != "band"])
+    schemas = {"iterations": old}
     with monkeypatch.context() as patched:
-        patched.setattr(
-            "scoring.fleet.dataset.partitioned_schema", lambda name: old if name == "iterations" else schema
-        )
+        patched.setattr("scoring.fleet.dataset.partitioned_schema", lambda name: schemas.get(name, schema))
         with DataSet.for_writing(str(tmp_path)) as dataset:
             dataset.add({"iterations": rows(["a"]).drop_columns(["band"])}, [RepositoryState("2.3.0", "a", True)])
     with DataSet.for_writing(str(tmp_path)) as dataset:
@@ -241,7 +249,7 @@ def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> N
 @pytest.mark.slow
 def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score_here(fleet)
-    CHANGES["an entry"](fleet.parent / "repos/r1")
+    edit(fleet.parent / "repos/r1", CHANGES["an entry"])
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -288,21 +296,15 @@ def test_results_that_cannot_be_there_are_refused(url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_is_forgotten_when_the_repository_succeeds(fleet: Path) -> None:
-    name = str(fleet.parent / "repos/r0/repo")
-    failed(fleet, name)
-    assert opened(fleet).of("2.3.0")[name].reason == "it fails"
-    score_here(fleet)
-    assert {state.reason for state in opened(fleet).states.values()} == {""}
-
-
-@pytest.mark.slow
 def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) -> None:
     score_here(fleet)
-    failed(fleet, str(fleet.parent / "repos/r0/repo"))
+    name = str(fleet.parent / "repos/r0/repo")
+    failed(fleet, name)
     each_once(fleet, 18)
+    assert opened(fleet).of("2.3.0")[name].reason == "it fails"
     assert len(score_here(fleet)) == 1
     each_once(fleet, 18)
+    assert {state.reason for state in opened(fleet).states.values()} == {""}
 
 
 class TestCommands:

@@ -1,6 +1,5 @@
 """FLEET.toml and archives that mean harm, or are only wrong: one line, nothing outside, nothing run."""
 
-import io
 import os
 import subprocess
 import tarfile
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore
 from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, tar_with, write_fleet
+from helpers.repos import Repo
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
@@ -44,6 +44,7 @@ WRONG = {
     ),
     "a variable that is not set": ('results = "${NOT_SET}"\n[[source]]\npath = "x"', "NOT_SET is not set"),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
+    "too much": ("#" * (SIZE_LIMIT + 1), "larger than"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
 }
 
@@ -81,12 +82,6 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     assert "\n" not in str(e.value)
     assert str(path) in str(e.value)
     assert "hunter2" not in str(e.value)
-
-
-def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    path = write_fleet(tmp_path, "#" * (SIZE_LIMIT + 1))
-    with pytest.raises(SettingsError, match="larger than"):
-        read_config(path)
 
 
 def test_a_variable_may_hold_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,17 +138,14 @@ OUTSIDE = ["../outside.txt", "/tmp/da-score-outside.txt", "a/../../outside.txt",
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str) -> None:
-    assert "leads outside" in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", {name: b"x"}))
+@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
+def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str, ending: str) -> None:
+    path = tar_with(tmp_path / f"in/x.{ending}", {name: b"x"})
+    if ending == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, "x")
+    assert "leads outside" in reason(tmp_path, path)
     assert not Path("/tmp/da-score-outside.txt").exists()
-
-
-@pytest.mark.parametrize("name", OUTSIDE[:2])
-def test_so_it_does_in_a_zip(tmp_path: Path, name: str) -> None:
-    (tmp_path / "in").mkdir()
-    with zipfile.ZipFile(tmp_path / "in/x.zip", "w") as archive:
-        archive.writestr(name, "x")
-    assert "leads outside" in reason(tmp_path, tmp_path / "in/x.zip")
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -169,21 +161,15 @@ def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
     assert "limits.expanded" in reason(tmp_path, bomb, '[limits]\nexpanded = "1MB"\n')
 
 
-NO_ARCHIVES = {
-    "nothing": (b"", "no archive"),
-    "noise": (b"\x1f\x8b" + bytes(range(256)), "no archive"),
-    "a plain text": (b"hello" * 1000, "no archive"),
-}
-
-
-@pytest.mark.parametrize(("data", "said"), NO_ARCHIVES.values(), ids=NO_ARCHIVES)
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f\x8b" + bytes(range(256)), b"hello" * 1000], ids=["nothing", "noise", "a plain text"]
+)
 @pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
 @pytest.mark.sampled(4)
-def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, said: str, ending: str) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / f"in/x.{ending}").write_bytes(data)
-    found = reason(tmp_path, tmp_path / f"in/x.{ending}")
-    assert said in found or "cannot be read" in found
+def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, ending: str) -> None:
+    (tmp_path / f"x.{ending}").write_bytes(data)
+    found = reason(tmp_path, tmp_path / f"x.{ending}")
+    assert "no archive" in found or "cannot be read" in found
 
 
 LAYOUTS = {
@@ -218,29 +204,21 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     """A result artifact that is a link to a file of the worker says nothing."""
-    import subprocess
-
     seed = build_demo(tmp_path / "seed")
     (seed.repo_dir / "passwd").symlink_to("/etc/passwd")
-    name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run(["git", "-C", str(seed.repo_dir), "add", "passwd"], check=True)
-    subprocess.run(["git", *name, "-C", str(seed.repo_dir), "commit", "-qm", "link"], check=True)
-    from scoring.evidence.git.unpacking import check_out
-
+    Repo.at(seed.repo_dir).git("add", "passwd")
+    Repo.at(seed.repo_dir).git("commit", "-qm", "link")
     folder = archive_of(seed.root, tmp_path / "folder")
     check_out(folder / "demo.bundle", tmp_path / "out")
     assert not (tmp_path / "out/passwd").is_symlink()
 
 
 def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        info = zipfile.ZipInfo("transcripts")
-        info.external_attr = 0o120777 << 16
+    info = zipfile.ZipInfo("transcripts")
+    info.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr(info, "/etc")
-    (tmp_path / "in/x.zip").write_bytes(out.getvalue())
-    assert "no git bundle" in reason(tmp_path, tmp_path / "in/x.zip")
+    assert "no git bundle" in reason(tmp_path, tmp_path / "x.zip")
 
 
 def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from scoring.fleet.dataset import DataSet
 from scoring.fleet.fleet_toml import FleetConfig, read_config
 from scoring.fleet.on_worker import BEGUN, Result, begin_and_score, score_repository
 from scoring.fleet.run import add_results, changed
-from scoring.fleet.sources import Repository, forget, repositories
+from scoring.fleet.sources import Repository, repositories
 from scoring.log.settings import DEFAULT_LOG_DIR
 
 FLEET = """\
@@ -75,7 +75,6 @@ def score_here(path: Path, rubric: str | None = None) -> list[Result]:
     """Score a fleet in this process, one repository after another, and add what came of it."""
     config = read_config(path)
     chosen = find_rubric(rubric or config.rubric)
-    forget()
     with DataSet.for_writing(config.results, config.storage) as dataset:
         todo = changed(repositories(config), config, chosen, dataset)
         results = [score_repository(one, config, chosen) for one in todo]

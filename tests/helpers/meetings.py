@@ -5,21 +5,21 @@ from typing import Any
 
 from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
+from scoring.meters.meeting.round_scores import CHECKLIST
 
-CHECKLIST = (
-    "problem_clarity",
-    "objectives",
-    "options_alternatives",
-    "key_assumptions",
-    "risks_failure_modes",
-    "constraints",
-    "stakeholders_impact",
-    "dependencies_unknowns",
-)
-REQUIRED = ("problem_clarity", "objectives", "risks_failure_modes")
 ALL_DEEP = dict.fromkeys(CHECKLIST, "deep")
 ALL_SHALLOW = dict.fromkeys(CHECKLIST, "shallow")
 ALL_NONE = dict.fromkeys(CHECKLIST, "none")
+
+
+def used(number: int = 3, cost: float = 0, minutes: float = 0, of_minutes: float = 0) -> dict[str, float]:
+    """Return what a round of at most ten has used of money and time, as a record says it."""
+    found = {"round_index": number, "max_rounds": 10, "estimated_cost_this_round": cost}
+    return found | {
+        "estimated_cost_cumulative": cost,
+        "time_elapsed_minutes": minutes,
+        "time_budget_minutes": of_minutes,
+    }
 
 
 def record(

@@ -88,22 +88,19 @@ class TestDoctor:
         assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
 
     @pytest.mark.slow
-    def test_says_so_in_tables_and_advice(self, run: Run) -> None:
+    def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
         shown = run("doctor")
         assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
         assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
         assert "1 session worked here and belongs to no iteration, as stray in " in shown
+        assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
+        assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
         assert found["signals"]["advice"] == KEEP_TRANSCRIPT
-
-    @pytest.mark.slow
-    def test_has_none_of_it_where_nothing_is_attributed(self, run: Run) -> None:
-        assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
-        assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
 
     @pytest.mark.slow
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(self, run: Run, made: History) -> None:
@@ -228,9 +225,10 @@ class TestWords:
     def test_of_much_are_few(self) -> None:
         many = tuple(LinesFound(Path(f"{n}.jsonl"), 1, 2, 2) for n in range(300))
         names = tuple(f"s{n}" for n in range(300))
-        found = facts(Observed("checkpoint", names, lines=many, checkpoints=names))
+        found = facts(Observed("checkpoint", names, lines=many, checkpoints=names), counted_for=4)
         lines = list(chain_lines(found, None))
-        assert len(lines) < 12
+        assert len(lines) < 13
+        assert "the commit counts for iteration 4, which names it too" in lines
         assert "and 590 lines in 295 more transcripts" in lines
         assert "sessions s0, s1, s2, s3, s4 and 295 more" in lines
         payload = chain_payload(found)
@@ -253,10 +251,6 @@ class TestWords:
         assert payload
         edits = observed["work"].edits if "work" in observed else 0
         assert (payload["work"]["edits"], payload["by_people"]) == (edits, observed.get("by_people"))
-
-    def test_of_a_commit_that_counts_for_another_one(self) -> None:
-        lines = list(chain_lines(facts(Observed("time", ("s",)), counted_for=4), None))
-        assert "the commit counts for iteration 4, which names it too" in lines
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

@@ -243,6 +243,9 @@ class TestCommand:
         assert (found.status, said in one_line(found)) == (status, True)
 
 
+ROW = '{"iteration": 3, "rubric_version": "2.1.0", "scored": true, "score": VALUE}'
+
+
 @pytest.mark.usefixtures("here")
 class TestBaseline:
     @pytest.mark.slow
@@ -278,13 +281,13 @@ class TestBaseline:
         assert "of HEAD (" in found.out
         assert f"below the {monday:.3f}" in found.out
 
-    @pytest.mark.parametrize("value", ["NaN", "7", "-1", "true", '"1"', "Infinity"])
-    def test_whose_scores_are_no_scores(self, da_score: DaScore, tmp_path: Path, value: str) -> None:
-        row = f'{{"iteration": 3, "rubric_version": "2.1.0", "scored": true, "score": {value}}}'
-        (tmp_path / "b").write_text(row)
-        assert da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b").status == 1
-
-    @pytest.mark.parametrize("text", ["", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"),
+            *(ROW.replace("VALUE", value) for value in ("NaN", "7", "-1", "true", '"1"', "Infinity")),
+        ],
+    )
     def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:
         (tmp_path / "b").write_text(text)
         found = da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scoring.views.drawing import draw, folded_text
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, number, pairs, pipe_text
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, pairs, pipe_text
 
 SCORES = Table(
     (
@@ -63,17 +63,12 @@ class TestPipe:
         ]
 
     def test_puts_notes_below_their_row_and_indents(self) -> None:
-        rows = [TableRow((1, 2), ("so\n", "and so")), (3, 4)]
-        assert (
-            Table((Column("A"), Column("B")), rows, indent=2, notes_indent=3).pipe()
-            == "  A  B\n  1  2\n     so\\n\n     and so\n  3  4\n"
-        )
+        rows = [TableRow((1, 2), ("so\n", "and so")), TableRow((3, 4))]
+        table = Table((Column("A"), Column("B")), rows, indent=2, notes_indent=3)
+        assert table.pipe() == "  A  B\n  1  2\n     so\\n\n     and so\n  3  4\n"
 
     def test_of_no_rows_and_no_heads_is_empty(self) -> None:
         assert Table((Column("A"), Column("B")), [], heads=False).pipe() == ""
-
-    def test_of_pairs_has_no_heads(self) -> None:
-        assert pairs([("LOG", "here"), ("TRUNK", "main")], 6, 1).pipe() == " LOG     here\n TRUNK   main\n"
 
 
 class TestTerminal:
@@ -127,10 +122,6 @@ def test_json_has_the_values_of_columns_with_a_key() -> None:
     keys = ("iteration", "task_id", "score", "coverage", "secret", "band")
     assert SCORES.as_json()[1] == dict(zip(keys, (12, "b\nc", None, "0 of 4", None, ""), strict=True))
     assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
-
-
-def test_number() -> None:
-    assert (number(0.12345), number(0, present=False)) == ("0.123", "-")
 
 
 WIDE = Table(

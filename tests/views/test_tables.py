@@ -24,7 +24,7 @@ from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.score import score_log
-from scoring.sidecars.scores import iteration_score_path, read_iteration_score, write_persisted_score
+from scoring.sidecars.scores import iteration_score_path
 from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
 from scoring.views.formats import CsvWriter, JsonlWriter
@@ -67,6 +67,9 @@ class TestExamined:
         assert next(iter(view(demo, rubric=released_rubric("2.0.2"), only=3).examine())).differs
         recomputed = next(iter(view(demo, recompute=True, only=3).examine()))
         assert (recomputed.origin, recomputed.score) == ("computed", recomputed.computed)
+        rows = [row for row in rows_of(demo)["signals"] if row["iteration"] == 5]
+        assert [row["signal"] for row in rows] == [spec.id for spec in released_rubric("2.0.2").signals]
+        assert {row["rubric_version"] for row in rows} == {"2.0.2"}
 
 
 class TestTables:
@@ -206,27 +209,22 @@ class TestExport:
 @pytest.mark.usefixtures("here")
 class TestQuery:
     def test_asks_all_tables(self, da_score: DaScore) -> None:
-        found = da_score(
-            "query",
-            "select i.band, count(*) n, max(s.sub_score) best from iterations i join signals s using (iteration) "
-            "where s.signal = 'landed' group by band order by n desc, band limit 2",
-            "--json",
-        )
-        assert found.json == [{"band": "excellent", "n": 4, "best": 1.0}, {"band": "fair", "n": 2, "best": 1.0}]
+        select = "select i.band, count(*) n, max(s.sub_score) best from iterations i join signals s using (iteration) "
+        where = "where s.signal = 'landed' group by band order by n desc, band limit 2"
+        assert da_score("query", select + where, "--json").json == [
+            {"band": "excellent", "n": 4, "best": 1.0},
+            {"band": "fair", "n": 2, "best": 1.0},
+        ]
 
     @pytest.mark.slow
-    def test_as_json_loses_no_column_and_no_shape(self, da_score: DaScore) -> None:
-        found = da_score(
-            "query", "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x", "--json"
-        )
-        assert found.json == [{"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}]
-
-    @pytest.mark.slow
-    def test_as_csv_and_as_text(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_as_csv_as_text_and_as_json_that_loses_no_column(self, da_score: DaScore, tmp_path: Path) -> None:
+        odd = "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x"
+        row = {"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}
+        assert da_score("query", odd, "--json").json == [row]
         (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
-        file, head = f"@{tmp_path}/q.sql", "iteration  score  session_id\n"
-        assert da_score("query", file, "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
-        assert da_score("query", file).out == head + "1          1      -\n2          0.5    -\n"
+        assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
+        table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
+        assert da_score("query", f"@{tmp_path}/q.sql").out == table
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
@@ -296,22 +294,9 @@ class TestFrames:
             assert list(frame.columns) == [c.name for c in TABLES[table]]
             assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
 
-    def test_of_an_unknown_table(self, demo: Demo) -> None:
-        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
-            list(frames.rows("nope", demo.iter_log_dir, demo.repo_dir))
-
-    def test_of_an_empty_log(self, demo: Demo, tmp_path: Path) -> None:
+    def test_of_an_empty_log_and_of_an_unknown_table(self, demo: Demo, tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()
         assert frames.arrow("iterations", tmp_path / "log", demo.repo_dir).num_rows == 0
         assert len(frames.pandas("signals", tmp_path / "log", demo.repo_dir)) == 0
-
-
-@pytest.mark.slow
-def test_a_sidecar_of_another_rubric_keeps_its_own_signals(demo: Demo) -> None:
-    old = released_rubric("2.0.2")
-    score = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=old).iterations[4].persisted
-    write_persisted_score(demo.iter_log_dir, score)
-    assert read_iteration_score(demo.iter_log_dir, 5) == score
-    rows = [r for r in rows_of(demo)["signals"] if r["iteration"] == 5]
-    assert [r["signal"] for r in rows] == [s.id for s in old.signals]
-    assert {r["rubric_version"] for r in rows} == {"2.0.2"}
+        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
+            list(frames.rows("nope", tmp_path / "log", demo.repo_dir))

@@ -8,7 +8,7 @@ where they are given, and whatever else it says is for people.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -20,7 +20,7 @@ from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
 from scoring.meters.dr.dr_result import score_transcript
-from scoring.meters.dr.profile import Tuning
+from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
 from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
@@ -178,20 +178,23 @@ def _expected(text: str) -> Any:
 
 
 def calibrate(
-    labelled: Sequence[Labelled], settings: Iterable[Setting], embed: Embed | None = None, tuning: Tuning | None = None
+    labelled: Sequence[Labelled],
+    settings: Iterable[Setting],
+    embed: Embed | None = None,
+    profile: Profile = DEFAULT,
+    words: Words = BUILT_IN,
 ) -> tuple[Calibration, ...]:
-    """Compare each transcript with its label under every setting; ValueError for level L2 without ``embed``."""
-    asked, tuning = tuple(settings), tuning or Tuning()
-    if embed is None and any(setting.semantic for setting in asked):
-        raise ValueError("a setting with level L2 needs an embedder")
-    return tuple(Calibration(s, tuple(_judged(item, s, embed, tuning) for item in labelled)) for s in asked)
-
-
-def _judged(item: Labelled, setting: Setting, embed: Embed | None, tuning: Tuning) -> Judged:
-    embed = embed if setting.semantic else None
-    result = score_transcript(
-        item.transcript, k=setting.k, embed=embed, words=tuning.words, thresholds=tuning.thresholds
+    """Compare each transcript with its label under every setting; one with level L2 needs ``embed``."""
+    return tuple(
+        Calibration(
+            s, tuple(_judged(item, replace(profile, k=s.k), words, embed if s.semantic else None) for item in labelled)
+        )
+        for s in settings
     )
+
+
+def _judged(item: Labelled, profile: Profile, words: Words, embed: Embed | None) -> Judged:
+    result = score_transcript(item.transcript, profile=profile, words=words, embed=embed)
     decided = result.recommendations[-1]
     on_novelty, on_readiness, what_follows = decided.reasons
     seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}

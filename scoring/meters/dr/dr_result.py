@@ -1,12 +1,12 @@
 """Scores a transcript, and gives what the meter says of it as JSON and as advice."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from scoring.meters import Level, rounded
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
-from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
+from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     MAY_BE_CONVERGED,
@@ -172,31 +172,20 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
 
 
 def score_transcript(
-    transcript: Transcript,
-    *,
-    k: int | None = None,
-    embed: Embed | None = None,
-    words: Words = BUILT_IN,
-    thresholds: DRThresholds | None = None,
-    profile: Profile | None = None,
+    transcript: Transcript, *, profile: Profile | None = None, words: Words = BUILT_IN, embed: Embed | None = None
 ) -> DRResult:
     """Score a transcript.
 
     Args:
         transcript: the rounds of a deliberation, at least one.
-        k: how many rounds in a row must be low in novelty before that counts, at least 1; by default the profile's.
-        embed: turns on level L2; called once, with every text that is compared.
-        words: words that add to the profile's lists.
-        thresholds: where classes begin; by default the profile's.
         profile: what the meter goes by; by default its own, which may change from release to release.
+        words: words that add to the profile's lists.
+        embed: turns on level L2; called once, with every text that is compared.
 
     Raises:
-        ValueError: ``k`` is below 1, or ``embed`` gives no vectors.
+        ValueError: ``embed`` gives no vectors.
     """
     profile = profile or DEFAULT
-    profile = replace(profile, k=profile.k if k is None else k, thresholds=thresholds or profile.thresholds)
-    if profile.k < 1:
-        raise ValueError(f"k is {profile.k}; it is at least 1")
     rounds = transcript.rounds
     claims = [distinct(r.outputs.claims) for r in rounds]
     meanings = None

@@ -8,7 +8,7 @@ counts like a claim. See docs/DIMINISHING_RETURNS.md, "Claims from text".
 import copy
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 FROM_TEXT = "text"
 """What ``claims_from`` says of claims that were cut out of text."""
@@ -33,15 +33,8 @@ _ABBREVIATIONS = frozenset(
 _LONGEST_WORD = 40
 
 
-class Sentences(NamedTuple):
-    """The sentences of a text that state something, and those that ask."""
-
-    claims: list[str]
-    questions: list[str]
-
-
-def sentences_of(text: str) -> Sentences:
-    """Cut text into claims and questions, in order and each once."""
+def sentences_of(text: str) -> tuple[list[str], list[str]]:
+    """Cut text into sentences that state something, claims, and those that ask, in order and each once."""
     claims: dict[str, None] = {}
     questions: dict[str, None] = {}
     for paragraph in _paragraphs(text):
@@ -50,7 +43,7 @@ def sentences_of(text: str) -> Sentences:
                 questions[sentence] = None
             elif len(sentence.split()) >= FEWEST_WORDS:
                 claims[sentence] = None
-    return Sentences(list(claims), list(questions))
+    return list(claims), list(questions)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -98,10 +91,10 @@ def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
     text = outputs.get("text")
     if "claims" in outputs or not isinstance(text, str) or not text.strip():
         return outputs
-    sentences = sentences_of(text)
+    claims, questions = sentences_of(text)
     found = copy.copy(outputs)  # which remembers the keys that were given twice
-    found |= {"claims": sentences.claims, "claims_from": FROM_TEXT}
-    found.setdefault("open_questions", sentences.questions)
+    found |= {"claims": claims, "claims_from": FROM_TEXT}
+    found.setdefault("open_questions", questions)
     return found
 
 

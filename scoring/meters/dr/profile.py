@@ -10,7 +10,7 @@ settings (``[dr]`` in ``.agents/da-score.toml``, ``[tool.da-score.dr]`` in ``pyp
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from scoring.errors import SettingsError
@@ -119,15 +119,6 @@ DEFAULT = Profile()
 """What the meter goes by where no rubric is asked. It may change; what a rubric votes by may not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """How a user tuned the meter: k, thresholds, and words that add to the lists."""
-
-    k: int = DEFAULT.k
-    thresholds: DRThresholds = DEFAULT.thresholds
-    words: Words = BUILT_IN
-
-
 def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key.replace("-", "_"): value for key, value in table.items()}
 
@@ -160,22 +151,21 @@ _PROFILE: Kinds = {
 }
 
 
-def tuning_from(tables: Iterable[tuple[str, Any]]) -> Tuning:
-    """Return what some tables set, the weakest first: a key of a later one replaces that of an earlier one.
+def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
+    """Return the default profile with the k and thresholds that some tables set, and the words that they add.
 
-    Each comes with its place, which is named in the SettingsError for an unknown key or a value that does not fit.
+    A key of a later table replaces that of an earlier one. Each comes with its place, which is named in the
+    SettingsError for an unknown key or a value that does not fit.
     """
-    k = DEFAULT.k
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}
-    thresholds = DEFAULT.thresholds
+    profile = DEFAULT
     for where, table in tables:
         given = checked_table(table, _TUNING, where)
-        k = given.get("k", k)
         limits |= given.get("thresholds", {})
         words |= given.get("words", {})
-        thresholds = _thresholds(limits, where)
-    return Tuning(k, thresholds, Words(**_attributes(words)))
+        profile = replace(profile, k=given.get("k", profile.k), thresholds=_thresholds(limits, where))
+    return profile, Words(**_attributes(words))
 
 
 def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:

@@ -199,13 +199,9 @@ def no_decision(
 ) -> dict[str, Any]:
     """Return what a meeting leaves when it ends undecided, as plain values: options, positions and blockers.
 
-    Raises:
-        MeetingError: the records are not valid, or there is no verdict for the last one.
+    ``verdicts`` are those of all records; MeetingError when these are not valid.
     """
-    last = check_records(records)[-1]
-    verdict = next((v for v in verdicts if v.round_index == last.round_index), None)
-    if verdict is None:
-        raise MeetingError(f"round {last.round_index}: has no verdict")
+    last, verdict = check_records(records)[-1], verdicts[-1]
     positions = last.convergence.expert_positions
     named = dict.fromkeys((*(last.convergence.options_considered or ()), *(p.preferred_option for p in positions)))
     lead = leading(positions)
@@ -217,12 +213,7 @@ def no_decision(
         "leading_option": lead.option if lead else None,
         "options": [_option(name, positions) for name in named],
         "positions": [
-            {
-                "expert_id": p.expert_id,
-                "preferred_option": p.preferred_option,
-                "confidence": rounded(p.confidence),
-                "notes": p.notes,
-            }
+            {name: getattr(p, name) for name in ExpertPosition.model_fields} | {"confidence": rounded(p.confidence)}
             for p in positions
         ],
         "blockers": list(verdict.reasons),
@@ -244,12 +235,8 @@ def as_markdown(found: Mapping[str, Any]) -> str:
         return printable(str(text)).replace("|", "\\|")
 
     title = f" of {said(found['meeting_id'])}" if found["meeting_id"] else ""
-    lines = [
-        f"# No decision{title}",
-        "",
-        f"Ended after round {found['round_index']}, by the rule `{found['rule']}`.",
-        "",
-    ]
+    ended = f"Ended after round {found['round_index']}, by the rule `{found['rule']}`."
+    lines = [f"# No decision{title}", "", ended, ""]
     lines += ["## Options", "", "| option | experts | mean confidence |", "|---|---|---|"]
     for row in found["options"]:
         mean = "-" if row["mean_confidence"] is None else words(row["mean_confidence"])

@@ -2,27 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from helpers.commands import DaScore, Outcome, one_line
 from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
 from helpers.doors import make_fifo
 
-from scoring.cli import main
 from scoring.errors import InputError, installing
 from scoring.meters.dr import Embed, semantic
-from scoring.meters.dr.calibrate import (
-    Calibration,
-    Judged,
-    Label,
-    Setting,
-    calibrate,
-    read_collection,
-    wilson,
-)
+from scoring.meters.dr.calibrate import Calibration, Label, Setting, calibrate, read_collection, wilson
 from scoring.meters.dr.recommendation import RULES
 
 pytestmark = pytest.mark.sampled(3)
@@ -34,43 +26,13 @@ PUBLIC = ROOT.parent / "shared" / "dr"
 needs_public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public transcripts are not here")
 needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
 
-K_1, K_2 = Setting(1, semantic=False), Setting(2, semantic=False)
-K_1_L2, K_2_L2 = Setting(1, semantic=True), Setting(2, semantic=True)
-
-ONE_LOW_ROUND = ("low-novelty-high-readiness-blocked.json", "low-novelty-high-readiness.json")
-"""Low in one round only, which counts with k = 1."""
-
-PARAPHRASED = "paraphrase-rounds.json"
-READY_SOMEWHAT = "high-novelty-low-readiness.json"
-"""The same signal as its label, in another class of readiness."""
-
-DISAGREE = {
-    K_1: {PARAPHRASED},
-    K_2: {*ONE_LOW_ROUND, PARAPHRASED},
-    K_1_L2: {PARAPHRASED},
-    K_2_L2: {*ONE_LOW_ROUND, PARAPHRASED},
-}
-"""The files of the public set with another signal than their label, under each setting."""
-
-
-def disagreements(found: Calibration) -> list[Judged]:
-    """Those with another signal than expected."""
-    return [o for o in found.outcomes if not o.agrees]
-
-
-class Run(NamedTuple):
-    status: int
-    out: str
-    err: str
+K_1, K_2, K_1_L2, K_2_L2 = (Setting(k, semantic) for semantic in (False, True) for k in (1, 2))
 
 
 @pytest.fixture
-def da_score(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Run]:
-    def run(*arguments: object) -> Run:
-        status = main([*map(str, arguments), "--cache-dir", str(tmp_path / "cache")])
-        return Run(status, *capfd.readouterr())
-
-    return run
+def calibration(da_score: DaScore, tmp_path: Path) -> DaScore:
+    """Run ``dr calibrate`` with a cache of its own."""
+    return partial(da_score, "dr", "calibrate", "--cache-dir", tmp_path / "cache")
 
 
 def labelled(path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str) -> Path:
@@ -130,11 +92,6 @@ def rows(kind: str) -> Iterator[list[str]]:
 
 
 class TestPage:
-    def test_names_the_files_that_disagree(self) -> None:
-        for (setting, files), row in zip(DISAGREE.items(), rows("agreement"), strict=True):
-            assert row[0] == str(setting)
-            assert set(row[-1].split(", ")) == files
-
     @needs_public
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_the_figures_of_the_public_set(self, setting: Setting) -> None:
@@ -144,24 +101,23 @@ class TestPage:
         classes = [found.agreement_on("novelty"), found.agreement_on("readiness")]
         counts = [f"{a.agreed} of {a.total}" for a in (found.agreement, *classes)]
         assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
+        assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
 
     @needs_public
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
-        said = [row for row in rows("files") if row[1] == str(setting)]
-        assert [row[0] for row in said] == sorted(o.file for o in disagreements(public(setting)))
-        by_file = {o.file: o for o in disagreements(public(setting))}
-        for file, _, wanted, found, rule, why in said:
-            o = by_file[file]
-            assert (wanted, found, rule) == (o.expected.signal, o.found.signal, o.rule)
-            assert why == o.why
+        assert [row for row in rows("files") if row[1] == str(setting)] == [
+            [o.file, str(setting), o.expected.signal, o.found.signal, o.rule, o.why]
+            for o in sorted(public(setting).outcomes, key=lambda o: o.file)
+            if not o.agrees
+        ]
 
     @needs_public
-    def test_shows_what_the_command_prints(self, da_score: Callable[..., Run]) -> None:
+    def test_shows_what_the_command_prints(self, calibration: DaScore) -> None:
         (block,) = re.findall(r"<!-- calibration: screen -->\n```text\n(.*?)```", PAGE.read_text("utf-8"), re.S)
         command, _, shown = block.partition("\n")
         assert command == "$ da-score dr calibrate ../shared/dr --no-semantic --k 2"
-        printed = da_score("dr", "calibrate", PUBLIC, "--no-semantic", "--k", 2).out
+        printed = calibration(PUBLIC, "--no-semantic", "--k", "2").out
         assert shown == printed.replace(str(PUBLIC), "../shared/dr")
 
 
@@ -183,7 +139,7 @@ class TestExamples:
         screen: str,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
-        da_score: Callable[..., Run],
+        da_score: DaScore,
     ) -> None:
         monkeypatch.chdir(tmp_path)
         (transcript,) = (text for name, text in EXAMPLES if name == ": uploads.jsonl")
@@ -191,7 +147,7 @@ class TestExamples:
         command, _, shown = screen.partition("\n")
         assert command.startswith("$ da-score dr ")
         assert ("--semantic" in command) == ("semantic" in kind)
-        assert da_score(*command.split()[2:]) == (0, shown, "")
+        assert da_score(*command.split()[2:], "--cache-dir", "cache") == Outcome(0, shown, "")
 
     def test_are_all_there(self) -> None:
         assert [kind for kind, _ in EXAMPLES] == [": uploads.jsonl", "", "", ": semantic"]
@@ -235,6 +191,9 @@ class TestCalibration:
 # What is in a directory
 
 
+SHIP = {"stop_recommendation": "SHIP"}
+
+
 class TestCollection:
     def test_names_everything_in_it(self, directory: Path) -> None:
         write_json(directory / "plain.json", document(NEW))
@@ -252,7 +211,7 @@ class TestCollection:
 
     @pytest.mark.parametrize("named", [True, False], ids=["by its name", "by its lines"])
     def test_reads_the_label_of_lines_from_their_header(self, tmp_path: Path, named: bool) -> None:
-        header = json.dumps({"type": "transcript_header", "_expected": {"stop_recommendation": "SHIP"}}) + "\n"
+        header = json.dumps({"type": "transcript_header", "_expected": SHIP}) + "\n"
         text = header + "\n" + round_line(1, "alpha") + round_line(2, "alpha")
         (tmp_path / ("a.jsonl" if named else "a.json")).write_text(text, "utf-8")
         (found,) = read_collection(tmp_path).labelled
@@ -264,15 +223,9 @@ class TestCollection:
         [
             ("SHIP", '_expected: "SHIP" where an object belongs'),
             ({}, "_expected: stop_recommendation: is missing"),
-            *(
-                ({"stop_recommendation": signal}, "_expected: stop_recommendation: ")
-                for signal in ("STOP", None, ["SHIP"])
-            ),
-            (
-                {"stop_recommendation": "SHIP", "novelty_classification": "low"},
-                '_expected: novelty_classification: "low"',
-            ),
-            ({"stop_recommendation": "SHIP", "readiness_classification": 1}, "_expected: readiness_classification: 1"),
+            *(({"stop_recommendation": s}, "_expected: stop_recommendation: ") for s in ("STOP", None, ["SHIP"])),
+            ({**SHIP, "novelty_classification": "low"}, '_expected: novelty_classification: "low"'),
+            ({**SHIP, "readiness_classification": 1}, "_expected: readiness_classification: 1"),
         ],
     )
     def test_refuses_a_label_that_says_nothing(self, tmp_path: Path, label: object, why: str) -> None:
@@ -291,8 +244,8 @@ class TestCollection:
 
 
 class TestCommand:
-    def test_prints_a_table_per_setting(self, da_score: Callable[..., Run], directory: Path) -> None:
-        run = da_score("dr", "calibrate", directory, "--no-semantic")
+    def test_prints_a_table_per_setting(self, calibration: DaScore, directory: Path) -> None:
+        run = calibration(directory, "--no-semantic")
         assert (run.status, run.err) == (0, "")
         assert run.out == (
             f"Calibration — {directory}\n"
@@ -322,12 +275,10 @@ class TestCommand:
             "    the label wants novelty LOW, found MEDIUM\n"
         )
 
-    def test_gives_everything_as_json(self, da_score: Callable[..., Run], directory: Path) -> None:
+    def test_gives_everything_as_json(self, calibration: DaScore, directory: Path) -> None:
         write_json(directory / "plain.json", document(NEW))
         (directory / "notes.md").touch()
-        run = da_score("dr", "calibrate", directory, "--no-semantic", "--k", 2, "--json")
-        found = json.loads(run.out)
-        assert run.status == 0
+        found = calibration(directory, "--no-semantic", "--k", "2", "--json").json
         assert found["labelled"] == ["continue.json", "ship.json", "stuck.json"]
         assert (found["unlabelled"], found["broken"], found["others"]) == (["plain.json"], [], ["notes.md"])
         assert found["semantic_left_out"] == "--no-semantic"
@@ -342,12 +293,12 @@ class TestCommand:
         assert stuck["found"] == {"signal": "CONTINUE", "novelty": "MEDIUM", "readiness": "MEDIUM"}
 
     def test_names_what_it_did_not_count_and_fails_for_what_is_broken(
-        self, da_score: Callable[..., Run], directory: Path
+        self, calibration: DaScore, directory: Path
     ) -> None:
         write_json(directory / "plain.json", document(NEW))
         (directory / "torn\x1b.json").write_text("{", "utf-8")
         (directory / "notes.md").touch()
-        run = da_score("dr", "calibrate", directory, "--no-semantic")
+        run = calibration(directory, "--no-semantic")
         assert run.status == 1
         assert "3 labelled, 1 without a label, 1 broken\n" in run.out
         _, _, left = run.out.partition("\nNot counted\n")
@@ -360,29 +311,26 @@ class TestCommand:
         assert "torn\\x1b.json: line 1, column" in run.err
 
     @pytest.mark.parametrize("names", [[], ["plain.json"]], ids=["empty", "unlabelled"])
-    def test_needs_a_label(self, da_score: Callable[..., Run], tmp_path: Path, names: list[str]) -> None:
+    def test_needs_a_label(self, calibration: DaScore, tmp_path: Path, names: list[str]) -> None:
         (tmp_path / "set").mkdir()
         for name in names:
             write_json(tmp_path / "set" / name, document(NEW))
-        run = da_score("dr", "calibrate", tmp_path / "set")
-        assert (run.status, run.out) == (1, "")
-        assert run.err == (
-            f"da-score: error: {tmp_path / 'set'}: no labelled transcript; "
-            "a label is an object under _expected beside the rounds\n"
-        )
+        why = "no labelled transcript; a label is an object under _expected beside the rounds"
+        assert one_line(calibration(tmp_path / "set")) == f"{tmp_path / 'set'}: {why}"
 
     def test_says_why_meanings_were_left_out(
-        self, da_score: Callable[..., Run], directory: Path, monkeypatch: pytest.MonkeyPatch
+        self, calibration: DaScore, directory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(semantic, "find_spec", lambda _: None)
-        run = da_score("dr", "calibrate", directory)
+        run = calibration(directory)
         assert run.status == 0
         assert (
             f"\nL2 not measured: the model of level L2 is not installed; install it with: {semantic.INSTALL}" in run.out
         )
 
-    def test_takes_words_and_thresholds(self, da_score: Callable[..., Run], directory: Path, tmp_path: Path) -> None:
+    def test_takes_words_and_thresholds(self, calibration: DaScore, directory: Path, tmp_path: Path) -> None:
         tuned = write_json(tmp_path / "tuned.json", {"words": {"blockers": ["ship the release"]}})
-        run = da_score("dr", "calibrate", directory, "--no-semantic", "--k", 1, "--thresholds", tuned, "--json")
-        (setting,) = json.loads(run.out)["settings"]
+        (setting,) = calibration(directory, "--no-semantic", "--k", "1", "--thresholds", tuned, "--json").json[
+            "settings"
+        ]
         assert [o["file"] for o in setting["files"] if not o["agrees"]] == ["ship.json"]

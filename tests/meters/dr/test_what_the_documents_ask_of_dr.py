@@ -11,49 +11,48 @@ from scoring.meters.dr.recommendation import HINTS
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
 
 
-class TestAFirstLowRound:
-    """A single low round may be a natural pause."""
+ONE_MORE = "Little new; one more round to be sure."
+NEWS = ["something else entirely", "and more of that kind", "plus this"]
 
-    def test_is_little_new_and_asks_for_one_more(self) -> None:
-        payload = score_transcript(transcript(outputs(FOUR, OWNED), outputs(FOUR, OWNED))).payload()
-        assert payload["hint"] == "Little new; one more round to be sure."
-        assert payload["stop_recommendation"]["rationale"].endswith("Little new; one more round to be sure.")
 
-    def test_says_how_many_are_left_when_k_is_larger(self) -> None:
-        found = score_transcript(transcript(outputs(FOUR), outputs(FOUR)), k=3)
-        assert found.recommendations[-1].hint == "Little new; one more round to be sure (2 until it counts)."
+class TestNext:
+    """A single low round may be a natural pause. You can be converged but blocked."""
 
     @pytest.mark.parametrize(
-        "second",
+        ("rounds", "k", "hint", "follows"),
         [
-            pytest.param(["something else entirely", "and more of that kind", "plus this"], id="much is new"),
-            pytest.param(["something else entirely"], id="a quarter is new"),
+            pytest.param([(FOUR, OWNED)] * 2, 2, ONE_MORE, ONE_MORE, id="the first low round"),
+            pytest.param(
+                [(FOUR, [])] * 2, 3, f"{ONE_MORE[:-1]} (2 until it counts).", "(2 until it counts).", id="one of three"
+            ),
+            pytest.param([(FOUR, []), (NEWS, OWNED)], 2, HINTS["CONTINUE"], "so much.", id="much is new"),
+            pytest.param([(FOUR, []), (NEWS[:1], [])], 2, HINTS["CONTINUE"], "finding something.", id="a quarter is"),
+            pytest.param(
+                [(FOUR, [BLOCKED])] * 3,
+                2,
+                f'Blocked by "{BLOCKED}". {HINTS["ESCALATE"]}',
+                f'Blocked, by "{BLOCKED}": more rounds do not remove that.',
+                id="blocked",
+            ),
+            pytest.param(
+                [(FOUR, [BLOCKED])] * 2,
+                2,
+                f'{ONE_MORE} It is blocked by "{BLOCKED}".',
+                f'It is blocked, by "{BLOCKED}".',
+                id="the first low round is blocked",
+            ),
+            pytest.param(
+                [(FOUR, [BLOCKED])], 2, HINTS["CONTINUE"], f'It is blocked, by "{BLOCKED}".', id="new and blocked"
+            ),
+            pytest.param([(FOUR, [])] * 4, 2, HINTS["ESCALATE"], "the loop is stuck.", id="stuck, and not blocked"),
         ],
     )
-    def test_is_not_said_of_a_round_with_news(self, second: list[str]) -> None:
-        assert score_transcript(transcript(outputs(FOUR), outputs(second))).payload()["hint"] == HINTS["CONTINUE"]
-
-
-class TestABlockedLoop:
-    """You can be converged but blocked."""
-
-    def test_that_escalates_names_the_blocker_in_rationale_and_hint(self) -> None:
-        payload = score_transcript(transcript(*[outputs(FOUR, [BLOCKED])] * 3)).payload()
-        assert payload["stop_recommendation"]["signal"] == "ESCALATE"
-        assert f'"{BLOCKED}"' in payload["stop_recommendation"]["rationale"]
-        assert payload["hint"] == f'Blocked by "{BLOCKED}". {HINTS["ESCALATE"]}'
-
-    def test_that_is_low_for_the_first_time_names_it_as_well(self) -> None:
-        payload = score_transcript(transcript(*[outputs(FOUR, [BLOCKED])] * 2)).payload()
-        assert payload["hint"] == f'Little new; one more round to be sure. It is blocked by "{BLOCKED}".'
-
-    def test_that_still_finds_something_names_it_in_the_rationale(self) -> None:
-        payload = score_transcript(transcript(outputs(FOUR, [BLOCKED]))).payload()
-        assert payload["stop_recommendation"]["rationale"].endswith(f'It is blocked, by "{BLOCKED}".')
-        assert payload["hint"] == HINTS["CONTINUE"]
-
-    def test_that_is_stuck_without_a_blocker_names_none(self) -> None:
-        assert score_transcript(transcript(*[outputs(FOUR)] * 4)).payload()["hint"] == HINTS["ESCALATE"]
+    def test_is_what_the_rounds_so_far_call_for(
+        self, rounds: list[tuple[list[str], list[str]]], k: int, hint: str, follows: str
+    ) -> None:
+        payload = score_transcript(transcript(*(outputs(*given) for given in rounds)), profile=Profile(k)).payload()
+        assert payload["hint"] == hint
+        assert payload["stop_recommendation"]["rationale"].endswith(follows)
 
 
 class TestClaimInflation:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record, used
 
 from scoring.meters.meeting import MeetingVerdict, score_meeting
 from scoring.meters.meeting.decision_rules import DOUBTS
@@ -120,7 +120,20 @@ def test_early_consensus_minds_a_required_aspect_at_none(name: str, rule: str) -
     assert last([record(levels={**ALL_DEEP, name: "none"})]).rule == rule
 
 
-# 3 Too early to end: see also whether ending is allowed
+# 3 Too early to end
+
+
+@pytest.mark.parametrize(
+    ("levels", "about"),
+    [
+        ({**ALL_DEEP, "objectives": "shallow", "constraints": "shallow"}, "let us go into objectives"),
+        ({**ALL_DEEP, "constraints": "shallow"}, "let us go into constraints"),
+        (ALL_DEEP, "let us use another round"),
+    ],
+    ids=["a required aspect", "another one", "none"],
+)
+def test_what_must_go_on_goes_into_what_is_not_deep(levels: Mapping[str, str], about: str) -> None:
+    assert last([record(2, levels=levels)]).facilitator_prompt == f"It is too early to end: {about}."
 
 
 # 4 Ready
@@ -300,11 +313,7 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
         levels={**ALL_DEEP, "objectives": "none", "risks_failure_modes": "shallow", "constraints": "none"},
         messages=(1, 0, 9),
         focus__focus_drift_notes=" hiring\n",
-        stop_continue_recommendation={
-            "status": "continue_targeted",
-            "rationale": [],
-            "next_round_focus_prompts": own,
-        },
+        stop_continue_recommendation={"status": "must_continue", "rationale": [], "next_round_focus_prompts": own},
     )
     assert last([given]).next_round_focus_prompts == (
         "objectives",
@@ -314,9 +323,6 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
         "come back to the decision: hiring",
         "Look at B.",
     )
-
-
-# The presets
 
 
 # The meeting as a whole
@@ -330,40 +336,17 @@ def test_a_verdict_does_not_depend_on_later_rounds() -> None:
 
 
 def test_pressure_says_what_is_used() -> None:
-    used = {
-        "round_index": 3,
-        "max_rounds": 10,
-        "estimated_cost_this_round": 0.35,
-        "estimated_cost_cumulative": 1.05,
-        "time_elapsed_minutes": 18,
-        "time_budget_minutes": 45,
-    }
-    assert last([record(cost_time=used)]).as_dict()["pressure"] == {
-        "rounds_used": 0.3,
-        "cost_total": 1.05,
-        "time_used": 0.4,
-    }
-    assert last([record(3)], kind="tactical").as_dict()["pressure"] == {
-        "rounds_used": 0.4286,
-        "cost_total": None,
-        "time_used": None,
-    }
+    given = record(cost_time=used(3, 1.05, 18, 45))
+    assert last([given]).as_dict()["pressure"] == {"rounds_used": 0.3, "cost_total": 1.05, "time_used": 0.4}
+    found = last([record(3)], kind="tactical").as_dict()["pressure"]
+    assert found == {"rounds_used": 0.4286, "cost_total": None, "time_used": None}
     for budget in (0, 5e-324):
-        assert last([record(cost_time={**used, "time_budget_minutes": budget})]).pressure.time_used is None
+        assert last([record(cost_time=used(3, 1.05, 18, budget))]).pressure.time_used is None
 
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [
-        (0.0, "0"),
-        (-0.0, "0"),
-        (0.6, "0.6"),
-        (1 / 3, "0.3333"),
-        (1.0, "1"),
-        (100.0, "100"),
-        (-0.05, "-0.05"),
-        (1e300, "1e+300"),
-    ],
+    [(0.0, "0"), (-0.0, "0"), (0.6, "0.6"), (1 / 3, "0.3333"), (100.0, "100"), (-0.05, "-0.05"), (1e300, "1e+300")],
 )
 def test_numbers_in_words(number: float, text: str) -> None:
     assert words(number) == text

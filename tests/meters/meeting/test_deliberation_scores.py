@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record, used
 
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.round_scores import Scores
@@ -94,6 +94,10 @@ def recent(*records: dict[str, Any]) -> list[float]:
     return [verdict.scores.novelty_recent for verdict in score_meeting(records)]
 
 
+def test_novelty_without_points_is_none() -> None:
+    assert scores(points=(0, 0)).novelty == 0
+
+
 def test_recent_novelty_is_over_two_rounds() -> None:
     assert recent(record(1, points=(4, 0)), record(2, points=(1, 5)), record(3, points=(0, 4))) == [1.0, 0.5, 0.1]
 
@@ -142,18 +146,10 @@ STATED = {
     "novelty__novelty_score_overall": 0.1,
     "novelty__novelty_score_recent": 0.1,
 }
-COST = {
-    "round_index": 3,
-    "max_rounds": 10,
-    "estimated_cost_this_round": 0,
-    "estimated_cost_cumulative": 0,
-    "time_elapsed_minutes": 0,
-    "time_budget_minutes": 0,
-}
 SAME: dict[str, Any] = {
     **STATED,
     "composite": COMPOSITE,
-    "cost_time": COST,
+    "cost_time": used(),
     "stop_continue_recommendation": {"status": "ready_to_decide", "rationale": [], "next_round_focus_prompts": []},
 }
 
@@ -191,24 +187,18 @@ def test_weights_differ_when_they_are_not_those_of_the_config() -> None:
     assert isinstance(weights, dict)
     used = {**COMPOSITE, "weights_used": {**weights, "exploration": 0.351, "focus": 0.2 + 5e-10}}
     assert differences(composite=used) == [("composite.weights_used.exploration", 0.351, 0.35)]
-    assert differences(composite={**COMPOSITE, "weights_used": {}})[0] == (
-        "composite.weights_used.exploration",
-        None,
-        0.35,
-    )
+    first = ("composite.weights_used.exploration", None, 0.35)
+    assert differences(composite={**COMPOSITE, "weights_used": {}})[0] == first
 
 
 @pytest.mark.parametrize(
     ("name", "stated", "computed"), [("round_index", 4, 3), ("max_rounds", 9, 10), ("round_index", -1, 3)]
 )
 def test_cost_and_time_may_contradict_the_record_or_the_config(name: str, stated: int, computed: int) -> None:
-    assert differences(cost_time={**COST, name: stated}) == [(f"cost_time.{name}", stated, computed)]
+    assert differences(cost_time={**used(), name: stated}) == [(f"cost_time.{name}", stated, computed)]
 
 
 def test_a_status_may_differ() -> None:
     own = {"status": "must_continue", "rationale": [], "next_round_focus_prompts": []}
     field = "stop_continue_recommendation.status"
     assert differences(stop_continue_recommendation=own) == [(field, "must_continue", "ready_to_decide")]
-
-
-# The example of three experts and seven aspects

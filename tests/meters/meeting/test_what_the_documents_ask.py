@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, last, record
+from helpers.meetings import ALL_DEEP, last, record, used
 
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
@@ -15,6 +15,9 @@ A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 
 class TestARefusedEnd:
     """If the user does not confirm: "any remaining doubts/risks?"."""
+
+    def test_asks_for_doubts(self) -> None:
+        assert last([record(3, user_confirmed=False)]).next_round_focus_prompts[0] == DOUBTS
 
     @pytest.mark.parametrize(
         "given",
@@ -147,9 +150,7 @@ class TestNoveltyFromMessages:
 
 
 def cost(number: int, cumulative: float) -> dict[str, Any]:
-    used = {"round_index": number, "max_rounds": 10, "estimated_cost_this_round": 0.5}
-    used |= {"estimated_cost_cumulative": cumulative, "time_elapsed_minutes": 1, "time_budget_minutes": 60}
-    return record(number, experts=A_AND_B, cost_time=used)
+    return record(number, experts=A_AND_B, cost_time=used(number, cumulative, 1, 60))
 
 
 class TestCost:
