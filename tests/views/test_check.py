@@ -168,6 +168,7 @@ class TestCommand:
         edit(demo.iter_log_dir / "iter-3.score.yaml", "value: 0.93", "value: 0.13")
         found = da_score("check", "--min-score", "0.2")
         assert found.out.startswith("note  iteration 3: stale: it says 0.133, the evidence gives 0.933\n")
+        assert da_score("check", "--min-score", "0.2", "--no-stale").status == 3
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("written", [".nan", ".inf", "7", "-0.5"])
@@ -230,6 +231,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "status", "said"),
         [
+            (["--min-band", "great"], 2, "'great' is no band of rubric 2.1.0; known: excellent, good"),
             (["--baseline", "master"], 2, "--max-drop and --baseline go together"),
             (["--max-drop", "0.1", "--baseline", "nope"], 1, "'nope' is neither a file nor a revision of ."),
             (["--max-drop", "0.1", "--baseline", "-x"], 1, "'-x' is neither a file nor a revision of ."),
