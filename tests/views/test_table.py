@@ -147,6 +147,8 @@ class TestFoldedText:
             pytest.param("    longish word", 9, ["longish", "word"], id="no word is broken for that"),
             pytest.param("abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"),
             pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
+            pytest.param("日  a note", 10, ["日  a note"], id="beside a name of them"),
+            pytest.param("日本  two words", 14, ["日本  two", "      words"], id="below the text of it"),
             pytest.param("", 5, [""], id="nothing"),
         ],
     )
