@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
+from helpers.projects import edit
 from helpers.repos import Repo
 from msgspec.structs import replace
 
@@ -60,8 +61,10 @@ class Project:
 
     def __init__(self, repo: Repo, root: Path) -> None:
         self.repo, self.log, self.transcripts = repo, root / "log", root / "transcripts"
-        self.log.mkdir()
-        self.transcripts.mkdir()
+        self.entry, self.hooks = self.log / "iter-1.yaml", self.log / "iter-1.hook-outcomes.yaml"
+        self.tasks = repo.path / ".agents/workflow/plans/p/TASKS.yaml"
+        self.artifact, self.review = repo.path / "unit.yaml", repo.path / "review.yaml"
+        self.transcript = self.transcripts / "s.jsonl"
         self.sha = repo.commit({"src/a.py": "a"}, "first")
         for path, text in {
             self.entry: ENTRY.format(sha=self.sha),
@@ -74,13 +77,6 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    entry = property(lambda self: self.log / "iter-1.yaml")
-    hooks = property(lambda self: self.log / "iter-1.hook-outcomes.yaml")
-    tasks = property(lambda self: self.repo.path / ".agents/workflow/plans/p/TASKS.yaml")
-    artifact = property(lambda self: self.repo.path / "unit.yaml")
-    review = property(lambda self: self.repo.path / "review.yaml")
-    transcript = property(lambda self: self.transcripts / "s.jsonl")
-
     def taken(self) -> Fingerprint:
         records = load_iteration_log(self.log)
         sources = Sources.under(REFERENCE, self.repo.path, [self.transcripts])
@@ -88,11 +84,6 @@ class Project:
             evidence = Evidence(records, self.log, sources, scan)
             inputs = inputs_of(records[0], evidence, self.log, ())
             return fingerprint(inputs, evidence.of(records[0]), b"sidecar")
-
-    def edit(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
 
 
 @pytest.fixture
@@ -114,21 +105,21 @@ class TestFingerprint:
         ("change", "shows"),
         [
             pytest.param(lambda _: None, set(), id="nothing"),
-            pytest.param(lambda p: p.edit(p.entry, "retries: 0", "retries: 1"), {"inputs"}, id="a field of the entry"),
-            pytest.param(lambda p: p.edit(p.entry, "task_id", "# said\ntask_id"), set(), id="a comment in the entry"),
-            pytest.param(lambda p: p.edit(p.entry, "task_id", "mood: fine\ntask_id"), set(), id="a key nobody reads"),
-            pytest.param(lambda p: p.edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"),
+            pytest.param(lambda p: edit(p.entry, "retries: 0", "retries: 1"), {"inputs"}, id="a field of the entry"),
+            pytest.param(lambda p: edit(p.entry, "task_id", "# said\ntask_id"), set(), id="a comment in the entry"),
+            pytest.param(lambda p: edit(p.entry, "task_id", "mood: fine\ntask_id"), set(), id="a key nobody reads"),
+            pytest.param(lambda p: edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"),
             pytest.param(lambda p: p.hooks.unlink(), {"inputs"}, id="hook outcomes that are gone"),
-            pytest.param(lambda p: p.edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
+            pytest.param(lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
             pytest.param(lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"),
-            pytest.param(lambda p: p.edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
+            pytest.param(lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
             pytest.param(
-                lambda p: p.edit(p.tasks, "write_scope: [src/]", "write_scope: [lib/]"),
+                lambda p: edit(p.tasks, "write_scope: [src/]", "write_scope: [lib/]"),
                 {"inputs"},
                 id="the declared scope, by which git's answer is judged",
             ),
-            pytest.param(lambda p: p.edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
-            pytest.param(lambda p: p.edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
+            pytest.param(lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
+            pytest.param(lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
             pytest.param(
                 lambda p: p.transcript.write_text(LINE + LINE), {"facts"}, id="another line in the window of the entry"
             ),
@@ -160,7 +151,7 @@ class TestFingerprint:
     def test_does_not_follow_an_artifact_out_of_the_repository(self, project: Project, path: str) -> None:
         outside = project.repo.path.parent / "outside.yaml"
         outside.write_text("status: pass\n")
-        project.edit(project.entry, "result_artifact: unit.yaml", f"result_artifact: {path}")
+        edit(project.entry, "result_artifact: unit.yaml", f"result_artifact: {path}")
         before = project.taken()
         outside.write_text("status: fail\n")
         assert project.taken() == before
