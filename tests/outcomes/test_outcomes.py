@@ -1,10 +1,11 @@
 """What became of work: made histories of which the truth is known, and plain ``git blame -w`` as a second opinion."""
 
+import contextlib
 import random
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -277,12 +278,26 @@ def count(lines: set[Line], sha: str) -> int:
     return sum(line[0] == sha for line in lines)
 
 
+@contextlib.contextmanager
+def or_not_at_all(repo: Repo) -> Iterator[None]:
+    """Leave out what git gives up, as what it is about has changed since."""
+    try:
+        yield
+    except AssertionError:
+        repo.reset("HEAD")
+
+
 def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
     """Make a history of edits, moves, splits, indentation, branches and merges, and return its commits."""
     repo.commit({f"f{n}.py": lines(f"f{n}", 12) for n in range(4)})
     commits: list[str] = []
-    branch = ""
     for step in range(steps):
+        if step % 5 == 0:
+            repo.checkout("master")
+            with or_not_at_all(repo):
+                repo.merge("side")
+            repo.git("branch", "-q", "-f", "side")
+        repo.checkout(chance.choice(("master", "master", "side")))
         files = sorted(path.name for path in repo.path.glob("*.py"))
         name = chance.choice(files)
         text = (repo.path / name).read_text().splitlines(keepends=True)
@@ -295,10 +310,8 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
             case 0:
                 change: dict[str, str | None] = {name: None, f"m{step}.py": "".join(text)}
             case 9 | 10 if commits:
-                try:
+                with or_not_at_all(repo):
                     commits.append(repo.revert(chance.choice(commits[-3:])))
-                except AssertionError:  # what it would take back has been changed since, or nothing is left of it
-                    repo.reset("HEAD")
                 continue
             case 8:
                 change = {name: None, f"r{step}.py": "".join([*text[:at], fresh, *text[at + 1 :]])}
@@ -315,29 +328,7 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
             case _:
                 change = {name: "".join([*text[:at], fresh, *text[at + chance.randrange(3) :]])}
         commits.append(repo.commit(change, chance.choice(("fix it", "work", "more")) + str(step)))
-        if branch and chance.random() < 0.3:
-            repo.checkout(branch)
-            if chance.random() < 0.7:
-                repo.commit({f"o{step}.py": lines("o", 3)})
-            other = {"side": "master", "master": "side"}[branch]
-            try:
-                repo.merge(other)
-            except AssertionError:  # git gives up where a file went on one side
-                repo.reset("HEAD")
-                if branch == "side":
-                    repo.checkout("master")
-            if branch == "master":
-                repo.git("branch", "-q", "-D", "side")
-                branch = ""
-            else:
-                repo.git("checkout", "-q", "-B", "master")
-                repo.git("branch", "-q", "-f", "side", "master")
-                repo.checkout("side")
-                branch = "master"
-        elif not branch and chance.random() < 0.3:
-            repo.branch("side")
-            branch = "master"
-    repo.git("checkout", "-q", "-B", "master")
+    repo.checkout("master")
     repo.commit(message="the end", time=repo.clock + 30 * DAY)
     return [sha for sha in commits if repo.git("merge-base", sha, "master") == sha]
 

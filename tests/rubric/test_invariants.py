@@ -15,85 +15,42 @@ from rubric import (
     rubric_versions,
 )
 
+HIGH, LOW = 0.5 + 1.1e-9, 0.5 - 1.1e-9
+"""Weights that miss 0.5 by more than the billionth by which a sum may miss 1."""
+PROFILES = ", ".join(profile_names())
+
 # Validity: one row per invariant. The change on the left breaks it, the one on the right just does not.
 
-INVARIANTS = [
-    pytest.param({"version": ""}, "version is empty", {"version": "0"}, id="a version is needed"),
-    pytest.param({"combination": ""}, "combination method is empty", {}, id="a method is needed"),
-    pytest.param(
-        {"combination": "median"},
-        "combination method 'median' is unknown; known: weighted_mean_renormalized",
-        {"combination": "weighted_mean_renormalized"},
-        id="the method must be a known one",
-    ),
-    pytest.param({"signals": ()}, "there are no signals", weights(1.0), id="one signal is needed and enough"),
-    pytest.param(first(id=""), "a signal has no id", first(id=" "), id="a signal needs an id"),
-    pytest.param(first(id="b"), "signal 'b' is listed twice", first(id="B"), id="ids are unique, with regard to case"),
-    pytest.param(
-        weights(1.0, 0.0),
-        "signal 'b' has weight 0.0; weights are above 0",
-        weights(1.0, 5e-324),
-        id="a weight of 0 is too small, the smallest number is not",
-    ),
-    pytest.param(
-        weights(1.25, -0.25),
-        "signal 'b' has weight -0.25; weights are above 0",
-        weights(0.75, 0.25),
-        id="a weight is not negative",
-    ),
-    pytest.param(
-        weights(0.5, 0.5 + 1.1e-9),
-        f"weights sum to {0.5 + (0.5 + 1.1e-9)}; they must sum to 1",
-        weights(0.5, 0.5 + 0.9e-9),
-        id="weights may sum to a billionth more than 1",
-    ),
-    pytest.param(
-        weights(0.5, 0.5 - 1.1e-9),
-        f"weights sum to {0.5 + (0.5 - 1.1e-9)}; they must sum to 1",
-        weights(0.5, 0.5 - 0.9e-9),
-        id="weights may sum to a billionth less than 1",
-    ),
-    pytest.param(
-        first(profile="dr"),
-        f"signal 'a' names the profile 'dr'; released: {', '.join(profile_names())}",
-        first(profile="dr-1"),
-        id="a profile must be a released one",
-    ),
-    pytest.param({"bands": ()}, "there are no bands", bands(any=0.0), id="one band is needed and enough"),
-    pytest.param(
-        bands(good=0.5, **{"": 0.0}),
-        "the band from 0.0 has no name",
-        bands(good=0.5, **{" ": 0.0}),
-        id="a band needs a name",
-    ),
-    pytest.param(
+INVARIANTS: list[tuple[Changes, str, Changes]] = [
+    ({"version": ""}, "version is empty", {"version": "0"}),
+    ({"combination": ""}, "combination method is empty", {}),
+    ({"combination": "median"}, "combination method 'median' is unknown; known: weighted_mean_renormalized", {}),
+    ({"signals": ()}, "there are no signals", weights(1.0)),
+    (first(id=""), "a signal has no id", first(id=" ")),
+    (first(id="b"), "signal 'b' is listed twice", first(id="B")),
+    (weights(1.0, 0.0), "signal 'b' has weight 0.0; weights are above 0", weights(1.0, 5e-324)),
+    (weights(1.25, -0.25), "signal 'b' has weight -0.25; weights are above 0", weights(0.75, 0.25)),
+    (weights(0.5, HIGH), f"weights sum to {0.5 + HIGH}; they must sum to 1", weights(0.5, 0.5 + 0.9e-9)),
+    (weights(0.5, LOW), f"weights sum to {0.5 + LOW}; they must sum to 1", weights(0.5, 0.5 - 0.9e-9)),
+    (first(profile="dr"), f"signal 'a' names the profile 'dr'; released: {PROFILES}", first(profile="dr-1")),
+    ({"bands": ()}, "there are no bands", bands(any=0.0)),
+    (bands(good=0.5, **{"": 0.0}), "the band from 0.0 has no name", bands(good=0.5, **{" ": 0.0})),
+    (
         bands(good=0.5, fair=0.5, bad=0.0),
         "band 'fair' (0.5) does not lie below 'good' (0.5)",
         bands(good=0.5, fair=math.nextafter(0.5, 0.0), bad=0.0),
-        id="bands do not start together",
     ),
-    pytest.param(
+    (
         bands(fair=0.5, good=0.75, bad=0.0),
         "band 'good' (0.75) does not lie below 'fair' (0.5)",
         bands(good=0.75, fair=0.5, bad=0.0),
-        id="bands go from best to worst",
     ),
-    pytest.param(
-        bands(good=0.5, bad=5e-324),
-        "the lowest band starts at 5e-324; it must start at 0",
-        bands(good=5e-324, bad=0.0),
-        id="the lowest band starts at 0",
-    ),
-    pytest.param(
-        bands(good=0.5, bad=-0.25),
-        "the lowest band starts at -0.25; it must start at 0",
-        bands(good=0.5, bad=-0.0),
-        id="no band starts below 0",
-    ),
+    (bands(good=0.5, bad=5e-324), "the lowest band starts at 5e-324; it must start at 0", bands(good=5e-324, bad=0.0)),
+    (bands(good=0.5, bad=-0.25), "the lowest band starts at -0.25; it must start at 0", bands(good=0.5, bad=-0.0)),
 ]
 
 
-@pytest.mark.parametrize(("broken", "problem", "sound"), INVARIANTS)
+@pytest.mark.parametrize(("broken", "problem", "sound"), INVARIANTS, ids=[problem for _, problem, _ in INVARIANTS])
 def test_a_broken_invariant_is_named_and_nothing_else_is(broken: Changes, problem: str, sound: Changes) -> None:
     rubric = replace(VALID, **broken)
     assert list(rubric.problems()) == [problem]
@@ -103,25 +60,20 @@ def test_a_broken_invariant_is_named_and_nothing_else_is(broken: Changes, proble
     replace(VALID, **sound).validate()
 
 
-@pytest.mark.parametrize(
-    ("changes", "problems"),
-    [
-        *(
-            (
-                weights(0.5, weight),
-                [
-                    f"signal 'b' has weight {weight}; weights are above 0",
-                    f"weights sum to {weight}; they must sum to 1",
-                ],
-            )
-            for weight in (math.nan, math.inf, -math.inf)
-        ),
-        (bands(good=math.nan, bad=0.0), ["band 'bad' (0.0) does not lie below 'good' (nan)"]),
-        (bands(bad=math.nan), ["the lowest band starts at nan; it must start at 0"]),
-    ],
-)
-def test_a_number_that_is_not_finite_is_refused(changes: Changes, problems: list[str]) -> None:
-    assert list(replace(VALID, **changes).problems()) == problems
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_weight_that_is_not_finite_is_refused_and_spoils_the_sum(number: float) -> None:
+    assert list(replace(VALID, **weights(0.5, number)).problems()) == [
+        f"signal 'b' has weight {number}; weights are above 0",
+        f"weights sum to {number}; they must sum to 1",
+    ]
+
+
+def test_a_band_that_starts_nowhere_is_refused() -> None:
+    def problems(**minima: float) -> list[str]:
+        return list(replace(VALID, **bands(**minima)).problems())
+
+    assert problems(good=math.nan, bad=0.0) == ["band 'bad' (0.0) does not lie below 'good' (nan)"]
+    assert problems(bad=math.nan) == ["the lowest band starts at nan; it must start at 0"]
 
 
 def test_all_problems_are_listed_in_reading_order_and_the_first_is_raised() -> None:
@@ -141,27 +93,16 @@ def test_all_problems_are_listed_in_reading_order_and_the_first_is_raised() -> N
 
 @pytest.mark.parametrize("version", rubric_versions())
 @pytest.mark.parametrize(
-    ("value", "band"),
+    ("band", "values"),
     [
-        pytest.param(1.0, "excellent", id="the best value"),
-        pytest.param(0.85, "excellent", id="the edge belongs to the upper band: 0.85"),
-        pytest.param(math.nextafter(0.85, 0), "good", id="a hair below 0.85"),
-        pytest.param(0.70, "good", id="the edge belongs to the upper band: 0.70"),
-        pytest.param(math.nextafter(0.70, 0), "fair", id="a hair below 0.70"),
-        pytest.param(0.50, "fair", id="the edge belongs to the upper band: 0.50"),
-        pytest.param(math.nextafter(0.50, 0), "poor", id="a hair below 0.50"),
-        pytest.param(0.0, "poor", id="the worst value"),
-        pytest.param(-0.0, "poor", id="minus zero is zero"),
-        pytest.param(math.nextafter(1.0, 2), "excellent", id="a hair above 1"),
-        pytest.param(7.0, "excellent", id="far above 1"),
-        pytest.param(math.inf, "excellent", id="infinity"),
-        pytest.param(-0.5, "poor", id="below 0"),
-        pytest.param(-math.inf, "poor", id="minus infinity"),
-        pytest.param(math.nan, "poor", id="not a number"),
+        ("excellent", [math.inf, 7.0, math.nextafter(1.0, 2), 1.0, 0.85]),
+        ("good", [math.nextafter(0.85, 0), 0.70]),
+        ("fair", [math.nextafter(0.70, 0), 0.50]),
+        ("poor", [math.nextafter(0.50, 0), 0.0, -0.0, -0.5, -math.inf, math.nan]),
     ],
 )
-def test_a_value_is_named_by_the_band_it_lies_in_or_the_nearest(version: str, value: float, band: str) -> None:
-    assert released_rubric(version).band(value) == band
+def test_a_value_is_named_by_the_band_it_lies_in_or_the_nearest(version: str, band: str, values: list[float]) -> None:
+    assert {released_rubric(version).band(value) for value in values} == {band}
 
 
 # Looking signals up
