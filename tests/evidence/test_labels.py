@@ -47,21 +47,11 @@ def test_any_version_of_the_major_is_read(version: object) -> None:
     assert read(label("ann", edit(3)), schema_version=version).labels
 
 
-@pytest.mark.parametrize(
-    ("version", "said"),
-    [
-        ("2.0.0", "schema version 2.0.0"),
-        ("0.9", "schema version 0.9"),
-        ("10.0", "schema version 10.0"),
-        ("one", "schema version one"),
-        (None, "no schema_version"),
-        ("", "no schema_version"),
-    ],
-    ids=str,
-)
-def test_another_major_is_not_read_and_says_so(version: object, said: str) -> None:
+@pytest.mark.parametrize("version", ["2.0.0", "0.9", "10.0", "one", None, ""], ids=str)
+def test_another_major_is_not_read_and_says_so(version: object) -> None:
     found = read(label("ann", edit(3)), schema_version=version)
-    assert (found.labels, said in found.problem) == (None, True)
+    assert found.labels is None
+    assert (f"schema version {version}" if version else "no schema_version") in found.problem
 
 
 def test_a_label_of_another_major_is_left_out_and_the_others_are_read() -> None:

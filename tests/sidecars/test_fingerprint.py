@@ -54,6 +54,7 @@ HOOKS = "records:\n  - {intervention_class: remediate_at_stop, result: allow, ru
 TASKS = "tasks:\n  - {id: t1, write_scope: [src/]}\n  - {id: t2, write_scope: [docs/]}\n"
 LINE = '{"type":"assistant","timestamp":"2026-04-12T13:00:00Z","message":{"usage":{"input_tokens":1}}}\n'
 """A turn an hour before the builder's first commit."""
+LATER = LINE.replace("2026", "2027")
 
 
 class Project:
@@ -113,24 +114,12 @@ class TestFingerprint:
             pytest.param(lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
             pytest.param(lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"),
             pytest.param(lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
-            pytest.param(
-                lambda p: edit(p.tasks, "write_scope: [src/]", "write_scope: [lib/]"),
-                {"inputs"},
-                id="the declared scope, by which git's answer is judged",
-            ),
+            pytest.param(lambda p: edit(p.tasks, "src/", "lib/"), {"inputs"}, id="the declared scope"),
             pytest.param(lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
             pytest.param(lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
-            pytest.param(
-                lambda p: p.transcript.write_text(LINE + LINE), {"facts"}, id="another line in the window of the entry"
-            ),
-            pytest.param(
-                lambda p: p.transcript.write_text(LINE + LINE.replace("2026", "2027")),
-                set(),
-                id="another line outside of it",
-            ),
-            pytest.param(
-                lambda p: p.transcript.rename(p.transcripts / "z.jsonl"), set(), id="another name of a transcript"
-            ),
+            pytest.param(lambda p: p.transcript.write_text(LINE * 2), {"facts"}, id="another line in its window"),
+            pytest.param(lambda p: p.transcript.write_text(LINE + LATER), set(), id="another line outside of it"),
+            pytest.param(lambda p: p.transcript.rename(p.transcripts / "z.jsonl"), set(), id="a transcript's name"),
             pytest.param(lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"),
             pytest.param(lambda p: p.repo.revert(p.sha), {"git"}, id="a revert on the trunk"),
             pytest.param(lambda p: p.repo.commit({"src/b.py": "b"}, "other"), set(), id="other work on the trunk"),
@@ -167,10 +156,10 @@ class TestStore:
         return tmp_path / "log"
 
     @staticmethod
-    def keep(cache: Path | None, log: Path, rubric: str = "2.1.0", **found: Fingerprint) -> None:
+    def keep(cache: Path | None, log: Path, found: dict[int, Fingerprint], rubric: str = "2.1.0") -> None:
         with fingerprints(cache, log, released_rubric(rubric)) as known:
-            for name, one in found.items():
-                known.put(int(name.removeprefix("n")), one)
+            for iteration, one in found.items():
+                known.put(iteration, one)
 
     @staticmethod
     def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Fingerprint | None:
@@ -178,26 +167,26 @@ class TestStore:
             return known.get(iteration)
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE, n20=replace(ONE, git="x"))
-        self.keep(cache, log, n2=ONE)
+        self.keep(cache, log, {1: ONE, 20: replace(ONE, git="x")})
+        self.keep(cache, log, {2: ONE})
         assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [ONE, ONE, None, replace(ONE, git="x")]
 
     def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
-        self.keep(cache, log, n1=ONE)
+        self.keep(cache, log, {1: ONE})
         assert self.kept(cache, tmp_path / "other", 1) is None
         assert self.kept(cache, log, 1, "2.0.2") is None
-        self.keep(cache, log, "2.0.2", n1=replace(ONE, git="x"))
+        self.keep(cache, log, {1: replace(ONE, git="x")}, "2.0.2")
         assert self.kept(cache, log, 1) == ONE
 
     def test_knows_a_log_by_any_name(self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "log").mkdir()
         (tmp_path / "alias").symlink_to("log")
         monkeypatch.chdir(tmp_path)
-        self.keep(cache, Path("log"), n1=ONE)
+        self.keep(cache, Path("log"), {1: ONE})
         assert self.kept(cache, tmp_path / "alias", 1) == ONE
 
     def test_without_a_cache_keeps_nothing(self, log: Path, tmp_path: Path) -> None:
-        self.keep(None, log, n1=ONE)
+        self.keep(None, log, {1: ONE})
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 

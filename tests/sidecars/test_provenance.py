@@ -49,6 +49,7 @@ ORIGIN = Provenance(
 )
 OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
 OWNED = replace(ORIGIN, own=OWN)
+CALLS, TURNS = "correction_pressure", "token_efficiency"
 KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 
 
@@ -237,11 +238,14 @@ class TestOrder:
 
 
 def turns_left(n: int) -> Loss:
-    return Loss("token_efficiency", f"{n} of 40 claude turns are left")
+    return Loss(TURNS, f"{n} of 40 claude turns are left")
 
 
 def calls_left(n: int) -> Loss:
-    return Loss("correction_pressure", f"{n} of 12 claude tool calls are left")
+    return Loss(CALLS, f"{n} of 12 claude tool calls are left")
+
+
+UNKNOWN = Loss("landed", "it was known by squash and is not known any more")
 
 
 class TestLost:
@@ -256,11 +260,7 @@ class TestLost:
             pytest.param({"harnesses": (CODEX,)}, [turns_left(0), calls_left(0)], id="a whole harness"),
             pytest.param({"start": 5, "harnesses": ()}, [], id="turns of another window are changed, not lost"),
             pytest.param({"landed": "not-landed"}, [], id="another answer of git is changed, not lost"),
-            pytest.param(
-                {"landed": ""},
-                [Loss("landed", "it was known by squash and is not known any more")],
-                id="no answer of git any more",
-            ),
+            pytest.param({"landed": ""}, [UNKNOWN], id="no answer of git any more"),
             pytest.param(
                 {"start": None, "end": None, "harnesses": (), "landed": "ancestor"},
                 [turns_left(0), calls_left(0)],
@@ -277,9 +277,7 @@ class TestLost:
             pytest.param({}, [], id="nothing"),
             pytest.param({"trunk_commit": "0" * 40}, [], id="a trunk that moved on"),
             pytest.param({"start": 5}, ["its window moved"], id="window"),
-            pytest.param(
-                {"trunk_ref": "refs/heads/dev"}, ["the trunk is refs/heads/dev, and was refs/heads/main"], id="trunk"
-            ),
+            pytest.param({"trunk_ref": "dev"}, ["the trunk is dev, and was refs/heads/main"], id="trunk"),
             pytest.param({"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
@@ -395,14 +393,8 @@ class TestRecompute:
             (lambda _: None, []),
             (grown, []),
             (other_numbers, []),
-            (half_gone, ["token_efficiency (1 of 2 claude turns are left)"]),
-            (
-                gone,
-                [
-                    "correction_pressure (0 of 2 claude tool calls are left)",
-                    "token_efficiency (0 of 2 claude turns are left)",
-                ],
-            ),
+            (half_gone, [f"{TURNS} (1 of 2 claude turns are left)"]),
+            (gone, [f"{CALLS} (0 of 2 claude tool calls are left)", f"{TURNS} (0 of 2 claude turns are left)"]),
         ],
         ids=["nothing", "grown", "other numbers", "half gone", "gone"],
     )
@@ -420,7 +412,7 @@ class TestRecompute:
         half_gone(place)
         assert lost_on_disk(place) == []
         gone(place)
-        assert lost_on_disk(place) == ["correction_pressure", "token_efficiency"]
+        assert lost_on_disk(place) == [CALLS, TURNS]
 
     def test_of_a_run_warns(self, place: Place, da_score: DaScore) -> None:
         write_scored_log(place.log, scored(place))
