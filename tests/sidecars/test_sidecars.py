@@ -35,6 +35,8 @@ from scoring.sidecars.scores import (
     write_session_scores,
 )
 
+CONTRACT = Path(__file__).parents[2] / "testdata" / "sidecars"
+
 LANDED = SignalContribution(
     "landed", "Landed on master", True, 1.0, "commit 8f1c2d3e4f5a", 0.2, 0.2469135802469136, 0.2469135802469136
 )
@@ -42,29 +44,7 @@ TESTS = SignalContribution("tests", "Test outcomes", False, 0.0, "", 0.17, 0.0, 
 SCORE = Score(1, "2.1.0", 0.9, True, "excellent", (LANDED, TESTS))
 UNSCORED = Score(2, "2.1.0", 0.0, False, "unscored", (TESTS,))
 
-SCORE_BYTES = b"""\
-iteration: 1
-rubric_version: 2.1.0
-scored: true
-value: 0.9
-band: excellent
-breakdown:
-    - signal: landed
-      label: Landed on master
-      present: true
-      sub_score: 1
-      detail: commit 8f1c2d3e4f5a
-      nominal_weight: 0.2
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-    - signal: tests
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      nominal_weight: 0.17
-      effective_weight: 0
-      contribution: 0
-"""
+SCORE_BYTES = (CONTRACT / "plain.score.yaml").read_bytes()
 
 SESSION = SessionScore(
     "sess-a",
@@ -151,55 +131,7 @@ SURE = Score(
     ),
     BOUNDS_SIDECAR,
 )
-SURE_BYTES = b"""\
-iteration: 1
-rubric_version: 3.1.0
-scored: true
-value: 0.5
-band: fair
-bounds:
-    low: 0.375
-    high: 0.875
-coverage:
-    present: 2
-    total: 3
-    weight: 0.5
-breakdown:
-    - signal: landed
-      label: Landed on master
-      present: true
-      sub_score: 1
-      detail: commit 8f1c2d3e4f5a
-      nominal_weight: 0.25
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-      source: observed
-    - signal: tests
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      detail: not applicable
-      nominal_weight: 0.17
-      effective_weight: 0
-      contribution: 0
-      applicable: false
-    - signal: tests
-      label: Landed on master
-      present: true
-      sub_score: 0.5
-      nominal_weight: 0.25
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-      source: claimed
-      cap: fair
-    - signal: scope
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      nominal_weight: 0.5
-      effective_weight: 0
-      contribution: 0
-"""
+SURE_BYTES = (CONTRACT / "with-bounds.score.yaml").read_bytes()
 
 
 class TestScoreFileWithBounds:
