@@ -125,9 +125,8 @@ class TestIntervals:
         held = 0
         for _ in range(100):
             truths = [float(chance.random() < 0.5) for _ in range(80)]
-            _, _, interval = GroupedDraws([str(n) for n in range(80)], truths, draws=300).measured(
-                [chance.random() for _ in truths]
-            )
+            draws = GroupedDraws([str(n) for n in range(80)], truths, draws=300)
+            _, _, interval = draws.measured([chance.random() for _ in truths])
             held += interval is not None and interval.low <= 0.5 <= interval.high
         assert 86 <= held <= 100
 
