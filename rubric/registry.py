@@ -6,21 +6,13 @@ reader takes a user's own file.
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rubric.datafiles import SIZE_LIMIT, RubricError, read_data, read_released
-from rubric.model import (
-    EVIDENCE_REFERENCE,
-    REFERENCE_FLAGS,
-    REFERENCE_SIDECAR,
-    REFERENCE_TEXT,
-    STRICT,
-    Rubric,
-    ScoreBand,
-    SignalSpec,
-)
+from rubric.model import EVIDENCE_REFERENCE, Rubric, ScoreBand, SignalSpec
 from rubric.names import RUBRIC_VERSION, is_rubric_file
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
@@ -117,37 +109,29 @@ def parse_rubric(data: object) -> Rubric:
     Raises:
         RubricError: naming a field that is missing, unknown, or of the wrong kind.
     """
-    where = "the rubric"
-    top = _fields(data, where, (*_RUBRIC, "signals", "bands"))
+    top = _fields(data, "the rubric", (*_RUBRIC, "signals", "bands"))
     signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))
     bands = tuple(ScoreBand(**band) for band in _items(top, "bands", _BAND))
-    return Rubric(signals=signals, bands=bands, **_values(_DEFAULTS | top, where, _RUBRIC))
+    return Rubric(signals=signals, bands=bands, **_values(top, "the rubric", _RUBRIC))
 
 
-_RUBRIC = {
-    "version": str,
-    "combination": str,
-    "evidence": str,
-    "claims_vote": bool,
-    "minimum_coverage": float,
-    "loading": str,
-    "text": str,
-    "sidecar": str,
-    "test_flags": str,
-}
-_DEFAULTS = {
-    "evidence": EVIDENCE_REFERENCE,
-    "claims_vote": True,
-    "minimum_coverage": 0,
-    "loading": STRICT,
-    "text": REFERENCE_TEXT,
-    "sidecar": REFERENCE_SIDECAR,
-    "test_flags": REFERENCE_FLAGS,
-}
-"""What a rubric that leaves a field out has in it."""
-_SIGNAL = {"id": str, "label": str, "weight": float, "description": str, "two_way": bool, "profile": str}
-_BAND = {"name": str, "min": float}
 _KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false"}
+
+
+def _kinds(model: type[Any]) -> dict[str, tuple[type, Any]]:
+    """Return the single values of a class with their kinds and what a file that leaves them out has.
+
+    A text that is needed is then empty, which is a problem of the rubric; a number that is needed has no such value.
+    """
+    kinds = {field: getattr(field.type, "__supertype__", field.type) for field in fields(model)}
+    return {
+        field.name: (kind, ("" if kind is str else None) if field.default is MISSING else field.default)
+        for field, kind in kinds.items()
+        if kind in _KINDS
+    }
+
+
+_RUBRIC, _SIGNAL, _BAND = map(_kinds, (Rubric, SignalSpec, ScoreBand))
 
 
 def _fields(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
@@ -159,19 +143,18 @@ def _fields(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
     return data
 
 
-def _items(top: dict[str, Any], key: str, kinds: Mapping[str, type]) -> list[dict[str, Any]]:
+def _items(top: dict[str, Any], key: str, kinds: Mapping[str, tuple[type, Any]]) -> list[dict[str, Any]]:
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
-    found = [(_fields(item, f"{key}[{n}]", kinds), f"{key}[{n}]") for n, item in enumerate(items)]
-    return [_values(fields, where, kinds) for fields, where in found]
+    given = [_fields(item, f"{key}[{n}]", kinds) for n, item in enumerate(items)]
+    return [_values(one, f"{key}[{n}]", kinds) for n, one in enumerate(given)]
 
 
-def _values(fields: dict[str, Any], where: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the value of every field; a text that is missing is empty, a flag false, and a number an error."""
+def _values(given: dict[str, Any], where: str, kinds: Mapping[str, tuple[type, Any]]) -> dict[str, Any]:
     found = {}
-    for key, kind in kinds.items():
-        value = fields.get(key, None if kind is float else kind())
+    for key, (kind, default) in kinds.items():
+        value = given.get(key, default)
         if not (type(value) in (int, float) if kind is float else isinstance(value, kind)):
             raise RubricError(f"{where}.{key} is {value!r}, not {_KINDS[kind]}")
         try:

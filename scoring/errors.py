@@ -23,27 +23,8 @@ Anything else that escapes is a bug and must look like one.
 from collections.abc import Callable
 from pathlib import Path
 
-from rubric.datafiles import DaScoreError, RubricError
-
-__all__ = [
-    "DaScoreError",
-    "FleetError",
-    "GitError",
-    "InputError",
-    "LogError",
-    "MeetingError",
-    "NotARepositoryError",
-    "NotFoundError",
-    "OptionError",
-    "RubricError",
-    "SettingsError",
-    "TranscriptError",
-    "Warn",
-    "WriteError",
-    "YamlError",
-    "installing",
-    "silent",
-]
+from rubric.datafiles import DaScoreError as DaScoreError
+from rubric.datafiles import RubricError as RubricError
 
 Warn = Callable[[str], None]
 """Takes a warning: one line of text for people about what was skipped, or reads otherwise than it was meant."""

@@ -6,13 +6,11 @@ and a file of gigabytes is no log entry.
 Written is so that a reader sees the old file or the new one, never a part. The new bytes go to a temporary file in the
 same directory, are flushed to disk, and are renamed over the target. What this gives, and what it does not:
 
-- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file;
+- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file, which carries the
+  number of its process and is stale when that is gone or after an hour;
 - of several writers at once the last rename wins, and its file is whole;
 - a target that is a symlink is replaced, not followed, so nothing outside the directory is written;
 - two files are two renames: a crash between them leaves one new and one old.
-
-A temporary file carries the number of its process. It is stale when that process is gone or it is older than an hour;
-:func:`remove_stale` takes it away, and :func:`remove_stale_directories` the temporary directories.
 """
 
 import contextlib
@@ -57,18 +55,18 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
         InputError: when it is no plain file, is larger than ``limit`` bytes, or cannot be read.
     """
     try:
-        refuse_special(path)
-        if os.path.isdir(path):
+        if stat.S_ISDIR(refuse_special(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:
-            refuse_special(f.fileno())
-            is_small = os.fstat(f.fileno()).st_size <= limit
-            data = f.read(limit + 1) if is_small else b""
+            size = refuse_special(f.fileno()).st_size
+            data = f.read(size + 1) if size <= limit else b""
+            if size < len(data) <= limit:  # it grows
+                data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
         raise FileNotFoundError(e.errno, "no such file", str(path)) from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
-    if not is_small or len(data) > limit:
+    if max(size, len(data)) > limit:
         raise InputError(f"{path}: larger than {in_words(limit)}")
     return data
 
@@ -84,15 +82,16 @@ def in_words(limit: int) -> str:
     return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 
 
-def refuse_special(path: Path | str | int) -> None:
-    """Raise for a FIFO, a device or a socket, which even to open may have effects.
+def refuse_special(path: Path | str | int) -> os.stat_result:
+    """Return the stat of a file or a folder, and raise for a FIFO, a device or a socket, which are not to be opened.
 
     Raises:
         OSError: there is one at ``path``, or nothing, or it cannot be looked at.
     """
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    found = os.stat(path)
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.ENXIO, "is not a plain file", str(path))
+    return found
 
 
 def make_folder(path: Path) -> None:
@@ -243,9 +242,7 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
 
 @contextlib.contextmanager
 def temporary_directory(purpose: str) -> Iterator[Path]:
-    """Give a directory of one's own for a while; ``purpose`` is ``git`` or ``query``.
-
-    What a process that was killed left behind of these is taken away first.
+    """Give a directory for a while, and first remove what killed processes left; ``purpose`` is ``git`` or ``query``.
 
     Raises:
         OSError: it cannot be made.

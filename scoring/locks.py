@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.errors import WriteError
+from scoring.files import reason
 
 
 @contextlib.contextmanager
@@ -15,10 +16,13 @@ def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
     """Have a folder for this process alone, as far as other processes of da-score go.
 
     Raises:
-        OSError: it is no folder that can be read.
-        WriteError: another process has had it for as many ``seconds``.
+        WriteError: it is no folder that can be read, or another process has had it for as many ``seconds``.
     """
-    fd, until = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), time.monotonic() + seconds
+    until = time.monotonic() + seconds
+    try:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as e:
+        raise WriteError(f"{directory}: cannot write here: {reason(e)}") from e
     try:
         while True:
             try:

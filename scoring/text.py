@@ -22,17 +22,7 @@ _VALUE_WIDTH = 40
 _MOST_BITS = 4000
 """Python writes no whole number that is much longer."""
 
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-}
+_ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -51,12 +41,8 @@ def trim(text: str) -> str:
 
 def lower(text: str) -> str:
     """Lower-case by the one-to-one mapping: no letter becomes two, and a final sigma is a sigma."""
-    return text.lower() if text.isascii() else "".join(map(_lower_char, text))
-
-
-def _lower_char(char: str) -> str:
-    low = char.lower()
-    return low if len(low) == 1 else "i" if char == "İ" else char
+    # İ is the one letter of which Python makes two
+    return text.lower() if text.isascii() else "".join("i" if char == "İ" else char.lower() for char in text)
 
 
 def fold(text: str) -> str:

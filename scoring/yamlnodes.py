@@ -8,7 +8,7 @@ import base64
 import binascii
 import datetime
 import re
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -26,10 +26,11 @@ BINARY, BOOL, FLOAT, INT = "!!binary", "!!bool", "!!float", "!!int"
 NULL, STR, TIMESTAMP = "!!null", "!!str", "!!timestamp"
 _RESOLVABLE = {"", BOOL, FLOAT, INT, NULL, STR, TIMESTAMP}
 
-WORDS: dict[str, tuple[str, Any]] = {
+NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("true", "True", "TRUE"), (BOOL, True)),
     **dict.fromkeys(("false", "False", "FALSE"), (BOOL, False)),
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (NULL, None)),
+    **dict.fromkeys(NULLS, (NULL, None)),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), (FLOAT, float("nan"))),
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (FLOAT, float("inf"))),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (FLOAT, float("-inf"))),
@@ -44,6 +45,9 @@ _INTEGER = re.compile(
     r"|0(?:b([-+][01]+)|o([-+][0-7]+))",  # yaml.v3 takes a sign behind these two as well
     re.ASCII,
 )
+_BASES = (0, 0, 16, 2, 8, 10, 2, 8)
+"""The base of the digits in each of its groups."""
+
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _DOT_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
 _TIME = re.compile(
@@ -56,7 +60,7 @@ LONGEST_INTEGER = 100
 """No 64-bit number is written longer than this, and reading a huge one is slow."""
 
 
-class Scalar(Struct, eq=False):
+class Scalar(Struct, eq=False, gc=False):
     """A scalar as written: its text, its tag in short form ("" when untagged), whether it was quoted, its line."""
 
     value: str
@@ -67,7 +71,12 @@ class Scalar(Struct, eq=False):
     @property
     def is_text(self) -> bool:
         """Whether the document itself says that this is text: tagged so, or quoted and untagged."""
-        return self.tag == STR or (self.quoted and self.tag == "")
+        return self.tag == STR or (self.quoted and not self.tag)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it reads as null, or is tagged so."""
+        return (self.value in NULLS and not self.quoted) if not self.tag else self.tag == NULL
 
     def resolved(self) -> tuple[str, Any]:
         """Return the tag and value of this scalar as read without a field's help."""
@@ -113,18 +122,14 @@ class Alias(Struct, eq=False):
 Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
 
 
-@overload
-def target_of(node: Node) -> "Scalar | Sequence | MappingNode": ...
-@overload
-def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None": ...
-def target_of(node: Node | None) -> "Scalar | Sequence | MappingNode | None":
+def target_of(node: Node) -> Scalar | Sequence | MappingNode:
     """Return what a node is once aliases are followed."""
     while isinstance(node, Alias):
         node = node.target
     return node
 
 
-def is_merge(key: Node | None) -> bool:
+def is_merge(key: Node) -> bool:
     """Tell whether a key of a mapping merges other mappings into it."""
     return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
 
@@ -149,7 +154,7 @@ def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
 
 def _resolve_untagged(text: str, tag: str) -> tuple[str, Any]:
     first = text[:1]
-    if (word := WORDS.get(text)) or first not in _NUMERIC:
+    if (word := _WORDS.get(text)) or first not in _NUMERIC:
         return word or (STR, text)
     if first == ".":
         number = float(text) if _DOT_FLOAT.fullmatch(text) else float("inf")
@@ -167,12 +172,11 @@ def _resolve_untagged(text: str, tag: str) -> tuple[str, Any]:
 
 
 def _integer(m: re.Match[str]) -> int:
-    sign, hexa, binary, octal, decimal, signed_binary, signed_octal = m.groups()
-    bases = ((hexa, 16), (binary or signed_binary, 2), (octal or signed_octal, 8), (decimal, 10))
-    digits, base = next((d, b) for d, b in bases if d is not None)
-    if len(digits) > LONGEST_INTEGER:
+    group = m.lastindex or 0
+    if len(m[group]) > LONGEST_INTEGER:
         return _UINT_MAX + 1
-    return -int(digits, base) if sign == "-" else int(digits, base)
+    whole = int(m[group], _BASES[group])
+    return -whole if m[1] == "-" else whole
 
 
 def is_timestamp(text: str) -> bool:
@@ -221,39 +225,42 @@ def _composed(data: bytes) -> Node | None:
     import yaml
     from yaml._yaml import CParser
 
-    parser: Any = CParser(data)
-    root: Node | None = None
+    get_event: Any = CParser(data).get_event
     anchors: dict[str, Node] = {}
-    stack: list[Sequence | MappingNode] = []
+    root = Sequence(0)  # the document is its only item
+    stack: list[Sequence | MappingNode] = [root]
     while True:
-        event = parser.get_event()
-        kind, line = type(event), event.start_mark.line + 1
-        node: Node
+        event = get_event()
+        kind = type(event)
         if kind is yaml.ScalarEvent:
-            tag = event.tag or ""
-            if tag.startswith(_PREFIX):
-                tag = "!!" + tag[len(_PREFIX) :]
-            node = Scalar(event.value, "" if tag == "!" else tag, bool(event.style), line)
-        elif kind is yaml.AliasEvent:
-            if event.anchor not in anchors:
-                raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
-            node = Alias(event.anchor, anchors[event.anchor], line)
+            node: Scalar | Sequence | MappingNode = Scalar(
+                event.value, _short_tag(event.tag), bool(event.style), event.start_mark.line + 1
+            )
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            if len(stack) >= MAX_DEPTH:
-                raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
-            node = MappingNode(line) if kind is yaml.MappingStartEvent else Sequence(line)
+            node = (MappingNode if kind is yaml.MappingStartEvent else Sequence)(event.start_mark.line + 1)
+            if len(stack) > MAX_DEPTH:
+                raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             stack.pop()
             continue
+        elif kind is yaml.AliasEvent:
+            line = event.start_mark.line + 1
+            if event.anchor not in anchors:
+                raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
+            stack[-1].items.append(Alias(event.anchor, anchors[event.anchor], line))
+            continue
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
-            return root
+            return root.items[0] if root.items else None
         else:  # the start of the stream or the document
             continue
-        if stack:
-            stack[-1].items.append(node)
-        else:
-            root = node
-        if kind is not yaml.AliasEvent and event.anchor:
+        stack[-1].items.append(node)
+        if event.anchor:
             anchors[event.anchor] = node
-        if isinstance(node, Sequence | MappingNode):
+        if not isinstance(node, Scalar):
             stack.append(node)
+
+
+def _short_tag(tag: str | None) -> str:
+    if tag is None or tag == "!":
+        return ""
+    return f"!!{tag.removeprefix(_PREFIX)}" if tag.startswith(_PREFIX) else tag

@@ -27,9 +27,9 @@ from scoring.yamlnodes import (
     INT,
     LONGEST_INTEGER,
     NULL,
+    NULLS,
     OLD_BOOLEANS,
     STR,
-    WORDS,
     YES,
     Alias,
     MappingNode,
@@ -47,6 +47,8 @@ _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXT = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
 
+
+_NAMELESS = NULLS | {"<<"}
 
 Take: TypeAlias = Callable[["Reader", Node], Any]
 """How one field takes its node."""
@@ -70,11 +72,10 @@ class Reader:
     def string(self, node: Node) -> str:
         """Take any scalar as its source text; null is empty, binary is decoded."""
         scalar = self._scalar(node, "text")
-        if self._is_nothing(scalar):
-            return ""
-        tag, value = scalar.resolved() if scalar.tag else ("", "")
-        text: str = value if tag == BINARY else scalar.value
-        return text
+        if scalar.tag:
+            tag, value = scalar.resolved()
+            return str(value) if tag == BINARY else "" if tag == NULL else scalar.value
+        return "" if scalar.is_null else scalar.value
 
     def integer(self, node: Node) -> int:
         """Take a whole number in any spelling, a float cut to a whole number, or null as 0; 64 bits, signed."""
@@ -118,10 +119,11 @@ class Reader:
         text is read after trimming. Anything else raises.
         """
         scalar = self._scalar(node, "a test flag")
-        if self._is_nothing(scalar):
-            return None
-        tag = scalar.tag or (STR if scalar.quoted else resolve(scalar.value)[0])
         text = scalar.value
+        tag = scalar.tag or (STR if scalar.quoted else resolve(text)[0])
+        if tag == NULL:
+            scalar.resolved()  # raises where the tag is wrong
+            return None
         if tag == BOOL:
             return text in self._true_flags
         if tag == INT and len(text) <= LONGEST_INTEGER and _DECIMAL.fullmatch(text):
@@ -164,10 +166,13 @@ class Reader:
             _refuse_duplicates(pairs)
             values: dict[str, Any] = {}
             given: set[str] = set() if merged_into is None else merged_into
+            merges: list[Node] = []
             for key, value in pairs:
-                if is_merge(key) or self.is_null(key):
+                name = self._name(key)
+                if name is None:
+                    if is_merge(key):
+                        merges = value.items if isinstance(value, Sequence) else [value]
                     continue
-                name = self.string(key)
                 if merged_into is not None and name in merged_into:
                     continue
                 given.add(name)
@@ -177,30 +182,34 @@ class Reader:
                         values[name] = take(self, value)
                     finally:  # a list may go on after an item that does not fit
                         self._path.pop()
-            for merge in [value for key, value in pairs if is_merge(key)][-1:]:
-                for source in merge.items if isinstance(merge, Sequence) else [merge]:
-                    if not isinstance(target_of(source), MappingNode):
-                        raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
-                    values |= self.struct(source, fields, given)
+            for source in merges:
+                if not isinstance(target_of(source), MappingNode):
+                    raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
+                values |= self.struct(source, fields, given)
             return values
         finally:
             self._leave(node)
 
+    def _name(self, key: Node) -> str | None:
+        """Return the name that a key of a mapping gives; None for null and for a merge."""
+        if type(key) is Scalar and not key.tag and key.value not in _NAMELESS and not self._open_aliases:
+            self._decoded += 1
+            return key.value
+        return None if is_merge(key) or self.is_null(key) else self.string(key)
+
     def is_null(self, node: Node) -> bool:
         """Tell whether a node reads as null."""
         target = target_of(node)
-        if not isinstance(target, Scalar) or target.is_text:
-            return False
-        return target.tag == NULL or (target.tag == "" and WORDS.get(target.value, (STR,))[0] == NULL)
+        return isinstance(target, Scalar) and target.is_null
 
     def _is_nothing(self, target: Node) -> bool:
         """Tell whether a node reads as null; a null tag on text that is not null is an error."""
-        if not isinstance(target, Scalar) or not self.is_null(target):
-            return False
-        target.resolved()
-        return True
+        return isinstance(target, Scalar) and target.is_null and target.resolved()[1] is None
 
     def _scalar(self, node: Node, wanted: str) -> Scalar:
+        if type(node) is Scalar and not self._open_aliases:
+            self._decoded += 1
+            return node
         target = self._enter(node)
         self._leave(node)
         if not isinstance(target, Scalar):

@@ -31,28 +31,17 @@ class TestReadFile:
         (tmp_path / "link").symlink_to("f")
         assert read_file(tmp_path / "link") == b"x"
 
-    @pytest.mark.parametrize("name", ["missing", "missing/f", "f/g"])
+    @pytest.mark.parametrize("name", ["missing", "missing/f", "f/g", "link"])
     def test_tells_a_missing_file_from_an_unusable_one(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "f").write_bytes(b"x")
+        (tmp_path / "link").symlink_to("missing")
         with pytest.raises(FileNotFoundError):
             read_file(tmp_path / name)
 
-    def test_a_link_to_nowhere_is_missing(self, tmp_path: Path) -> None:
-        (tmp_path / "link").symlink_to("missing")
-        with pytest.raises(FileNotFoundError):
-            read_file(tmp_path / "link")
-
-    def test_limit_is_16_mib(self) -> None:
-        assert SIZE_LIMIT == 16 * 1024 * 1024
-
-    @pytest.mark.parametrize("size", [0, 1, 1 << 20])
-    def test_reads_up_to_the_limit(self, tmp_path: Path, size: int) -> None:
+    def test_reads_up_to_the_limit_and_refuses_one_byte_more(self, tmp_path: Path) -> None:
         path = tmp_path / "f"
-        path.write_bytes(b"x" * size)
-        assert len(read_file(path, 1 << 20)) == size
-
-    def test_refuses_one_byte_more(self, tmp_path: Path) -> None:
-        path = tmp_path / "f"
+        path.write_bytes(b"x" * (1 << 20))
+        assert len(read_file(path, 1 << 20)) == 1 << 20
         path.write_bytes(b"x" * ((1 << 20) + 1))
         assert refusal(path, 1 << 20) == f"{path}: larger than 1 MiB"
 
@@ -71,10 +60,6 @@ class TestReadFile:
     def test_refuses_a_directory(self, tmp_path: Path) -> None:
         assert refusal(tmp_path) == f"{tmp_path}: is a directory"
 
-    def test_refuses_a_fifo_without_waiting(self, tmp_path: Path) -> None:
-        path = make_fifo(tmp_path / "f")
-        assert refusal(path) == f"{path}: is not a plain file"
-
     def test_refuses_a_link_to_a_fifo_without_waiting(self, tmp_path: Path) -> None:
         make_fifo(tmp_path / "f")
         (tmp_path / "link").symlink_to("f")
@@ -91,7 +76,7 @@ class TestReadFile:
             assert refusal("s").startswith("s: ")
             assert refusal("s").endswith("not a plain file")
 
-    def test_does_not_open_a_fifo(self, tmp_path: Path) -> None:
+    def test_refuses_a_fifo_without_waiting(self, tmp_path: Path) -> None:
         # Opening it, even for a moment and without waiting, wakes a process that waits to write, and breaks its pipe.
         path = make_fifo(tmp_path / "f")
         with watched_doors() as doors:

@@ -71,12 +71,9 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     except (click.Abort, KeyboardInterrupt):
         report("interrupted")
         return EXIT_INTERRUPTED
-    except (LogError, MeetingError) as e:
-        for fault in e.faults:
-            report(fault)
-        return EXIT_ERROR
     except DaScoreError as e:
-        report(str(e))
+        for fault in e.faults if isinstance(e, LogError | MeetingError) else [str(e)]:
+            report(fault)
         return EXIT_USAGE if isinstance(e, OptionError) else EXIT_ERROR
     except SystemExit as e:
         if COMPLETION_VARIABLE in os.environ:  # the shell asked for completions

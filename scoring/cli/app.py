@@ -18,7 +18,7 @@ from scoring.errors import SettingsError
 from scoring.log.find import Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
-from scoring.log.settings import Settings, resolve_settings
+from scoring.log.settings import resolve_settings
 from scoring.settings_table import FLAG, ListOf
 
 PROGRAM = "da-score"
@@ -219,12 +219,12 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
     """Add some of the shared options to a command, which gets the resolved ``settings``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @shared_options(*names)
         @functools.wraps(command)
         def with_settings(options: dict[str, Any], **arguments: Any) -> Any:
-            settings: Settings = resolve_settings(options)
-            return command(settings=settings, **arguments)
+            return command(settings=resolve_settings(options), **arguments)
 
-        return shared_options(*names)(with_settings)
+        return with_settings
 
     return decorate
 

@@ -12,7 +12,7 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options
-from scoring.cli.output import say, show, warn, write_json
+from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
@@ -86,11 +86,8 @@ def command(
         signal.signal(signal.SIGTERM, previous)
     order = [log.iter_log_dir for log in found]
     reports.sort(key=lambda report: order.index(report.iter_log_dir))
-    if settings.json:
-        head = {"rubric_version": rubric.version, "dry_run": plan.dry_run, "totals": backfill_totals(reports)}
-        write_json({**head, "logs": [report.as_dict() for report in reports]})
-    else:
-        show(backfill_page(reports, plan))
+    head = {"rubric_version": rubric.version, "dry_run": plan.dry_run, "totals": backfill_totals(reports)}
+    reply(settings.json, {**head, "logs": [report.as_dict() for report in reports]}, backfill_page(reports, plan))
     if failed := [r for r in reports if r.error]:
         raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
 
@@ -108,7 +105,5 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
             continue
         for text in without_effect(settings, rules_of(rubric)):
             warn(f"{log.iter_log_dir}: {text}")
-        where = log.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-        own = settings.worktrees, settings.test_commands
-        jobs.append(LogJob(*where, rubric, settings.transcripts, settings.trunk, *own))
+        jobs.append(LogJob(log.iter_log_dir, settings, rubric))
     return jobs, broken

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
-from scoring.cli.output import say, warn, write_json
+from scoring.cli.output import reply, warn
 from scoring.cli.reading import log_view
 from scoring.errors import SettingsError, WriteError
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
@@ -70,10 +70,7 @@ def command(
         _append(Path(summary), markdown(verdict, log))
     if not verdict.iterations:
         warn(f"{log}: holds no iterations, so there was nothing to check")
-    if settings.json:
-        write_json({"iter_log_dir": log, **verdict.as_dict()})
-    else:
-        say(_text(verdict, log))
+    reply(settings.json, {"iter_log_dir": log, **verdict.as_dict()}, _text(verdict, log))
     return 0 if verdict.passed else FAILED
 
 

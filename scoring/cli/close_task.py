@@ -11,11 +11,11 @@ import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
-from scoring.cli.output import say, warn, write_json
-from scoring.cli.reading import options as evidence_options
-from scoring.errors import InputError, SettingsError
+from scoring.cli.output import reply, warn
+from scoring.cli.reading import sources
+from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.close_task import HookInput, close_task, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
@@ -63,7 +63,7 @@ def command(
     """
     del strict  # main() reads it, because it is in force for wrong options too
     warnings: list[str] = []
-    broken: list[str] = []
+    broken: list[LogError] = []
     with _deadline(timeout):
         iteration, hook = _hook_input(arguments)
         if hook.stop_hook_active:
@@ -73,30 +73,19 @@ def command(
         if settings.derive and iteration is None:  # a harness that does not name the session gets the entries of all
             from scoring.jobs.derive import derive  # loads every harness, 0.04 s
 
-            how = evidence_options(settings, ATTRIBUTED, warnings.append)
-            places = Sources.under(ATTRIBUTED, settings.repo_dir, settings.transcript_dirs, how, hinted)
+            places = sources(settings, ATTRIBUTED, warnings.append, hinted)
             derived = derive(settings.iter_log_dir, places, session=hook.session_id).written
             if not holds_entries(settings.iter_log_dir):
                 return 0
             if derived and score_recompute == "current":
                 score_recompute = f"recent-{len(derived)}"
-        closed = close_task(
-            settings.iter_log_dir,
-            settings.repo_dir,
-            *settings.transcript_dirs,
-            rubric=find_rubric(settings.rubric),
-            iteration=iteration,
-            recompute=score_recompute,
-            hinted=hinted,
-            broken=lambda error: broken.append(str(error)),
-            **evidence_options(settings, warn=warnings.append),
-        )
-    if settings.json:
-        write_json(closed.as_dict())
-    else:
-        score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
-        say(f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n")
-    if said := [*warnings, *broken]:
+        rubric = find_rubric(settings.rubric)
+        places = sources(settings, warn=warnings.append, hinted=hinted)
+        closed = close_task(settings.iter_log_dir, places, rubric, iteration, score_recompute, broken.append)
+    score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
+    text = f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"
+    reply(settings.json, closed.as_dict(), text)
+    if said := [*warnings, *map(str, broken)]:
         warn("; ".join(said))
     return 1 if broken else 0
 

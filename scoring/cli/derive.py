@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.output import show, warn, write_json
+from scoring.cli.output import reply, warn
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive
@@ -32,10 +32,7 @@ def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=first, dry_run=dry_run)
     for text in done.broken:
         warn(f"{text}; left as it is")
-    if settings.json:
-        write_json(done.as_dict())
-    else:
-        show(derived_page(done, settings, dry_run))
+    reply(settings.json, done.as_dict(), derived_page(done, settings, dry_run))
 
 
 def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) -> Iterator[Block]:
@@ -43,15 +40,11 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
     if done.written:
         heads = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
         widths = (6, 10, 12, 10, 36, 0)
-        columns = [Column(name, width=width) for name, width in zip(heads, widths, strict=True)]
-        yield Table(
-            columns,
-            [
-                (one.iteration, one.commit.date, one.commit.sha[:12], one.found_by, _session(one.session_ids), summary)
-                for one in done.written
-                for summary in [one.commit.subject]
-            ],
-        )
+        rows = []
+        for n, commit, ids, found_by, *_ in done.written:
+            session = f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
+            rows.append((n, commit.date, commit.sha[:12], found_by, session, commit.subject))
+        yield Table([Column(name, width=width) for name, width in zip(heads, widths, strict=True)], rows)
         yield Line()
     if done.skipped:
         columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]
@@ -70,7 +63,3 @@ def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) ->
             "shows one being made. da-score doctor shows which transcripts are found; da-score entry new writes an "
             "entry by hand"
         )
-
-
-def _session(ids: tuple[str, ...]) -> str:
-    return f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rubric import RubricError, default_rubric, find_rubric
 from scoring.cli.app import SCORING_OPTIONS, shared_options
-from scoring.cli.output import show, write_json
+from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
@@ -44,10 +44,7 @@ def command(options: dict[str, Any], list_files: bool) -> None:
 
     found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
     advice_on = [*broken, *_hooks(settings.repo_dir), *findings(found)]
-    if settings.json:
-        write_json(doctor_payload(found, advice_on))
-    else:
-        show(doctor_page(found, advice_on, list_files))
+    reply(settings.json, doctor_payload(found, advice_on), doctor_page(found, advice_on, list_files))
 
 
 def _hooks(repository: Path) -> Iterator[Finding]:

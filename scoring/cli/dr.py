@@ -12,11 +12,13 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, Number, Whole, settings_options
-from scoring.cli.output import WARNINGS, say, show, warn, write_json
+from scoring.cli.app import LOG_OPTIONS, PATH, Number, Whole, settings_options
+from scoring.cli.output import WARNINGS, reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import read_file, write_atomically
+from scoring.jobs.write_beside import save_deliberation
 from scoring.log.settings import Settings, cache_dir_of, tables_of
+from scoring.meters.plaindata import read_config, read_standard_input
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
 
@@ -35,35 +37,29 @@ def command() -> None:
 
 
 def _thresholds(holds: str) -> Callable[..., Any]:
-    return click.option(
-        "--thresholds",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"A TOML, JSON or YAML file with {holds}; it wins over the settings.",
-    )
+    says = f"A TOML, JSON or YAML file with {holds}; it wins over the settings."
+    return click.option("--thresholds", type=PATH, metavar="FILE", help=says)
 
 
 def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that tune the meter."""
-    function = _thresholds("k, thresholds and words")(function)
-    function = click.option(
-        "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs the extra 'semantic'."
-    )(function)
-    return click.option("--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]")(
-        function
-    )
+    for option in (_thresholds("k, thresholds and words"), _SEMANTIC, _K):
+        function = option(function)
+    return function
 
 
+_K = click.option("--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]")
+_SEMANTIC = click.option(
+    "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs the extra 'semantic'."
+)
 _OBSERVE = click.option(
     "--observe", is_flag=True, help="Also show structural agreement and how firm the signal is; neither changes it."
 )
-_FILE = click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
+_FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
 def tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, Any]]:
     """Return the tables that tune the meter, with their places: those of the settings, and a file that wins."""
-    from scoring.meters.plaindata import read_config
-
     given = [] if thresholds is None else [(str(thresholds), read_config(thresholds))]
     return [*tables_of(settings.repo_dir, "dr"), *given]
 
@@ -95,7 +91,7 @@ def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
 @_FILE
 @meter_options
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the rounds as well.")
+@click.option("--plot", type=PATH, metavar="FILE.svg", help="Draw the rounds as well.")
 @_OBSERVE
 @click.option("--agents", nargs=2, metavar="NAME NAME", help="Compare the latest responses of two agents; observes.")
 @settings_options(*METER_SETTINGS)
@@ -131,10 +127,7 @@ def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
     advice = result.advice(transcript)
     if observe:
         advice["observations"] = observations(transcript, result, **meter)
-    if settings.json:
-        write_json(advice)
-    else:
-        show(advice_view(advice))
+    reply(settings.json, advice, advice_view(advice))
 
 
 @command.command("watch", epilog="Example:  da-score dr watch deliberation.jsonl --until-stop")
@@ -168,10 +161,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
             if update.replaced:
                 warn(f"{file}: shrank or was replaced; reading it anew")
             for found in update.new:
-                if settings.json:
-                    write_json(found.payload(), indent=None)
-                else:
-                    say(found.line())
+                reply(settings.json, found.payload(), found.line(), indent=None)
                 if until_stop and found.recommendation.signal != "CONTINUE":
                     return
             if once:
@@ -182,7 +172,7 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
 
 @command.command("extract", epilog="Example:  da-score dr extract notes.md > deliberation.json")
 @_FILE
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write it there instead of printing it.")
 @settings_options()
 def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: ARG001 - a transcript is JSON anyway
     """Cut claims out of running text by rules, roughly, and print a transcript to be looked through.
@@ -203,8 +193,6 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
 
 def bytes_of(file: Path) -> bytes:
     """Return the bytes of a file, or of standard input for ``-``."""
-    from scoring.meters.plaindata import read_standard_input
-
     if source_of(file) == STANDARD_INPUT:
         return read_standard_input()
     try:
@@ -223,15 +211,10 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
 
     What is saved is checked first, and is kept as it is: JSON as iter-N.dr.json, JSONL as iter-N.dr.jsonl.
     """
-    from scoring.jobs.write_beside import save_deliberation
-
     path = save_deliberation(settings.iter_log_dir, iteration, bytes_of(file), source_of(file), force)
     if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
-    if settings.json:
-        write_json({"path": str(path)})
-    else:
-        say(f"{printable(str(path))}: saved\n")
+    reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")
@@ -245,7 +228,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 
 
 @command.command("calibrate", epilog="Example:  da-score dr calibrate labelled/ --json")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=PATH)
 @click.option(
     "--k",
     "ks",
@@ -284,8 +267,6 @@ def calibrate(
     embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
     asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
     found = meter.calibrate(collection.labelled, asked, embed, profile, words)
-    if settings.json:
-        write_json(meter.calibration_payload(collection, found, left_out))
-    else:
-        show(map(Line, calibration_lines(directory, collection, found, left_out)))
+    page = map(Line, calibration_lines(directory, collection, found, left_out))
+    reply(settings.json, meter.calibration_payload(collection, found, left_out), page)
     return EXIT_ERROR if collection.broken else None

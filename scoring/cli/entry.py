@@ -6,7 +6,7 @@ import click
 
 from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import say, warn, write_json
+from scoring.cli.output import reply, warn
 from scoring.log.settings import Settings
 from scoring.text import printable
 
@@ -48,7 +48,4 @@ def set_(iteration: int, key: str, value: str, settings: Settings) -> None:
 
 
 def _report(path: object, settings: Settings) -> None:
-    if settings.json:
-        write_json({"path": str(path)})
-    else:
-        say(f"Wrote {printable(str(path))}\n")
+    reply(settings.json, {"path": str(path)}, f"Wrote {printable(str(path))}\n")

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import on_terminal, say, write_json
+from scoring.cli.output import on_terminal, reply
 from scoring.cli.reading import log_view, stop_if_left_out
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.settings import Settings
@@ -29,10 +29,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
         kept = read_provenance(log_dir, iteration)
         horizon = view.outcomes.horizon_days if view.outcomes else 0
         explanation = explain(one, entry_places(log_dir, iteration), kept.own if kept else None, horizon)
-        if settings.json:
-            write_json(explanation.as_dict())
-        else:
-            say(explanation_text(explanation, bounds=on_terminal()))
+        reply(settings.json, explanation.as_dict(), explanation_text(explanation, bounds=on_terminal()))
         return
     stop_if_left_out(log_dir, iteration)
     raise no_such_entry(log_dir, iteration)

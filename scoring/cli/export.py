@@ -8,7 +8,7 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.output import on_terminal, say, show, write_json
-from scoring.cli.reading import log_views, rows_of
+from scoring.cli.reading import rows_of
 from scoring.errors import OptionError
 from scoring.log.find import Selection
 from scoring.views.columns import TABLES
@@ -52,7 +52,7 @@ def command(
         return
     if needs := FORMATS[form].needs:
         require(*needs)
-    rows = rows_of(log_views(roots, options, recompute, selection))
+    rows = rows_of(roots, options, recompute, selection)
     if out is None or out == Path("-"):
         if len(names) > 1:
             raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")

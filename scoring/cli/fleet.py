@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole, loudness_options
-from scoring.cli.output import say, show, warn, write, write_json
+from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table, pairs
@@ -111,11 +111,7 @@ def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
 
 
 def opened(place: str) -> "DataSet":
-    """Return the data set of a FLEET.toml, or at a URL or path.
-
-    Raises:
-        InputError, SettingsError: there is none, or the optional packages are not installed.
-    """
+    """Return the data set of a FLEET.toml, or at a URL or path; InputError or SettingsError where there is none."""
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.fleet_toml import is_url, read_config
 
@@ -127,6 +123,7 @@ def opened(place: str) -> "DataSet":
     return DataSet(place if is_url(place) else str(Path(place).absolute()))
 
 
+_FAILED = ("repository", "attempts", "reason")
 _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 
@@ -142,20 +139,19 @@ def status(place: str, as_json: bool) -> None:
         of_it = [state for state in states if state.reason]
         failed += of_it
         scored = [state for state in states if state.scored]
-        counts = {
-            "rubric": rubric,
-            "repositories": len(scored),
-            "iterations": sum(state.iterations for state in scored),
-            "broken_entries": sum(state.broken for state in scored),
-        }
-        listed = [{name: getattr(state, name) for name in ("repository", "attempts", "reason")} for state in of_it]
-        rubrics.append(counts | {"failed": listed})
-    if _wants_json(as_json):
-        write_json({"results": dataset.url, "rubrics": rubrics})
-        return
+        rubrics.append(
+            {
+                "rubric": rubric,
+                "repositories": len(scored),
+                "iterations": sum(state.iterations for state in scored),
+                "broken_entries": sum(state.broken for state in scored),
+                "failed": [{name: getattr(state, name) for name in _FAILED} for state in of_it],
+            }
+        )
     names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
     rows = [[str(len(v) if isinstance(v, list) else v) for v in one.values()] for one in rubrics]
-    show([Table([Column(name) for name in names], rows), *_failures(failed)])
+    page = [Table([Column(name) for name in names], rows), *_failures(failed)]
+    reply(_wants_json(as_json), {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -172,12 +168,10 @@ def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     from scoring.fleet.rescore import rescore as score_anew
 
     done = score_anew(opened(place), find_rubric(rubric), source)
-    if _wants_json(as_json):
-        write_json(done.as_dict())
-        return
     of = counted(done.repositories, "repository", "repositories")
-    show([Line(f"{counted(done.iterations, 'iteration')} of {of} scored under {done.rubric}")])
-    for text in done.left_out:
+    page = [Line(f"{counted(done.iterations, 'iteration')} of {of} scored under {done.rubric}")]
+    reply(_wants_json(as_json), done.as_dict(), page)
+    for text in () if _wants_json(as_json) else done.left_out:
         warn(text)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from scoring.cli.app import LOG_OPTIONS, Whole, settings_options, shared_options
-from scoring.cli.output import say, warn, write_json
-from scoring.cli.output import show as show_page
+from scoring.cli.output import reply, warn
 from scoring.errors import OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
@@ -68,11 +67,7 @@ def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
-    """Return the settings file to write.
-
-    Raises:
-        InputError: it is to be that of the project, and a link leads out of the project.
-    """
+    """Return the settings file to write; InputError where it is that of the project, and a link leads out of it."""
     path = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":
         refuse_outside(path, resolve_settings(options, files=False).repo_dir)
@@ -106,10 +101,8 @@ def record(iteration: int, intervention: str | None, settings: Settings, **given
     outcome = HookOutcome(**given, intervention_class=kind, ts=stamp())
     path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     counts = kind in SCORED_CLASSES
-    if settings.json:
-        write_json({"path": str(path), "intervention_class": kind, "is_scored": counts})
-    else:
-        say(f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n")
+    text = f"{printable(str(path))}: recorded{'' if counts else f' ({kind} is observed and never scored)'}\n"
+    reply(settings.json, {"path": str(path), "intervention_class": kind, "is_scored": counts}, text)
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")
@@ -125,16 +118,11 @@ def show(settings: Settings) -> None:
             broken[str(path)] = {"problems": problems}
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
     table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
-    if settings.json:
-        write_json([row | broken.get(row["path"], {}) for row in table.as_json()])
-    else:
-        show_page([table])
+    reply(settings.json, [row | broken.get(row["path"], {}) for row in table.as_json()], [table])
 
 
 def _report(change: HookChange, settings: Settings, done: str, not_done: str) -> None:
-    if settings.json:
-        backup = None if change.backup is None else str(change.backup)
-        write_json({"path": str(change.path), "changed": change.changed, "backup": backup})
-        return
-    kept = f" (the former file is {printable(str(change.backup))})" if change.backup else ""
-    say(f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n")
+    backup = str(change.backup) if change.backup else None
+    kept = f" (the former file is {printable(backup)})" if backup else ""
+    text = f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n"
+    reply(settings.json, {"path": str(change.path), "changed": change.changed, "backup": backup}, text)

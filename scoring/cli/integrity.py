@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import show, write_json
+from scoring.cli.output import reply
 from scoring.cli.reading import log_view
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
@@ -20,7 +20,4 @@ def command(settings: Settings, selection: Selection) -> None:
     """
     examined = log_view(settings, recompute=True, selection=selection).examine()
     rows = summarize_integrity(one.signals for one in examined)
-    if settings.json:
-        write_json({"pairs": integrity_table(rows).as_json()})
-    else:
-        show(integrity_page(rows, settings.iter_log_dir))
+    reply(settings.json, {"pairs": integrity_table(rows).as_json()}, integrity_page(rows, settings.iter_log_dir))

@@ -21,7 +21,7 @@ from scoring.cli.app import (
     settings_options,
 )
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import complain, on_terminal, say, show, warn, write, write_json
+from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
@@ -145,10 +145,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
         return EXIT_ERROR
     written = add_labels(settings.iter_log_dir, labels)
-    if settings.json:
-        write_json({"labels": len(labels), "written": list(map(str, written))})
-    else:
-        say(f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n")
+    text = f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n"
+    reply(settings.json, {"labels": len(labels), "written": list(map(str, written))}, text)
     return None
 
 
@@ -159,10 +157,7 @@ def list_(settings: Settings, selection: Selection) -> None:
     """List the labels of the log."""
     found = labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
     rows = [row for n, labels in found.items() for row in label_rows(n, labels)]
-    if settings.json:
-        write_json(rows)
-    else:
-        show(list_page(rows))
+    reply(settings.json, rows, list_page(rows))
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
@@ -176,11 +171,8 @@ def next_(actor: str | None, settings: Settings) -> None:
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
     waiting = candidates(scores, labelled_iterations(labels, actor))
-    if settings.json:
-        first = waiting[0].as_dict() if waiting else {"iteration": None}
-        write_json(first | {"waiting": len(waiting), "total": len(scores)})
-    else:
-        show(next_page(waiting, len(scores)))
+    first = waiting[0].as_dict() if waiting else {"iteration": None}
+    reply(settings.json, first | {"waiting": len(waiting), "total": len(scores)}, next_page(waiting, len(scores)))
 
 
 @command.command("agreement", epilog="Example:  da-score label agreement --json")
@@ -193,10 +185,7 @@ def agreement(settings: Settings) -> None:
     """
     scores = [one.score for one in log_view(settings).examine()]
     found = agreement_of(labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores)
-    if settings.json:
-        write_json(found.as_dict())
-    else:
-        show(agreement_page(found))
+    reply(settings.json, found.as_dict(), agreement_page(found))
 
 
 _DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200

@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
-from scoring.cli.output import say, write_json
+from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
@@ -22,7 +22,7 @@ def command(settings: Settings) -> int | None:
     when there is an error.
     """
     from scoring.evidence.transcripts.attributed import AttributedScan
-    from scoring.jobs.entries import lint_log
+    from scoring.jobs.lint import lint_log
 
     sessions: set[str] | None = None
     if settings.transcripts != "none":
@@ -31,18 +31,14 @@ def command(settings: Settings) -> int | None:
             sessions = scan.session_ids()
     count, found = lint_log(settings.iter_log_dir, settings.repo_dir, sessions)
     errors = sum(one.level == "error" for one in found)
-    if settings.json:
-        rows = [one._asdict() | {"path": str(one.path)} for one in found]
-        write_json({"entries": count, "errors": errors, "warnings": len(found) - errors, "findings": rows})
-    else:
-        for one in found:
-            place = f"{one.path}:{one.line}" if one.line else str(one.path)
-            say(f"{printable(place)}: {one.level}: {printable(one.text)}\n")
-        say(f"{counted(count, 'entry', 'entries')}: {_found(errors, len(found) - errors)}\n")
+    warnings = len(found) - errors
+    rows = [one._asdict() | {"path": str(one.path)} for one in found]
+    lines = [
+        f"{printable(f'{one.path}:{one.line}' if one.line else str(one.path))}: {one.level}: {printable(one.text)}\n"
+        for one in found
+    ]
+    total = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}" if found else "nothing is wrong"
+    lines.append(f"{counted(count, 'entry', 'entries')}: {total}\n")
+    value = {"entries": count, "errors": errors, "warnings": warnings, "findings": rows}
+    reply(settings.json, value, "".join(lines))
     return EXIT_ERROR if errors else None
-
-
-def _found(errors: int, warnings: int) -> str:
-    if not errors and not warnings:
-        return "nothing is wrong"
-    return f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"

@@ -14,14 +14,14 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from scoring.cli.app import SHARE, Whole, settings_options
-from scoring.cli.output import say, show, warn, write, write_json
+from scoring.cli.app import PATH, SHARE, Whole, settings_options
+from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings, cache_dir_of
+from scoring.meters.plaindata import read_standard_input
 
 _JSON = "--json"
-_CONFIG_HELP = "default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
 
 
 class _FileOrCommand(click.Group):
@@ -58,14 +58,22 @@ def command() -> None:
     """
 
 
-def _path_option(name: str, metavar: str, says: str) -> Callable[..., Any]:
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=says)
+_FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+_CONFIG = click.option(
+    "--config",
+    default="default",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial.",
+)
 
 
 @command.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
-@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
-@_path_option("--plot", "FILE.svg", "Draw the scores over the rounds, with thresholds and statuses.")
+@_FILE
+@_CONFIG
+@click.option(
+    "--plot", type=PATH, metavar="FILE.svg", help="Draw the scores over the rounds, with thresholds and statuses."
+)
 @click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
 @settings_options()
 def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
@@ -81,12 +89,9 @@ def score(file: str, config: str, plot: Path | None, semantic: bool, settings: S
     judged_by = _config(config)
     records = read_meeting_records(file)
     verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
-    if settings.json:
-        write_json([verdict.as_dict() for verdict in verdicts])
-    else:
-        named = next((record.meeting_id for record in records if record.meeting_id), None)
-        title = named or ("standard input" if file == "-" else file)
-        show(meeting_view(verdicts, judged_by, title, config))
+    named = next((record.meeting_id for record in records if record.meeting_id), None)
+    title = named or ("standard input" if file == "-" else file)
+    reply(settings.json, [verdict.as_dict() for verdict in verdicts], meeting_view(verdicts, judged_by, title, config))
     if plot is not None:
         write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
@@ -102,7 +107,7 @@ def _config(name: str) -> Any:
 
 
 @command.command("run", epilog="Example:  da-score meeting run --state meeting.json --judge ./judge.sh")
-@click.option("--state", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where it is kept.")
+@click.option("--state", required=True, type=PATH, metavar="FILE", help="Where it is kept.")
 @click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
 @click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
 @click.option("--answer", type=click.Choice(["yes", "no"]), help="What people say to the question that is open.")
@@ -118,7 +123,6 @@ def run(
     Without a record and an answer it says what the meeting needs next.
     """
     from scoring.meters.meeting.driver import in_words, open_state, save_state, take_answer, take_record, what_next
-    from scoring.meters.plaindata import read_standard_input
 
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
@@ -132,10 +136,8 @@ def run(
         answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
     ):
         current = save_state(state, take_record(current, given, "standard input"))
-    if settings.json:
-        write_json(what_next(current))
-    else:
-        say("".join(f"{line}\n" for line in in_words(what_next(current))))
+    question = what_next(current)
+    reply(settings.json, question, "".join(f"{line}\n" for line in in_words(question)))
 
 
 def _asked(judge: str, question: dict[str, Any]) -> bytes:
@@ -152,8 +154,8 @@ def _asked(judge: str, question: dict[str, Any]) -> bytes:
 
 
 @command.command("no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md")
-@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help=_CONFIG_HELP)
+@_FILE
+@_CONFIG
 @settings_options()
 def without_decision(file: str, config: str, settings: Settings) -> None:
     """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
@@ -163,10 +165,7 @@ def without_decision(file: str, config: str, settings: Settings) -> None:
 
     records = read_meeting_records(file)
     found = no_decision(records, score_meeting(records, _config(config)))
-    if settings.json:
-        write_json(found)
-    else:
-        write(as_markdown(found))
+    write_json(found) if settings.json else write(as_markdown(found))
 
 
 @command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
@@ -193,7 +192,12 @@ def _share(name: str, default: float, says: str) -> Callable[..., Any]:
 @_share("--novelty-decay", 0.3, "How much less is new from round to round.")
 @_share("--drift", 0.1, "How much of what is said is off topic.")
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="Also try this config; may be given again.")
-@_path_option("--out", "FILE", "Write the records: one a line if the name ends with .jsonl, else as a JSON list.")
+@click.option(
+    *("--out", "out"),
+    type=PATH,
+    metavar="FILE",
+    help="Write the records: one a line if the name ends with .jsonl, else as a JSON list.",
+)
 @settings_options()
 def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **knobs: Any) -> None:
     """Make up a deliberation from a seed, and show when each preset would end it and by which rule.
@@ -213,7 +217,4 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
         lines = "".join(json.dumps(item) + "\n" for item in data)
         text = lines if out.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
         write_atomically(out, text.encode(), mode=0o644)
-    if settings.json:
-        write_json(simulation_payload(meeting, data, found))
-    else:
-        show(simulation_view(meeting, found, out))
+    reply(settings.json, simulation_payload(meeting, data, found), simulation_view(meeting, found, out))

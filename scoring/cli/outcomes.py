@@ -3,7 +3,7 @@
 import click
 
 from scoring.cli.app import LOG_OPTIONS, OUTCOME_OPTIONS, settings_options
-from scoring.cli.output import show, write_json
+from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, cache_dir_of
@@ -22,7 +22,5 @@ def command(settings: Settings) -> None:
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
     found = log_outcomes(records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk)
-    if settings.json:
-        write_json({"horizon_days": rules.horizon_days, "outcomes": [outcome.as_dict() for outcome in found]})
-    else:
-        show(outcomes_page(found, rules.horizon_days, outcome_table(found)))
+    page = outcomes_page(found, rules.horizon_days, outcome_table(found))
+    reply(settings.json, {"horizon_days": rules.horizon_days, "outcomes": [one.as_dict() for one in found]}, page)

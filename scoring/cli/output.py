@@ -102,6 +102,16 @@ def show(page: Iterable[Block]) -> None:
     write_bytes(unpadded(captured.get()).encode(sys.stdout.encoding or "utf-8", "replace"))
 
 
+def reply(as_json: bool, value: Any, page: Iterable[Block] | str, indent: int | None = 1) -> None:
+    """Print a value as JSON as :func:`write_json` does, or the page or the text of it for people."""
+    if as_json:
+        write_json(value, indent)
+    elif isinstance(page, str):
+        say(page)
+    else:
+        show(page)
+
+
 def on_terminal() -> bool:
     """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

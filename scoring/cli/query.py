@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import io
 import itertools
 import json
 import math
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scoring.cli import output
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
 from scoring.cli.fleet import opened
-from scoring.cli.output import show, write, write_json
-from scoring.cli.reading import log_views, rows_of
+from scoring.cli.output import show, write_json
+from scoring.cli.reading import rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
 from scoring.log.find import Selection
@@ -61,7 +61,7 @@ def command(
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         asked = _ask_fleet(opened(fleet), statement)
     else:
-        asked = ask(statement, rows_of(log_views(roots, options, recompute, selection)))
+        asked = ask(statement, rows_of(roots, options, recompute, selection))
     with asked as answer:
         if options["json"]:
             names = _distinct(answer.columns)
@@ -130,15 +130,10 @@ def _plain(value: Any) -> Any:
 
 
 def _write_csv(answer: Answer) -> None:
-    text = io.StringIO(newline="")
-    out = csv.writer(text, lineterminator="\n")
+    out = csv.writer(output, lineterminator="\n")  # it needs nothing but a ``write``
     out.writerow(answer.columns)
     for row in answer.rows:
-        plain = [_plain(value) for value in row]
         out.writerow(
-            "" if v is None else v if isinstance(v, str | float) else json.dumps(v, ensure_ascii=False) for v in plain
+            "" if v is None else v if isinstance(v, str | float) else json.dumps(v, ensure_ascii=False)
+            for v in map(_plain, row)
         )
-        write(text.getvalue())
-        text.seek(0)
-        text.truncate()
-    write(text.getvalue())

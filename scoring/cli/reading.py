@@ -4,7 +4,7 @@ Everything that scores is imported by the functions that need it: most commands 
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,25 +14,23 @@ from msgspec.structs import replace
 from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import BROKEN
 from scoring.cli.output import complain, warn
-from scoring.errors import LogError, Warn, silent
-from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources
-from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
+from scoring.errors import GitError, LogError, Warn, silent
+from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
+from scoring.log.find import FoundLog, Selection, find_logs
+from scoring.log.settings import Settings, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.log.find import FoundLog, Selection
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
 
 
-def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
-    """Return the settings for the whole repository, and not for a folder in it, for a command that makes files there.
+_EVERYTHING = Selection()
 
-    Raises:
-        SettingsError: they cannot be used.
-    """
-    from scoring.errors import GitError
-    from scoring.evidence.git.repository import GitRepository
+
+def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
+    """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
+    from scoring.evidence.git.repository import GitRepository  # other commands begin before it is loaded
 
     settings = resolve_settings(options, files=files)
     try:
@@ -44,16 +42,17 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
     return resolve_settings({**options, "repo-dir": top}, files=files)
 
 
-def sources(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Sources:
+def sources(
+    settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn, hinted: Sequence[Path] = ()
+) -> Sources:
     """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
-    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that.
-
-    Raises:
-        RubricError: the rubric that the settings name cannot be used.
+    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that; RubricError where it
+    cannot be used.
     """
     rules = rules or RULES[evidence_of(settings.rubric)]
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options(settings, rules, warn))
+    how = options(settings, rules, warn)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how, hinted)
 
 
 def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
@@ -61,14 +60,10 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 
     A setting that only some of them know has an effect, so nothing is said of it.
     """
-    names = dict.fromkeys(rubric.evidence for rubric in rubrics)
-    silently: Warn = warn if len(names) == 1 else silent
-    found = {}
-    for name in names:
-        how = options(settings, RULES[name], silently)
-        how["warn"] = warn
-        found[name] = Sources.under(RULES[name], settings.repo_dir, settings.transcript_dirs, how)
-    return found
+    names = {rubric.evidence for rubric in rubrics}
+    places = settings.repo_dir, settings.transcript_dirs
+    hows = {name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names}
+    return {name: Sources.under(RULES[name], *places, {**how, "warn": warn}) for name, how in hows.items()}
 
 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
@@ -78,13 +73,7 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
         find_rubric(settings.rubric)  # one that does not exist is said first, and alone
     for text in texts:
         warn(text)
-    cache, processes, trunk = cache_dir_of(settings), settings.processes, settings.trunk
-    found: Options = {"warn": warn, "cache_dir": cache, "processes": processes, "trunk": trunk}
-    if rules.attributes:  # other rules neither attribute nor observe
-        found["worktrees"], found["test_commands"] = settings.worktrees, settings.test_commands
-    if settings.transcripts is not None:
-        found["transcripts"] = "none" if settings.transcripts == "none" else "auto"
-    return found
+    return {**options_of(settings), "warn": warn}
 
 
 def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
@@ -104,14 +93,9 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     return texts
 
 
-def settings_of(log: "FoundLog", options: Mapping[str, Any]) -> Settings:
-    """Return the settings of the repository that a log is about.
-
-    Raises:
-        NotARepositoryError: nothing says which repository that is: the log is in none.
-        SettingsError: its settings cannot be used.
-    """
-    from scoring.evidence.git.repository import GitRepository  # most commands look at one log only
+def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
+    """Return the settings of the repository that a log is about; NotARepositoryError where nothing says which it is."""
+    from scoring.evidence.git.repository import GitRepository
 
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
     return resolve_settings({**options, "repo-dir": repository})
@@ -142,29 +126,19 @@ def stop_if_left_out(log_dir: Path, iteration: int) -> None:
 
 
 def log_view(
-    settings: Settings, recompute: bool = False, selection: "Selection | None" = None, outcomes: bool = False
+    settings: Settings, recompute: bool = False, selection: Selection = _EVERYTHING, outcomes: bool = False
 ) -> "LogView":
-    """Return the one log that some settings name, with ``outcomes`` also what became of its work.
-
-    Raises:
-        RubricError: its rubric cannot be used.
-    """
-    from scoring.log.find import Selection
+    """Return the one log that some settings name, with ``outcomes`` also what became of its work."""
     from scoring.views.examined import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    rubric, how, chosen = find_rubric(settings.rubric), options(settings), selection or Selection()
+    rubric, how = find_rubric(settings.rubric), options(settings)
     rules = outcome_rules(settings) if outcomes else None
-    return LogView(*log, rubric, recompute, selection=chosen, options=how, broken=broken_entries, outcomes=rules)
+    return LogView(*log, rubric, recompute, selection=selection, options=how, broken=broken_entries, outcomes=rules)
 
 
 def view_under(version: str, settings: Settings, iterations: Collection[int]) -> "LogView":
-    """Return some iterations of a log under a released rubric, or that of the settings where this is none; no warnings.
-
-    Raises:
-        RubricError: the rubric of the settings cannot be used.
-    """
-    from scoring.log.find import Selection
+    """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
     from scoring.views.examined import LogView
 
     rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
@@ -173,30 +147,22 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
     return LogView(*log, rubric, selection=Selection(only=iterations), options=how)
 
 
-def log_views(
-    roots: Sequence[Path],
-    options: Mapping[str, Any],
-    recompute: bool = False,
-    selection: "Selection | None" = None,
-) -> "list[LogView]":
-    """Return the logs below some roots, or without roots the one that the options name.
+def rows_of(
+    roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection
+) -> "Iterator[tuple[str, DataRow]]":
+    """Return the rows of every table of the logs below some roots, each with the name of its table.
 
-    Raises:
-        InputError: a root does not exist or holds no log.
-        NotARepositoryError, RubricError, SettingsError: a log cannot be gone through.
+    Without roots they are those of the log that the options name. InputError where a root holds no log.
     """
-    if not roots:
-        return [log_view(resolve_settings(options), recompute, selection, outcomes=True)]
-    from scoring.log.find import find_logs
-
-    found = find_logs(roots)
-    views = [(log_view(settings_of(log, options), recompute, selection, True), log.iter_log_dir) for log in found]
-    return [replace(view, iter_log_dir=place) for view, place in views]
-
-
-def rows_of(views: "Iterable[LogView]") -> "Iterator[tuple[str, DataRow]]":
-    """Yield the rows of every table of some logs, each with the name of its table."""
     from scoring.views.columns import table_rows
 
-    for view in views:
-        yield from table_rows(view.iter_log_dir, view.rubric, view.examine())
+    logs = [(settings_of(log, options), log.iter_log_dir) for log in find_logs(roots)] if roots else []
+    if not roots:
+        settings = resolve_settings(options)
+        logs.append((settings, settings.iter_log_dir))
+    views = [(log_view(settings, recompute, selection, outcomes=True), place) for settings, place in logs]
+    return (
+        row
+        for view, place in views
+        for row in table_rows(place, view.rubric, replace(view, iter_log_dir=place).examine())
+    )

@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
-from scoring.cli.output import on_terminal, say, show, write_bytes, write_json
+from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.files import atomic_stream
@@ -83,12 +83,14 @@ def command(
         return
     with atomic_stream(out, mode=0o644) as f:
         f.writelines(page)
-    if settings.json:
-        meaning = {"validity": found.validity.as_dict() if found.validity else None}
-        means = {"mean": found.mean, "interval": found.interval and list(found.interval)}
-        more = {"insufficient": found.insufficient, "trend": found.trend and found.trend.as_dict()}
-        write_json(
-            {"report": str(out), "iterations": len(found.lines), **means, "bands": found.bands, **more, **meaning}
-        )
-    else:
-        say(f"Wrote {out}: {counted(len(found.lines), 'iteration')}\n")
+    value = {
+        "report": str(out),
+        "iterations": len(found.lines),
+        "mean": found.mean,
+        "interval": found.interval and list(found.interval),
+        "bands": found.bands,
+        "insufficient": found.insufficient,
+        "trend": found.trend and found.trend.as_dict(),
+        "validity": found.validity and found.validity.as_dict(),
+    }
+    reply(settings.json, value, f"Wrote {out}: {counted(len(found.lines), 'iteration')}\n")

@@ -21,8 +21,7 @@ from rubric import (
 )
 from rubric.model import ALL_FLAGS, BOUNDS_SIDECAR, FULL_TEXT, LENIENT
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
-from scoring.cli.output import say, write_json
-from scoring.cli.output import show as show_page
+from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
 from scoring.files import write_atomically
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
@@ -52,10 +51,7 @@ def list_(settings: Settings) -> None:
         default = Cell(is_default, "(default)" if is_default else "")
         rows.append((released.version, Cell(count, f"{count} signals"), default))
     table = Table((Column("", "version", 8), Column("", "signals"), Column("", "default")), rows, heads=False)
-    if settings.json:
-        write_json(table.as_json())
-    else:
-        show_page([table])
+    reply(settings.json, table.as_json(), [table])
 
 
 @command.command("show", epilog="Example:  da-score rubric show 2.0.2")
@@ -64,10 +60,7 @@ def list_(settings: Settings) -> None:
 def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
     found = find_rubric(rubric or settings.rubric)
-    if settings.json:
-        write_json(asdict(found))
-    else:
-        show_page(_page(found))
+    reply(settings.json, asdict(found), _page(found))
 
 
 @command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
@@ -76,10 +69,8 @@ def show(rubric: str | None, settings: Settings) -> None:
 def validate(file: Path, settings: Settings) -> None:
     """Check a rubric file; exit 1 and say what is wrong when it is not valid."""
     found = load_rubric(file)
-    if settings.json:
-        write_json({"valid": True, "version": found.version, "signals": len(found.signals)})
-    else:
-        say(f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n")
+    text = f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n"
+    reply(settings.json, {"valid": True, "version": found.version, "signals": len(found.signals)}, text)
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
@@ -103,10 +94,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
         broken_entries(*one.broken, *other.broken)
         log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
     place = None if no_log else settings.iter_log_dir
-    if settings.json:
-        write_json(comparison_payload(found, log, place, tasks))
-    else:
-        show_page(comparison_page(found, log, place, tasks))
+    reply(settings.json, comparison_payload(found, log, place, tasks), comparison_page(found, log, place, tasks))
 
 
 NOT_BETTER = 3
@@ -133,10 +121,8 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
     if written:
         text = rubric_text(fitted_rubric(rubric, found), rubric, found, rules.horizon_days)
         write_atomically(out, text.encode(), mode=0o644)
-    if settings.json:
-        write_json({**found.as_dict(), "rubric": rubric.version, "written": str(out) if written else None})
-    else:
-        show_page([Line(line) for line in fit_lines(found, rubric, out if written else None)])
+    value = {**found.as_dict(), "rubric": rubric.version, "written": str(out) if written else None}
+    reply(settings.json, value, map(Line, fit_lines(found, rubric, out if written else None)))
     return 0 if written else NOT_BETTER
 
 

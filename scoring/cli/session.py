@@ -57,11 +57,7 @@ def command(session_id: str, settings: Settings) -> None:
 
 
 def _in_full(given: str, log_dir: Path) -> str:
-    """Return the one session id that begins as given; an id that is whole, or that no session has, as it is.
-
-    Raises:
-        SettingsError: several sessions begin like that.
-    """
+    """Return the one session id that begins as given, SettingsError of several; one that no session has as it is."""
     if not given or not is_plain_session_id(given) or session_score_path(log_dir, given).exists():
         return given
     found = [session_id for session_id in session_ids(log_dir) if session_id.startswith(given)]

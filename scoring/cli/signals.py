@@ -5,11 +5,10 @@ import click
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
-from scoring.cli.reading import broken_entries, options
-from scoring.evidence.rules import rules_of
+from scoring.cli.reading import broken_entries, sources_of_each
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
-from scoring.score import score_log
+from scoring.score import score_log_under
 from scoring.views.score_pages import signals_payload
 
 
@@ -18,9 +17,8 @@ from scoring.views.score_pages import signals_payload
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
-    rubric = find_rubric(settings.rubric)
-    log_dir, transcripts, how = settings.iter_log_dir, settings.transcript_dirs, options(settings, rules_of(rubric))
-    scored = score_log(log_dir, settings.repo_dir, *transcripts, rubric=rubric, observe=True, **how)
+    rubrics = [find_rubric(settings.rubric)]
+    (scored,) = score_log_under(rubrics, settings.iter_log_dir, sources_of_each(rubrics, settings), observe=True)
     broken_entries(*scored.broken)
     wanted = selection.numbers([one.record for one in scored.iterations])
     write_json([signals_payload(one) for one in scored.iterations if one.record.iteration in wanted])

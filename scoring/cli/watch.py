@@ -1,11 +1,13 @@
 """``da-score watch``: scores entries while they are written."""
 
+import itertools
+
 import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
-from scoring.cli.output import WARNINGS, say, warn, write_json
-from scoring.cli.reading import options
+from scoring.cli.output import WARNINGS, reply, warn
+from scoring.cli.reading import sources
 from scoring.errors import DaScoreError, LogError
 from scoring.jobs.watch import LogWatch, Seen, times_to_look
 from scoring.log.settings import Settings
@@ -35,41 +37,26 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     trunk moves, entries that score differently then are reported as changed. With --json every line is a JSON object,
     for a status bar.
     """
-    log = settings.iter_log_dir
-    watch = LogWatch(
-        log, settings.repo_dir, settings.transcript_dirs, find_rubric(settings.rubric), **options(settings)
-    )
+    watch = LogWatch(settings.iter_log_dir, find_rubric(settings.rubric), sources(settings))
     WARNINGS.hold_no_longer()
-    warned = ""
-
-    def show(found: list[Seen]) -> None:
-        for seen in found:
-            if writes and seen.score is not None:
-                write_scores(log, [sidecar_of(seen.score, seen.provenance)])
-            if settings.json:
-                write_json(seen.as_dict(), indent=None)
-            else:
-                say(_line(seen))
-
-    def wait_after(error: DaScoreError) -> str:
-        if warned != (text := f"{error}; waiting for it"):
-            warn(text)
-        return text
-
-    try:
-        show(watch.begin(last))
-    except LogError as e:
-        if once:
-            raise
-        warned = wait_after(e)
-    if once:
-        return
-    for _ in times_to_look(interval, lambda: watch.places, lambda: watch.restless, watch.matters):
+    warned, is_first = "", True
+    later = times_to_look(interval, lambda: watch.places, lambda: watch.restless, watch.matters)
+    for _ in itertools.chain([None], later):
         try:
-            show(watch.look())
+            for seen in watch.begin(last) if is_first else watch.look():
+                if writes and seen.score is not None:
+                    write_scores(settings.iter_log_dir, [sidecar_of(seen.score, seen.provenance)])
+                reply(settings.json, seen.as_dict(), _line(seen), indent=None)
             warned = ""
         except DaScoreError as e:  # a log that is away for a moment may come back
-            warned = wait_after(e)
+            if is_first and (once or not isinstance(e, LogError)):
+                raise
+            if (text := f"{e}; waiting for it") != warned:
+                warn(text)
+            warned = text
+        if once:
+            return
+        is_first = False
 
 
 def _line(seen: Seen) -> str:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from scoring.errors import Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.frozen import Frozen
+from scoring.log.settings import Settings, cache_dir_of
 
 if TYPE_CHECKING:
     from rubric import Rubric
@@ -118,6 +119,18 @@ class Options(ReadingOptions, total=False):
     transcripts: Way | None
     trunk: str | None
     worktrees: Sequence[str]
+
+
+def options_of(settings: Settings) -> Options:
+    """Return how some settings have evidence found and read."""
+    return {
+        "cache_dir": cache_dir_of(settings),
+        "processes": settings.processes,
+        "transcripts": "none" if settings.transcripts == "none" else "auto",
+        "trunk": settings.trunk,
+        "worktrees": settings.worktrees,
+        "test_commands": settings.test_commands,
+    }
 
 
 class Sources(Frozen, frozen=True):

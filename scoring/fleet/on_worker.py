@@ -88,10 +88,9 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     settings = resolve_settings(one.options(), environment={})
     cache, horizon = config.cache_folder, days_of(config.horizon)
     before = fingerprint_of(one, config, rubric)
-    own = settings.transcripts, settings.trunk, settings.worktrees, settings.test_commands
     plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
     found: list[Standing] = []
-    report = backfill_log(LogJob(one.log, one.repo_dir, settings.transcript_dirs, rubric, *own), plan, found.append)
+    report = backfill_log(LogJob(one.log, settings, rubric), plan, found.append)
     if report.error:
         raise DaScoreError(report.error)
     records, outcomes = [standing.facts.record for standing in found], dict[int, Outcome]()

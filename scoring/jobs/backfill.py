@@ -20,10 +20,11 @@ from msgspec.structs import replace as replace_struct
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.rules import Options, Sources, options_of, rules_of
 from scoring.evidence.transcripts.reading import end_with
 from scoring.files import holds, read_file, remove_stale
 from scoring.log.model import Records
+from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
@@ -80,13 +81,8 @@ class LogJob:
     """One log to bring up to date; under the plan's rubric unless its repository has one of its own."""
 
     iter_log_dir: Path
-    repo_dir: Path
-    transcript_dirs: tuple[Path, ...] = ()
+    settings: Settings
     rubric: Rubric | None = None
-    transcripts: str | None = None
-    trunk: str | None = None
-    worktrees: tuple[str, ...] = ()
-    test_commands: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,20 +109,12 @@ class LogReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
-        return {
+        absent = sorted(self.absent.items())
+        return {name: getattr(self, name) for name in self.__slots__} | {
             "iter_log_dir": str(self.iter_log_dir),
-            "error": self.error,
             "scored": [{"iteration": n, "reason": reason} for n, reason in self.scored.items()],
-            "up_to_date": self.up_to_date,
-            "passed_over": self.passed_over,
             "kept": [{"iteration": n, "lost": lost} for n, lost in self.kept.items()],
-            "git_changed": self.git_changed,
-            "absent": [
-                {"signal": signal, "reason": reason, "iterations": count}
-                for (signal, reason), count in sorted(self.absent.items())
-            ],
-            "warnings": self.warnings,
-            "broken": self.broken,
+            "absent": [{"signal": signal, "reason": reason, "iterations": n} for (signal, reason), n in absent],
             "seconds": round(self.seconds, 3),
         }
 
@@ -151,14 +139,14 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
 
 def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     """Return where the evidence of a log comes from."""
-    options: Options = {"warn": report.warnings.append, "cache_dir": plan.cache_dir, "processes": plan.processes}
-    options |= {"keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache, "trunk": job.trunk}
-    if job.transcripts is not None:
-        options["transcripts"] = "none" if job.transcripts == "none" else "auto"
-    rules = rules_of(plan.rubric)
-    if rules.attributes:
-        options["worktrees"], options["test_commands"] = job.worktrees, job.test_commands
-    return Sources.under(rules, job.repo_dir, job.transcript_dirs, options)
+    how: Options = {
+        **options_of(job.settings),
+        "warn": report.warnings.append,
+        "cache_dir": plan.cache_dir,
+        "processes": plan.processes,
+        "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
+    }
+    return Sources.under(rules_of(plan.rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
 
 
 def _bring_up_to_date(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
@@ -191,7 +179,7 @@ def _judged(
     if provenance:
         was = provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
     old, old_data = _on_disk(log, new, data)
-    reason = _reason(facts, plan, now, then, old, old_data, data, report)
+    reason = _reason(facts, plan, (now, then), (old, old_data), data, report)
     if reason == _UNKNOWN and was and provenance:  # what was kept beside the sidecar can tell
         changed = changed_between(was, provenance)
         reason = f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
@@ -223,14 +211,13 @@ _UNKNOWN = "result differs, and what it was computed from was not kept"
 def _reason(
     facts: IterationFacts,
     plan: BackfillPlan,
-    now: Fingerprint,
-    then: Fingerprint | None,
-    old: PersistedScore | None,
-    old_data: bytes | None,
+    prints: tuple[Fingerprint, Fingerprint | None],
+    on_disk: tuple[PersistedScore | None, bytes | None],
     data: bytes,
     report: LogReport,
 ) -> str | None:
     """Return why an iteration must be scored, or None; what stays is counted in the report."""
+    (now, then), (old, old_data) = prints, on_disk
     voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
     if voted or (plan.since and not _is_since(facts, plan.since)):
         report.passed_over += 1
@@ -243,16 +230,14 @@ def _reason(
         return f"rubric {old.rubric_version or 'unknown'}"
     if plan.force:
         return "forced"
-    if then is None or then.sidecar != digest_of(old_data):
-        if old_data != data:
+    if old_data != data:
+        if then is None or then.sidecar != digest_of(old_data):
             return _UNKNOWN
-    elif not now.same_inputs(then):
-        if old_data != data:
+        if not now.same_inputs(then):
             return "inputs changed"
-    elif not now.same_git(then):
-        if plan.refresh_git and old_data != data:
-            return "git answers differently"
-        if old_data != data:
+        if not now.same_git(then):
+            if plan.refresh_git:
+                return "git answers differently"
             report.git_changed.append(facts.record.iteration)
     report.up_to_date += 1
     return None

@@ -18,11 +18,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard, Unpack
+from typing import Any, TypeGuard
+
+from msgspec.structs import replace
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError, Warn, silent
-from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.rules import Sources
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations, write_iterations, write_session
@@ -65,30 +67,20 @@ class ClosedTask:
 
 
 def close_task(
-    iter_log_dir: Path | str,
-    repo_dir: Path | str,
-    *transcript_dirs: Path | str,
+    iter_log_dir: Path,
+    sources: Sources,
     rubric: Rubric,
     iteration: int | None = None,
     recompute: str = "current",
-    hinted: Sequence[Path] = (),
     broken: Broken = silent,
-    **options: Unpack[Options],
 ) -> ClosedTask:
     """Score an iteration that was just closed, and rewrite its sidecar and its session's.
 
     Members of its session that have no sidecar, or one of another rubric version, are scored too.
 
-    Args:
-        iter_log_dir: the iteration log.
-        repo_dir: the repository.
-        transcript_dirs: folders of transcript files.
-        rubric: the rubric to score under.
-        iteration: which one; the highest by default.
-        recompute: ``current`` scores it alone, ``recent-K`` the K latest up to it, ``all`` the whole log.
-        hinted: folders of transcripts that the harness named.
-        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
-        options: how evidence is found and read; its warnings are in the result as well.
+    ``iteration`` None is the highest. ``recompute`` is ``current`` for that alone, ``recent-K`` for the K latest up to
+    it, and ``all`` for the whole log. ``broken`` takes every entry that a lenient rubric leaves out because it cannot
+    be read; what the ``sources`` warn of is in the result as well.
 
     Raises:
         NotFoundError: the log has no such iteration, or none at all.
@@ -96,14 +88,13 @@ def close_task(
         LogError, NotARepositoryError, WriteError: as for a whole run.
     """
     warnings: list[str] = []
-    also = options.get("warn", silent)
+    also = sources.warn
 
     def warn(text: str) -> None:
         warnings.append(text)
         also(text)
 
-    options["warn"] = warn
-    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options, hinted)
+    sources = replace(sources, reading={**sources.reading, "warn": warn})
     records = sources.entries([rubric], iter_log_dir, broken)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records.numbers, record.iteration, recompute)
@@ -114,7 +105,7 @@ def close_task(
     chosen |= {number for number, score in kept.items() if score is None}
 
     scored = [one for (one,) in score_iterations(records, iter_log_dir, sources, rubric, only=chosen)]
-    with fingerprints(sources.cache_dir, Path(iter_log_dir), rubric) as known:
+    with fingerprints(sources.cache_dir, iter_log_dir, rubric) as known:
         write_iterations(iter_log_dir, scored, warn, known)
     scores = {one.record.iteration: one.persisted for one in scored}
     scores |= {number: score for number, score in kept.items() if score is not None}
@@ -204,11 +195,7 @@ class HookInput:
 
 
 def parse_hook_input(text: str | bytes) -> HookInput:
-    """Read a harness's JSON.
-
-    Raises:
-        InputError: it is not a JSON object.
-    """
+    """Read a harness's JSON; InputError where it is no JSON object."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -235,10 +222,7 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
     """Read a harness's JSON from a descriptor, without waiting for input that does not come.
 
     Returns as soon as a whole JSON object is there, at the end of the input, or when ``patience`` (seconds) is over;
-    None when there was nothing to read.
-
-    Raises:
-        InputError: what came is no JSON object, or its end did not come in time.
+    None when there was nothing to read. InputError where what came is no JSON object, or not all of it came in time.
     """
     data, until = b"", time.monotonic() + patience
     try:

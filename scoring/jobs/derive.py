@@ -144,12 +144,9 @@ def derive(
 ) -> Derivation:
     """Write an entry for every commit that an agent made and no entry names.
 
-    Args:
-        log_dir: the log; it is made when there is something to write.
-        sources: where the evidence comes from, under the rules :data:`~scoring.evidence.rules.ATTRIBUTED`.
-        since: leave out commits of earlier days.
-        dry_run: write nothing, and say what would be written.
-        session: take only commits of this session; by default those of all.
+    ``log_dir`` is made when there is something to write, and a ``dry_run`` writes nothing. ``sources`` are under the
+    rules :data:`~scoring.evidence.rules.ATTRIBUTED`. Commits before the day ``since``, and those of other sessions than
+    ``session``, are left out.
 
     Raises:
         NotARepositoryError, GitError: there is no repository, or git cannot read it.

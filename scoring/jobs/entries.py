@@ -1,23 +1,19 @@
-"""Keeping a log by hand: a new entry, a value set in one, and the whole log checked (``docs/LOG.md``, "Keeping a log").
+"""Keeping a log by hand: a new entry, and a value set in one (``docs/LOG.md``, "Keeping a log").
 
-Whatever writes here checks against the models of :mod:`scoring.log.schema` first, and writes whole files or none. The
-module is long, because writing and checking are two sides of one thing: what the one writes the other finds right.
+What is set is checked against the models of :mod:`scoring.log.schema` first, and files are written whole or not at all.
 """
 
-import contextlib
-import io
 import os
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import (
-    GitError,
     InputError,
     LogError,
     NotFoundError,
@@ -27,27 +23,23 @@ from scoring.errors import (
     silent,
 )
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
-from scoring.evidence.git.repository import GitRepository
 from scoring.files import list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, quoted, task_of
-from scoring.jobs.label_file import AsWritten, kept_tree, round_trip
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.jobs.label_file import AsWritten, dumped, kept_tree, round_trip
+from scoring.log.find import is_entry_name
 from scoring.log.load import load_entry, no_such_entry
 from scoring.log.model import SCHEMA_NESTED
-from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_archive, parse_iteration_record
+from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_iteration_record
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
-from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence
+from scoring.yamlnodes import Scalar, Sequence
 from scoring.yamlread import Reader, parse
-
-Level = Literal["error", "warning"]
 
 _FIXED = ("schema_version", "iteration")
 _WIDTH = 118
-_LINE = re.compile(r"line ([0-9]{1,9}):? ?")
 _BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
 _ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
-_SAME = 7
+SAME_COMMIT = 7
 """The fewest digits by which a commit is named, and how many must agree where git does not know it."""
 
 
@@ -77,7 +69,7 @@ def new_entry(
     write_atomically(path, template(number, known).encode(), mode=MODE)
     sha = known.get("commit", "").strip('"')
     for n, (_, name) in entries.items():
-        if len(name) >= _SAME and sha.startswith(name.lower()):
+        if len(name) >= SAME_COMMIT and sha.startswith(name.lower()):
             warn(f"{path}: commit {sha[:12]} is named by iteration {n} as well; name another one with --commit")
             break
     return path
@@ -91,21 +83,17 @@ def _entries(log_dir: Path) -> dict[int, tuple[Path, str]]:
             record = load_entry(log_dir / name)
             found[record.iteration] = log_dir / name, trim(record.commit)
         except LogError:
-            found[_number_of(name)] = log_dir / name, ""
+            found[number_of(name)] = log_dir / name, ""
     return found
 
 
-def _number_of(name: str) -> int:
+def number_of(name: str) -> int:
+    """Return the iteration in the name of an entry."""
     return int(name.removeprefix("iter-").removesuffix(".yaml").lstrip("0")[:18] or 0)
 
 
 def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
-    """Return what git knows of a commit, as YAML by field; nothing in a repository without commits.
-
-    Raises:
-        NotFoundError: there is no such commit.
-        NotARepositoryError: there is no repository.
-    """
+    """Return what git knows of a commit, as YAML by field: nothing without commits; NotFoundError of an unknown one."""
     history = AttributedHistory(repo_dir, [])
     sha = history.resolved([name]).get(name)
     commit = history.written([sha]).get(sha) if sha else None
@@ -208,9 +196,7 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
     tree = kept_tree(yaml, before.replace(b"\r\n", b"\n"), path)
     made = _put(tree, parts, _scalar(field, text, way), way)
-    out = io.BytesIO()
-    yaml.dump(tree, out)
-    after = out.getvalue()
+    after = dumped(yaml, tree)
     if b"\r\n" in before:
         after = after.replace(b"\n", b"\r\n")
     for fault in faults_of(parse(after)):
@@ -293,156 +279,3 @@ def _flat(value: Any, way: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(inside, f"{way}.{n}")
     else:
         yield way, value
-
-
-# A log checked
-
-
-class LintFinding(NamedTuple):
-    """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant.
-
-    ``line`` is from 1, None where it is of the whole file; ``iteration`` None where it is not known.
-    """
-
-    level: Level
-    path: Path
-    line: int | None
-    iteration: int | None
-    field: str
-    text: str
-
-
-class _Entry(NamedTuple):
-    """What is compared between entries, with the lines."""
-
-    path: Path
-    iteration: int
-    commit: str
-    session: str
-    lines: Mapping[str, int]
-
-
-def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
-    """Return how many entries a log has, broken ones too, and what is wrong with it, file by file and line by line.
-
-    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out.
-
-    Raises:
-        LogError: the log cannot be listed.
-    """
-    try:
-        names = list_names(log_dir)
-    except InputError as e:
-        raise LogError(no_log(log_dir, str(e))) from e
-    found: list[LintFinding] = []
-    entries: list[_Entry] = []
-    for name in filter(is_entry_name, names):
-        entries += _linted(log_dir / name, found)
-    archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
-    found += _twice(entries)
-    found += _same_commit([*entries, *archived], repo_dir)
-    if sessions is not None:
-        found += _unknown_sessions(entries, sessions)
-    order = {log_dir / name: n for n, name in enumerate(names)}
-    found.sort(key=lambda one: (order[one.path], one.line or 0, one.level, one.text))
-    return max(len(entries), sum(map(is_entry_name, names))) + len(archived), found
-
-
-def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
-    """Compare an entry with its model and its name; yield it, if it can be read."""
-    number = _number_of(path.name)
-    try:
-        data = read_file(path)
-        document = parse(data)
-    except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, number, e))
-        return
-    found += _faults(path, document, number)
-    try:
-        record = parse_iteration_record(data)
-    except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, number, e))
-        return
-    lines = _lines(document)
-    if record.iteration != number:
-        text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
-    yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
-
-
-def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
-    try:
-        data = read_file(path)
-        document = parse(data)
-        items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
-    except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, None, e))
-        return
-    for item in items.items if isinstance(items, Sequence) else ():
-        if isinstance(item, MappingNode):
-            found += _faults(path, item, None)
-            with contextlib.suppress(YamlError):
-                given = Reader().struct(item, {"iteration": Reader.integer, "commit": Reader.string})
-                yield _Entry(path, given.get("iteration", 0), trim(given.get("commit", "")), "", _lines(item))
-    try:
-        parse_archive(data)
-    except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, None, e))
-
-
-def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
-    """Yield what is wrong with an entry, which is archived where it has no number of its own."""
-    for fault in faults_of(document, archived=number is None):
-        level: Level = "error" if fault.is_error else "warning"
-        yield LintFinding(level, path, fault.line, number, fault.way, fault.what)
-
-
-def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:
-    text = str(error).removeprefix(f"{path}: ")
-    m = _LINE.match(text)
-    return LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
-
-
-def _lines(document: Node | None, way: str = "") -> dict[str, int]:
-    """Return the lines of the fields that are compared between entries."""
-    found: dict[str, int] = {}
-    for key, value in document.pairs if isinstance(document, MappingNode) else ():
-        if isinstance(key, Scalar):
-            found[f"{way}{key.value}"] = key.line
-            if key.value == "agent" and not way:
-                found |= _lines(value, "agent.")
-    return found
-
-
-def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
-    first: dict[int, _Entry] = {}
-    for entry in entries:
-        if (other := first.setdefault(entry.iteration, entry)) is not entry:
-            text = f"iteration {entry.iteration} is in {other.path.name} as well; the file that is read last counts"
-            yield LintFinding("error", entry.path, entry.lines.get("iteration"), entry.iteration, "iteration", text)
-
-
-def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFinding]:
-    entries = [entry for entry in entries if entry.commit]
-    try:
-        resolved = GitRepository(repo_dir).resolve(entry.commit for entry in entries)
-    except GitError:
-        resolved = {}
-    first: dict[str, _Entry] = {}
-    for entry in entries:
-        name = resolved.get(entry.commit) or entry.commit.lower()
-        other = first.setdefault(name if resolved.get(entry.commit) else name[:_SAME], entry)
-        alike = resolved.get(entry.commit) or entry.commit.lower().startswith(other.commit.lower()[: len(entry.commit)])
-        if other is not entry and other.iteration != entry.iteration and alike:
-            text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
-            yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)
-
-
-def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[LintFinding]:
-    for entry in entries:
-        if entry.session and entry.session not in known:
-            text = f"no transcript has the session {shown(entry.session)}; it may be gone, or the id is another one"
-            line = entry.lines.get("agent.session_id", entry.lines.get("agent"))
-            yield LintFinding("warning", entry.path, line, entry.iteration, "agent.session_id", text)

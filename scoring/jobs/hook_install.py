@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
-from scoring.files import is_inside, read_file, reason, remove_stale, write_atomically
+from scoring.files import is_inside, make_folder, read_file, reason, write_atomically
 
 PROGRAM = "da-score"
 EVENT = "Stop"
@@ -60,21 +60,13 @@ def hook_settings(harness: str, scope: str, project: Path, home: Path | None = N
 
 
 def refuse_outside(path: Path, project: Path) -> None:
-    """Refuse a settings file of a project that is not in it once links are followed.
-
-    Raises:
-        InputError: a link leads to a file outside the project.
-    """
+    """Refuse, by an InputError, a settings file of a project that is not in it once links are followed."""
     if not is_inside(path, project):
         raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
 def hook_command() -> str:
-    """Return the command line that scores a task, with the absolute path of the program that runs now.
-
-    Raises:
-        InputError: there is no such program.
-    """
+    """Return the command line that scores a task, by the path of the program that runs now; InputError without one."""
     beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
     found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
     if found is None:
@@ -107,12 +99,7 @@ def why_it_does_not_run(command: str) -> str:
 
 
 def install_command(path: Path) -> HookChange:
-    """Put the da-score that runs now into a settings file, after running it once.
-
-    Raises:
-        InputError: the command does not run, or as :func:`install_hook`.
-        WriteError: as :func:`install_hook`.
-    """
+    """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
     command = hook_command()
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
@@ -256,19 +243,12 @@ def _write(path: Path, new: bytes, keep: bool) -> Path | None:
     """Write a settings file through a symlink, with the owner and mode it had; to ``keep`` is to copy it before."""
     target, backup = Path(os.path.realpath(path)), None
     mode, owner = 0o644, None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(target.parent)
-        if target.exists():
-            found = target.stat()
-            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
-            if keep:
-                backup = _backup_of(path)  # written like the file, so never through a symlink in its place
-                write_atomically(backup, target.read_bytes(), mode=mode, owner=owner)
-    except WriteError:
-        raise
-    except OSError as e:
-        old = "; the file is untouched" if os.path.lexists(path) else ""
-        raise WriteError(f"{path}: cannot write: {reason(e)}{old}") from e
+    make_folder(target.parent)
+    if target.exists():
+        found = target.stat()
+        mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
+        if keep:
+            backup = _backup_of(path)  # written like the file, so never through a symlink in its place
+            write_atomically(backup, read_file(target), mode=mode, owner=owner)
     write_atomically(target, new, mode=mode, owner=owner)
     return backup

@@ -26,7 +26,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
 from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import read_file, reason, remove_stale, write_together
+from scoring.files import read_file, remove_stale, write_together
 from scoring.locks import alone_in
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
@@ -76,16 +76,19 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
 
 
 def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
-    """Return a document as the reader of :func:`round_trip` has it.
-
-    Raises:
-        InputError: it cannot be written as it was.
-    """
+    """Return a document as the reader of :func:`round_trip` has it; InputError where it cannot be written as it was."""
     try:
         return yaml.load(before)
     except (YAMLError, ValueError, RecursionError) as e:
         what = " ".join(str(getattr(e, "problem", None) or e).split())
         raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
+
+
+def dumped(yaml: YAML, tree: Any) -> bytes:
+    """Return a document as the writer of :func:`round_trip` writes it."""
+    out = io.BytesIO()
+    yaml.dump(tree, out)
+    return out.getvalue()
 
 
 NOTE_LIMIT = 4000
@@ -146,13 +149,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
     for label in labels:
         if problem := label.problem():
             raise InputError(f"iteration {label.iteration}: {problem}")
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(alone_in(log_dir))
-        except WriteError:
-            raise
-        except OSError as e:
-            raise WriteError(f"{log_dir}: cannot write labels here: {reason(e)}") from e
+    with alone_in(log_dir):
         before: dict[Path, bytes | None] = {}
         after: dict[Path, bytes] = {}
         for label in labels:
@@ -199,9 +196,7 @@ def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
     if mine and all(other.role == READONLY for other in mine):
         raise InputError(f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label")
     changed = _put(label, next(iter(latest_labels(mine)), None), tree["labels"])
-    out = io.BytesIO()
-    yaml.dump(tree, out)
-    data = out.getvalue()
+    data = dumped(yaml, tree)
     if len(data) > FILE_LIMIT:
         raise InputError(f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it")
     others = [other for other in labels_in(data, path, label.iteration).labels or () if other.position != changed]

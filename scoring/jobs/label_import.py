@@ -47,13 +47,8 @@ class _Row(BaseModel):
 def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list[NewLabel], list[str]]:
     """Read the labels of a file, and what is wrong with it: one line of text per fault, with the line in the file.
 
-    Args:
-        path: the file; ``.csv`` or, with any other name, JSONL when it begins with ``{``.
-        iterations: those that the log has.
-        actor: who gave the labels of rows that name no actor.
-
-    Raises:
-        InputError: it cannot be read at all.
+    A file is CSV by its name ``.csv``, or where it does not begin with ``{``. ``iterations`` are those of the log, and
+    ``actor`` gave the labels of rows that name none. InputError where the file cannot be read at all.
     """
     try:
         text = read_file(path).decode("utf-8-sig")

@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 from rubric import Rubric
 from scoring.errors import InputError, LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
-from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.evidence.rules import Sources
 from scoring.files import list_names
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
 from scoring.log.load import load_records
@@ -83,17 +83,9 @@ class _File:
 class LogWatch:
     """One log, looked at with :meth:`look` as often as one likes."""
 
-    def __init__(
-        self,
-        iter_log_dir: Path,
-        repo_dir: Path,
-        transcript_dirs: Sequence[Path],
-        rubric: Rubric,
-        **options: Unpack[Options],
-    ) -> None:
+    def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
         """Begin to watch; nothing is read yet."""
-        self._log, self._folder = iter_log_dir, os.path.join(iter_log_dir, "")
-        self._sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
+        self._log, self._folder, self._sources = iter_log_dir, os.path.join(iter_log_dir, ""), sources
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
         self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
@@ -235,11 +227,8 @@ class LogWatch:
 
 def _stamp(path: Path | str) -> _Stamp | None:
     """Return what distinguishes one state of a file from another; None when it is not there."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    found = _stat(path)
+    return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
 
 
 REST = 200
@@ -254,11 +243,8 @@ def times_to_look(
 ) -> Iterator[None]:
     """Wait until it is time to look, and yield; without end.
 
-    Args:
-        interval: how many seconds there are between two looks where no change is announced.
-        places: the folders in which a change is one; none where nothing can be announced now.
-        restless: whether something is waited for that a later look will settle.
-        matters: whether a change of a file matters, by its path.
+    That is when a change is announced in one of the ``places`` that ``matters``, by its path, or after ``interval``
+    seconds where none can be announced, or something is waited for that a later look will settle (``restless``).
     """
     try:
         from watchfiles import watch
@@ -266,9 +252,6 @@ def times_to_look(
         while True:
             time.sleep(interval)
             yield
-
-    def wanted(_: object, path: str) -> bool:
-        return matters(path)
 
     tick = max(int(min(interval, 1) * 1000), _STEP)
     while True:
@@ -280,7 +263,7 @@ def times_to_look(
                 raise FileNotFoundError
             for changed in watch(
                 *folders,
-                watch_filter=wanted,
+                watch_filter=lambda _, path: matters(path),
                 debounce=_TOGETHER,
                 step=_STEP,
                 rust_timeout=tick,
@@ -301,11 +284,12 @@ def times_to_look(
 
 def _identities(folders: Sequence[Path]) -> list[tuple[str, int, int] | None]:
     """Return which folders these are: one that was put in the place of another is not the same."""
-    found: list[tuple[str, int, int] | None] = []
-    for folder in folders:
-        try:
-            stat = os.stat(folder)
-            found.append((os.fspath(folder), stat.st_dev, stat.st_ino))
-        except OSError:
-            found.append(None)
-    return found
+    stats = [(os.fspath(folder), _stat(folder)) for folder in folders]
+    return [(name, stat.st_dev, stat.st_ino) if stat else None for name, stat in stats]
+
+
+def _stat(path: Path | str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None

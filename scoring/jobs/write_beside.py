@@ -5,7 +5,6 @@ by one writer at a time; what it said before it still says, or nothing is writte
 """
 
 import contextlib
-import io
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -92,7 +91,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from scoring.jobs.label_file import kept_tree, round_trip
+    from scoring.jobs.label_file import dumped, kept_tree, round_trip
 
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
     try:
@@ -114,9 +113,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     tree["records"].append(
         CommentedMap({name: DoubleQuotedScalarString(text) for name, text in fields.items() if text})
     )
-    out = io.BytesIO()
-    yaml.dump(tree, out)
-    data = out.getvalue()
+    data = dumped(yaml, tree)
     if hook_records(data) != [*said, outcome]:
         raise InputError(f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand")
     return data

@@ -211,7 +211,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
             path = iter_log_dir / name
             with contextlib.suppress(LogError):  # the broken ones were reported when the log was loaded
                 if load_entry(path).iteration == iteration:
-                    found = EntryPlaces(path, dict(_lines(parse(read_file(path)))))
+                    found = EntryPlaces(path, dict(field_lines(parse(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
     except (DaScoreError, FileNotFoundError):
@@ -225,28 +225,28 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
     if iteration not in numbers:
         return None
     way = f"iterations.{numbers.index(iteration)}."
-    lines = {field: line for field, line in _lines(parse(data)) if field.startswith(way)}
+    lines = {field: line for field, line in field_lines(parse(data)) if field.startswith(way)}
     return EntryPlaces(path, {field.removeprefix(way): line for field, line in lines.items()})
 
 
-def _lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def field_lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
     """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
 
     What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
     """
-    node = target_of(node)
-    if depth > 8:
+    if node is None or depth > 8:
         return
+    node = target_of(node)
     if isinstance(node, MappingNode):
         pairs = [(target_of(key), value) for key, value in node.pairs]
         for part in (target_of(value) for key, value in pairs if is_merge(key)):
             for mapping in reversed(part.items) if isinstance(part, Sequence) else (part,):
-                yield from _lines(mapping, way, depth + 1)
+                yield from field_lines(mapping, way, depth + 1)
         for key, value in pairs:
             if isinstance(key, Scalar) and not is_merge(key):
                 yield f"{way}{key.value}", key.line
-                yield from _lines(value, f"{way}{key.value}.", depth + 1)
+                yield from field_lines(value, f"{way}{key.value}.", depth + 1)
     elif isinstance(node, Sequence):
         for n, item in enumerate(map(target_of, node.items)):
-            yield f"{way}{n}", getattr(item, "line", 0)
-            yield from _lines(item, f"{way}{n}.", depth + 1)
+            yield f"{way}{n}", item.line
+            yield from field_lines(item, f"{way}{n}.", depth + 1)

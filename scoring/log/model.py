@@ -4,8 +4,9 @@ See ``docs/LOG.md``, "One record for both schemas".
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Annotated, Any, overload
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 
@@ -170,36 +171,35 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-class Records(Sequence[IterationRecord]):
-    """The records of a log, sorted by iteration, and the iteration, commit field and session id of each."""
-
-    def __init__(self, records: Iterable[IterationRecord]) -> None:
-        self._records = list(records)
-        self.numbers = [record.iteration for record in self._records]
-        self.commits = [record.commit for record in self._records]
-        self.sessions = [record.agent.session_id for record in self._records]
+class Records(tuple[IterationRecord, ...]):
+    """The records of a log, sorted by iteration."""
 
     @classmethod
-    def of(cls, records: Sequence[IterationRecord]) -> "Records":
+    def of(cls, records: Iterable[IterationRecord]) -> "Records":
         """Take records, sorted by iteration."""
         return records if isinstance(records, Records) else cls(records)
 
-    def __len__(self) -> int:
-        return len(self._records)
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The iteration of each."""
+        return [record.iteration for record in self]
 
-    @overload
-    def __getitem__(self, place: int) -> IterationRecord: ...
-    @overload
-    def __getitem__(self, place: slice) -> "Records": ...
-    def __getitem__(self, place: int | slice) -> "IterationRecord | Records":
-        return Records(self._records[place]) if isinstance(place, slice) else self._records[place]
+    @cached_property
+    def commits(self) -> list[str]:
+        """The commit field of each."""
+        return [record.commit for record in self]
+
+    @cached_property
+    def sessions(self) -> list[str]:
+        """The id of the session of each, "" where the entry has none."""
+        return [record.agent.session_id for record in self]
 
     def near(self, iterations: Collection[int], before: int) -> "Records":
         """Return the records of some iterations, and up to so many before each of them."""
         wanted: set[int] = set()
         for at in self._places(iterations):
             wanted.update(range(max(at - before, 0), at + 1))
-        return Records(self._records[at] for at in sorted(wanted))
+        return Records(self[at] for at in sorted(wanted))
 
     def bounded(self, iterations: Collection[int], before: int, committed: Callable[[str], int | None]) -> bool:
         """Return whether one of so many records before each iteration has a commit, or there are no more before it.
@@ -218,8 +218,3 @@ class Records(Sequence[IterationRecord]):
 
     def _places(self, iterations: Collection[int]) -> list[int]:
         return [place for place in map(self.place, iterations) if place is not None]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._records == list(other)
-
-    __hash__ = None  # type: ignore[assignment]

@@ -184,7 +184,7 @@ def _flag_if_any(reader: Reader, node: Node) -> bool | None:
 
 
 def _made(model: type[Any], values: dict[str, Any]) -> Any:
-    """Return a block; one that may have retries notes whether there are any."""
+    """Return a block; one that may have retries has a note of whether there are any."""
     if "retries_reported" in model.__struct_fields__:
         values["retries_reported"] = values.get("retries") is not None
         values["retries"] = values.get("retries") or 0
@@ -223,11 +223,7 @@ _FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (SCHEMA_FLAT, S
 
 
 def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
-    """Read one iteration-log entry of either schema.
-
-    Args:
-        data: the entry's text.
-        true_flags: the spellings of a plain boolean that a tri-state flag takes for true.
+    """Read one iteration-log entry of either schema; ``true_flags`` is as for :class:`~scoring.yamlread.Reader`.
 
     Raises:
         YamlError: broken YAML, a value that does not fit its field, or a ``schema_version`` other than 1 and 2.

@@ -87,7 +87,7 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
 
     What the parser refuses beyond single fields (keys given twice, aliases that multiply) is not looked for.
     """
-    whole = target_of(document)
+    whole = document and target_of(document)
     if not isinstance(whole, MappingNode):
         return [EntryFault("", whole.line if whole else None, "an entry is a mapping")]
     version = SCHEMA_FLAT if archived else _version(whole)
@@ -120,9 +120,9 @@ class _Check:
             else:
                 yield EntryFault(whole, at, f"unknown key {shown(whole)}{_meant(whole, self._version)}")
 
-    def _given(self, node: MappingNode, block: EntryBlock, merging: set[int]) -> dict[str, tuple[Node | None, int]]:
+    def _given(self, node: MappingNode, block: EntryBlock, merging: set[int]) -> dict[str, tuple[Node, int]]:
         """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
-        given: dict[str, tuple[Node | None, int]] = {}
+        given: dict[str, tuple[Node, int]] = {}
         merged: list[Node] = []
         for key, value in node.pairs:
             name, held = target_of(key), target_of(value)
@@ -131,7 +131,7 @@ class _Check:
                 continue
             if name.value == "<<" and not name.quoted:
                 merged.extend(held.items if isinstance(held, Sequence) else [value])
-            elif name.value not in block.fields or not _is_null(held):
+            elif name.value not in block.fields or not _READER.is_null(held):
                 given[name.value] = held, key.line
         for other in merged:
             source = target_of(other)
@@ -140,20 +140,19 @@ class _Check:
                     given.setdefault(name_, (target, other.line))
         return given
 
-    def _field(self, value: Node | None, field: Field, way: str, line: int) -> Iterator[EntryFault]:
+    def _field(self, value: Node, field: Field, way: str, line: int) -> Iterator[EntryFault]:
         if not field.is_list:
             yield from self._value(value, field.holds, way, line)
         elif not isinstance(value, Sequence):
             yield EntryFault(way, line, f"{way}: {_words(value)} where a list belongs")
         else:
-            targets = ((target_of(item), item.line) for item in value.items)
-            for n, (item, at) in enumerate((item, at) for item, at in targets if not _is_null(item)):
+            for n, item in enumerate(item for item in value.items if not _READER.is_null(item)):
                 self._left -= 1
                 if self._left < 0:
                     return
-                yield from self._value(item, field.holds, f"{way}.{n}", at)
+                yield from self._value(target_of(item), field.holds, f"{way}.{n}", item.line)
 
-    def _value(self, value: Node | None, holds: ScalarField | EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
+    def _value(self, value: Node, holds: ScalarField | EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
         if isinstance(holds, ScalarField):
             yield from _scalar(value, holds, way, line)
         elif isinstance(value, MappingNode):
@@ -174,7 +173,7 @@ def _scalar(value: Any, holds: ScalarField, way: str, line: int) -> Iterator[Ent
         yield EntryFault(way, line, f"{way}: {said}", is_error=False)
 
 
-def _words(node: Node | None) -> str:
+def _words(node: Node) -> str:
     if isinstance(node, Scalar):
         return shown(node.value)
     return "a list" if isinstance(node, Sequence) else "a mapping"
@@ -207,7 +206,3 @@ def _version(document: MappingNode) -> int | None:
     except YamlError:
         return None
     return found
-
-
-def _is_null(node: Node | None) -> bool:
-    return isinstance(node, Scalar) and _READER.is_null(node)

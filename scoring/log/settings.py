@@ -88,10 +88,8 @@ def resolve_settings(
 ) -> Settings:
     """Return the settings for some command-line options.
 
-    Args:
-        options: by long option name without dashes in front (``iter-log-dir``); None and () mean not given.
-        environment: the variables to look at; those of the process by default.
-        files: whether the repository's settings files are read.
+    ``options`` are by long name without dashes in front (``iter-log-dir``); None and () mean not given. The variables
+    are by default those of the process; without ``files`` the repository's settings files are not read.
 
     Raises:
         OptionError: an option is of the wrong kind.

@@ -1,7 +1,4 @@
-"""human_label: how people judged the iteration.
-
-See ``docs/LOG.md``, "Labels". It is computed under a rubric that has it.
-"""
+"""human_label: how people judged the iteration, under a rubric that has it (``docs/LOG.md``, "Labels")."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING

@@ -13,17 +13,11 @@ _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
 def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = None) -> IterationObjectives:
-    """Check what the transcripts of an iteration show.
+    """Check what the transcripts of an iteration show; details name the harnesses where they are known.
 
-    Details name the harnesses where they are known.
-
-    Args:
-        facts: what is in its window or its lines; None when it has neither.
-        observed: what was seen in its lines; None where iterations have no lines of their own.
+    ``facts`` are of its window or its lines, ``observed`` is what was seen in lines of its own; None without such.
     """
-    flags = 0 if facts is None else facts.flags
-
-    harnesses = facts.harnesses if facts else ()
+    flags, harnesses = (facts.flags, facts.harnesses) if facts else (0, ())
     names = ", ".join(h.name for h in harnesses if h.flags & COVERED)
 
     def check(bit: int, seen: str, not_seen: str) -> SignalValue:

@@ -1,7 +1,4 @@
-"""tests: did the iteration's tests pass, as they were seen to run, or as the entry reports it.
-
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
-"""
+"""tests: did the iteration's tests pass, as seen or as reported (``docs/OUTCOME_SCORING_RUBRIC.md``, "tests")."""
 
 from collections.abc import Iterator
 

@@ -64,13 +64,7 @@ class TokenEfficiency(Signal):
 def efficiency_value(
     native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
 ) -> SignalValue:
-    """Return the cache hit rate: the entry's own, or that of the window or of the iteration's own lines.
-
-    Args:
-        native: what the entry says, None to leave that out.
-        facts: what the transcripts show; None where there is no window.
-        observed: what was seen in the iteration's own lines; None where it has none of its own.
-    """
+    """Return the cache hit rate: the entry's own (``native``), or that of the window or the iteration's lines."""
     if native is None and observed is not None and not observed.checkpoint_tokens and unattributed(observed):
         return absent_signal(unattributed(observed))
     if facts is None:

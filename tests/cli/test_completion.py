@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome, process
+from helpers.commands import DaScore
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION
 
 from scoring.cli import main
@@ -90,9 +90,3 @@ class TestCompletion:
         monkeypatch.delenv("DA_SCORE_ITER_LOG_DIR")
         (project / ".agents" / "da-score.toml").write_text("broken")
         assert complete("da-score iteration ") == set()
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_works_in_a_process(self) -> None:
-        found = process(_DA_SCORE_COMPLETE="bash_complete", COMP_WORDS="da-score iteration ", COMP_CWORD="2")
-        assert found == Outcome(0, "".join(f"plain,{n}\n" for n in range(1, 10)), "")

@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, OnTerminal, lines_of, one_line
-from helpers.projects import LOG, tree
+from helpers.commands import DaScore, OnTerminal, lines_of
+from helpers.projects import LOG
 
 
 class TestDemo:
@@ -25,7 +25,6 @@ class TestDemo:
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
 
-    @pytest.mark.slow
     def test_goes_to_a_directory_of_its_own_when_it_is_not_told(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -35,6 +34,7 @@ class TestDemo:
         assert {Path(root[1]) for root in roots if root} == set(tmp_path.iterdir())
         assert len(set(tmp_path.iterdir())) == 2
 
+    @pytest.mark.slow
     def test_is_data_with_json(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("demo", tmp_path / "demo", "--json").json
         assert [iteration["iteration"] for iteration in found["iterations"]] == list(range(1, 10))
@@ -51,15 +51,3 @@ class TestDemo:
         )
         assert "Why iteration 5 scored lowest" in lines
         assert "impl      tests         8     3  -0.188  -1.000  4-5, 7" in lines
-
-    def test_leaves_a_directory_alone_that_is_not_empty(self, da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "mine").write_bytes(b"mine")
-        before = tree(tmp_path)
-        found = da_score("demo", tmp_path)
-        assert one_line(found) == f"{tmp_path}: not empty; name a directory that is empty or does not exist yet"
-        assert (found.status, tree(tmp_path)) == (1, before)
-
-    @pytest.mark.slow
-    def test_may_fill_a_directory_that_is_empty(self, da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "empty").mkdir()
-        assert da_score("demo", tmp_path / "empty").status == 0

@@ -15,14 +15,13 @@ from typing import Any
 
 import click
 import pytest
-from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, one_line, process
+from helpers.commands import DaScore, Outcome, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, tree
 
 import scoring.cli
 import scoring.cli.records
 import scoring.cli.run
-from scoring.demo import Demo
-from scoring.errors import DaScoreError, GitError, InputError, WriteError
+from scoring.errors import GitError
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -48,11 +47,9 @@ class TestWarnings:
         monkeypatch.delenv("DA_SCORE_TRANSCRIPT_DIR")
         (project / ".agents" / "da-score.toml").unlink()  # the demo's own settings name its transcripts
         found = da_score("iteration", "3", "--recompute")
-        assert (found.status, found.err) == (
-            0,
-            "da-score: warning: iteration 3: the transcripts no longer cover its window; "
-            "correction_pressure and token_efficiency lost evidence that the old sidecar had\n",
-        )
+        said = "correction_pressure and token_efficiency lost evidence that the old sidecar had"
+        covered = "iteration 3: the transcripts no longer cover its window"
+        assert (found.status, found.err) == (0, f"da-score: warning: {covered}; {said}\n")
         lost = da_score("run").err.splitlines()
         assert [line.split(":")[2] for line in lost] == [" iteration 4, 8-9", " iteration 5"]
         assert da_score("run").err == ""
@@ -73,10 +70,8 @@ class TestWarnings:
             entry = project / LOG / f"iter-{n}.yaml"
             entry.write_text(entry.read_text().replace(CODEX_SESSION, '"../\\e[31m\\n"'))
         found = da_score("run")
-        assert found.status == 0
-        assert found.err == (
-            "da-score: warning: session id '../\\x1b[31m\\n' is no plain file name; this session gets no score file\n"
-        )
+        said = "session id '../\\x1b[31m\\n' is no plain file name; this session gets no score file"
+        assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
         assert "Wrote 9 iter sidecars + 1 session sidecars" in found.out
 
     @pytest.mark.slow
@@ -87,9 +82,7 @@ class TestWarnings:
         found = da_score("iteration", "3")
         assert (found.status, found.out) == (0, re.sub(r"Hook outcome sources:\n(.+\n)+\n", "", shown.out))
         stale, hooks = found.err.splitlines()
-        assert stale.startswith(
-            "da-score: warning: iteration 3: its sidecar is stale: it says 0.933, the evidence that"
-        )
+        assert stale.startswith("da-score: warning: iteration 3: its sidecar is stale: it says 0.933, the evidence th")
         assert hooks.startswith("da-score: warning: the hook outcomes of iteration 3 cannot be shown: line ")
 
 
@@ -131,37 +124,17 @@ ERRORS = {
         )
         for command, *rest in (["run"], ["signals"], ["integrity"], ["iteration", "3"])
     },
-    "an entry that is not YAML": Mistake(
-        ["run"], rf"{LOG}/iter-2\.yaml: line 2: ", overwrite(f"{LOG}/iter-2.yaml", "schema_version: [\n")
-    ),
-    "an archive that is not YAML": Mistake(
-        ["records"], rf"{LOG}/historical\.yaml: line 1: ", overwrite(f"{LOG}/historical.yaml", "iterations: 1\n")
-    ),
     "an unknown iteration": Mistake(
         ["iteration", "99"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
     ),
-    "an unknown iteration scored anew": Mistake(
-        ["iteration", "99", "--recompute"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
-    ),
     "an iteration beyond all numbers": Mistake(
-        ["iteration", "9" * 30], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
+        ["iteration", "9" * 30, "--recompute"], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],
         rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
     ),
     "a session that is a way out": Mistake(["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"),
-    "a session without a name": Mistake(["session", ""], r"session id '' is no plain file name"),
-    "an iteration's sidecar that is not YAML": Mistake(
-        ["iteration", "3"],
-        rf"{LOG}/iter-3\.score\.yaml: line 2: .*; this is no score sidecar, score it anew",
-        overwrite(f"{LOG}/iter-3.score.yaml", "iteration: [\n"),
-    ),
-    "an iteration's sidecar that is empty": Mistake(
-        ["iteration", "3", "--json"],
-        rf"{LOG}/iter-3\.score\.yaml: it is empty; this is no score sidecar, score it anew",
-        overwrite(f"{LOG}/iter-3.score.yaml", ""),
-    ),
     "a session's sidecar of the wrong kind": Mistake(
         ["session", "x"],
         rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; this is no score sidecar",
@@ -183,21 +156,11 @@ ERRORS = {
     },
     "an unknown rubric to show": Mistake(["rubric", "show", "9"], r"rubric '9' is not released; released: 2\.0\.2, "),
     "a rubric file that is not there": Mistake(["run", "--rubric", "x.yaml"], r"x\.yaml: no such rubric file"),
-    "a rubric file that is no rubric": Mistake(
-        ["rubric", "validate", "x.yaml"], r"x\.yaml: the rubric is not a mapping", overwrite("x.yaml", "- 1\n")
-    ),
     "a rubric file that is not YAML": Mistake(["run", "--rubric", "./x"], r"x: not YAML: ", overwrite("x", "a: [\n\n")),
     "settings that are not TOML": Mistake(
         ["run"], r"\.agents/da-score\.toml: not TOML: ", overwrite(".agents/da-score.toml", "rubric = \n")
     ),
-    "an unknown setting": Mistake(
-        ["records"],
-        r"pyproject\.toml: \[tool\.da-score\]: unknown setting 'rubrics'; known: iter-log-dir, ",
-        overwrite("pyproject.toml", "[tool.da-score]\nrubrics = 1\n"),
-    ),
-    "a demo over something": Mistake(
-        ["demo", "."], r"\.: not empty; name a directory that is empty or does not exist yet"
-    ),
+    "a demo over something": Mistake(["demo", "."], r"\.: not empty; name a directory that is empty or does not"),
 }
 
 
@@ -243,8 +206,6 @@ class TestErrors:
         ("variable", "value", "said"),
         [
             ("DA_SCORE_JSON", "maybe", "DA_SCORE_JSON: 'maybe' is not true or false; use 1 or 0"),
-            ("DA_SCORE_PROCESSES", "0", "DA_SCORE_PROCESSES: '0' is not a number above 0"),
-            ("DA_SCORE_RUBRIC", "9", "rubric '9' is not released; released: "),
             ("PATH", "/nonexistent", "git was not found on PATH; install git "),
         ],
     )
@@ -263,33 +224,32 @@ class TestErrors:
         assert da_score("iteration", "1", "--recompute").status == 1
         assert tree(project) == before
 
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_are_the_status_of_a_process(self) -> None:
-        assert process("iteration", "99").status == 1
-        assert process("iteration", "x").status == 2
-        assert process("iteration", "3").status == 0
-
-    @pytest.mark.parametrize("kind", [DaScoreError, InputError, GitError, WriteError])
-    def test_of_ours_do_not_look_like_bugs(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, kind: type[DaScoreError]
+    @pytest.mark.parametrize(
+        ("error", "status", "said"),
+        [
+            (GitError("what\nwhere\x1b\nwhat to do"), 1, "what where\\x1b what to do"),
+            (click.ClickException("no\nway"), 1, "no way"),
+            (KeyboardInterrupt(), 130, "interrupted"),
+        ],
+        ids=["ours", "click's", "an interruption"],
+    )
+    def test_do_not_look_like_bugs(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, said: str
     ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(kind("what\nwhere\x1b\nwhat to do")))
-        assert da_score("records") == Outcome(1, "", "da-score: error: what where\\x1b what to do\n")
+        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
+        found = da_score("records")
+        assert (found.status, found.out, found.err.strip()) == (status, "", f"da-score: error: {said}")
 
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (RuntimeError("boom"), "RuntimeError: boom"),
-            (ValueError("boom"), "ValueError: boom"),
             (KeyError("boom"), "KeyError: 'boom'"),
             (OSError(errno.EIO, "boom"), "OSError: [Errno 5] boom"),
-            (AssertionError(), "AssertionError: "),
             (RecursionError("a\nb"), "RecursionError: a b"),
         ],
         ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
     )
-    def test_of_nobody_look_like_bugs(
+    def test_that_are_bugs_look_like_bugs(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
     ) -> None:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
@@ -300,12 +260,8 @@ class TestErrors:
         with pytest.raises(type(error)):
             da_score("records")
 
-    def test_of_click_are_one_line_too(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(click.ClickException("no\nway")))
-        assert da_score("records") == Outcome(1, "", "da-score: error: no way\n")
-
     @pytest.mark.slow
-    def test_are_silent_when_nobody_can_hear_them(self, tmp_path: Path) -> None:
+    def test_are_silent_where_standard_error_is_closed(self, tmp_path: Path) -> None:
         script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
         done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)
         assert (done.returncode, done.stdout) == (1, b"")
@@ -313,11 +269,6 @@ class TestErrors:
     @pytest.mark.usefixtures("scored")
     def test_of_a_session_name_those_that_are_known(self, da_score: DaScore) -> None:
         assert da_score("session", "x").err.endswith(f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n")
-
-    def test_an_interruption_is_130(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(KeyboardInterrupt()))
-        found = da_score("records")
-        assert (found.status, found.out, found.err.strip()) == (130, "", "da-score: error: interrupted")
 
     @pytest.mark.slow
     def test_an_interruption_while_it_starts_is_silent(self, project: Path) -> None:
@@ -339,7 +290,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 
 
 class TestReaderThatIsGone:
-    """What prints into a pipe that nobody reads has done its work: it says nothing, and that is no error."""
+    """What prints into a pipe without a reader has done its work: it says nothing, and that is no error."""
 
     def gone(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         read, write = os.pipe()
@@ -352,14 +303,7 @@ class TestReaderThatIsGone:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            ["signals"],
-            ["--help"],
-        ],
-        ids=" ".join,
-    )
+    @pytest.mark.parametrize("arguments", [["signals"], ["--help"]], ids=" ".join)
     def test_is_no_error(self, arguments: list[str]) -> None:
         done = self.gone(*arguments)
         assert (done.returncode, done.stderr) == (0, b"")
@@ -368,13 +312,6 @@ class TestReaderThatIsGone:
     def test_does_not_keep_a_run_from_writing(self, project: Path) -> None:
         assert self.gone("run").returncode == 0
         assert len(list((project / LOG).glob("*.score.yaml"))) == 11
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_may_have_read_a_line(self) -> None:
-        script = 'set -o pipefail; "$0" -m scoring run --no-write | head -1'
-        done = subprocess.run(["bash", "-c", script, sys.executable], capture_output=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "Outcome scoring — rubric 2.1.0\n".encode(), b"")
 
     @pytest.mark.slow
     def test_may_never_have_been_there(self, project: Path) -> None:
@@ -393,15 +330,3 @@ class TestReaderThatIsGone:
         assert done.returncode == 1
         assert re.fullmatch(b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE)
         assert b"internal error" not in done.stderr
-
-
-class TestPointer:
-    def test_says_on_a_terminal_what_a_reference_rubric_cannot_see(self, on_a_terminal: OnTerminal, here: Demo) -> None:
-        subprocess.run(["git", "-C", here.repo_dir, "branch", "-m", "master", "main"], check=True)
-        said = " ".join(lines_of(on_a_terminal("run", "--no-write")[1]))
-        assert "Under rubric 2.1.0 there is no branch master, so nothing counts as landed" in said
-        assert "'da-score run --rubric 3.1.0' finds the trunk and the transcripts that are here" in said
-
-    @pytest.mark.usefixtures("project")
-    def test_says_nothing_where_nothing_is_missing(self, on_a_terminal: OnTerminal) -> None:
-        assert "Under rubric" not in " ".join(lines_of(on_a_terminal("run", "--no-write")[1]))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import yaml
-from helpers.commands import COMMAND, DaScore, Outcome, one_line, process
+from helpers.commands import COMMAND, DaScore, Outcome, one_line
 from helpers.labels import edit, label, write
 from helpers.privileges import no_privileges
 
@@ -30,6 +30,7 @@ from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.locks import alone_in
 
 ANN = ("--as", "ann")
+READONLY = {"role": "readonly"}
 CONTROL_C = "\x03"
 
 
@@ -90,7 +91,8 @@ class TestWritten:
 
     def test_by_two_people_are_two_labels_with_ids_of_their_own(self, da_score: DaScore, log: Path) -> None:
         for name in ("ann", "bob", "Ann"):
-            da_score("label", 5, "--as", name, "--correctness", "1")
+            found = da_score("label", "--as", name, "--correctness", "1", "5", "--json").json
+            assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (5, name, 1, True)
         assert [one["actor"] for one in labels_in(log)] == ["ann", "bob", "Ann"]
         assert len({one["id"] for one in labels_in(log)}) == 3
 
@@ -102,15 +104,6 @@ class TestWritten:
         assert [one["role"] for one in found["history"]] == ["reviewer", "admin"]
         da_score("label", 5, "--as", "bob", "--correctness", "3")
         assert da_score("label", "list", "--json").json[1]["counts"] is False
-
-    def test_the_number_may_come_after_the_options(self, da_score: DaScore, log: Path) -> None:
-        assert da_score("label", *ANN, "--correctness", "1", "5").status == 0
-        assert len(labels_in(log)) == 1
-
-    def test_as_json_is_the_label(self, da_score: DaScore, log: Path) -> None:
-        found = da_score("label", 5, *ANN, "--correctness", "1", "--json").json
-        assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (5, "ann", 1, True)
-        assert Path(found["path"]).samefile(log / "iter-5.labels.yaml")
 
     def test_a_clock_that_is_behind_does_not_make_an_edit_older(self, da_score: DaScore, log: Path) -> None:
         old = label("ann", edit(0), id="old", updated_at="2990-01-01T00:00:00Z")
@@ -134,7 +127,7 @@ class TestWritten:
 
 class TestActor:
     def test_is_the_user_of_git(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("USER", "somebody")
+        monkeypatch.setenv("USER", "dan")
         Path(os.environ["HOME"], ".gitconfig").write_text("[user]\n\tname = Greta Git\n")
         try:
             da_score("label", 5, "--correctness", "1")
@@ -142,15 +135,15 @@ class TestActor:
             Path(os.environ["HOME"], ".gitconfig").unlink()
         assert labels_in(log)[0]["actor"] == "Greta Git"
 
-    def test_is_else_that_of_the_system(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("USER", "somebody")
-        da_score("label", 5, "--correctness", "1")
-        assert labels_in(log)[0]["actor"] == "somebody"
-
-    def test_must_be_known(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_else_that_of_the_system_and_must_be_known(
+        self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.delenv("USER", raising=False)
         found = da_score("label", 5, "--correctness", "1")
         assert (found.status, "--as NAME" in one_line(found), nothing_written(log)) == (2, True, True)
+        monkeypatch.setenv("USER", "dan")
+        da_score("label", 5, "--correctness", "1")
+        assert labels_in(log)[0]["actor"] == "dan"
 
 
 class TestRefused:
@@ -167,7 +160,7 @@ class TestRefused:
             pytest.param((5, "--correctness", "4"), 2, "--correctness", id="too correct"),
             pytest.param((5, "--scope", "wide"), 2, "--scope", id="an unknown scope"),
             pytest.param((5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"),
-            pytest.param((5,), 2, "Nothing to say", id="nothing, and nobody to ask"),
+            pytest.param((5,), 2, "Nothing to say", id="nothing, where there is no terminal"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
             pytest.param(("five",), 2, "'five' is not a valid whole number", id="neither a number nor a command"),
@@ -181,55 +174,33 @@ class TestRefused:
         found = da_score("label", *map(str, arguments), *name)
         assert (found.status, said in one_line(found), nothing_written(log)) == (status, True, True)
 
+    SHARED = b"- {actor: eve, history: &h [{structured: {correctness: 1}}]}\n- {actor: ann, history: *h}\n"
+
     @pytest.mark.parametrize(
-        ("more", "said"),
+        ("more", "end", "said"),
         [
-            pytest.param({"schema_version": "2.0.0"}, "schema version 2.0.0", id="another major version"),
-            pytest.param({"iteration": 6}, "is of iteration 6", id="of another iteration"),
+            pytest.param({"schema_version": "2.0.0"}, b"", "schema version 2.0.0", id="of another major version"),
+            pytest.param({"iteration": 6}, b"", "is of iteration 6", id="of another iteration"),
+            pytest.param(READONLY, b"", "has the role readonly", id="where one may only read"),
+            pytest.param({}, SHARED, "aliases", id="in which two labels share a history"),
+            pytest.param({}, b"---\nanother: 1\n", "nothing is added to it", id="of two documents"),
+            *(
+                pytest.param({}, b"# " + b"x" * size, "larger than 1 MiB", id=name, marks=pytest.mark.slow)
+                for name, size in {"that grows too large": (1 << 20) - 500, "that is too large": 1 << 20}.items()
+            ),
         ],
     )
-    def test_a_file_that_is_not_read_is_not_written(
-        self, da_score: DaScore, log: Path, more: dict[str, Any], said: str
+    def test_a_file_is_not_written(
+        self, da_score: DaScore, log: Path, more: dict[str, Any], end: bytes, said: str
     ) -> None:
-        path = write(log, label("bob", edit(1)), **more)
-        before = path.read_bytes()
+        first = label("ann", edit(1), role="readonly") if more == READONLY else label("bob", edit(1))
+        path = write(log, first, **({} if more == READONLY else more))
+        before = path.read_bytes() + end
+        path.write_bytes(before)
         found = da_score("label", 5, *ANN, "--correctness", "1")
         assert (found.status, said in one_line(found), path.read_bytes()) == (1, True, before)
 
-    def test_who_may_only_read_there(self, da_score: DaScore, log: Path) -> None:
-        path = write(log, label("ann", edit(1), role="readonly"))
-        before = path.read_bytes()
-        assert "has the role readonly" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
-        assert path.read_bytes() == before
-        assert da_score("label", 5, "--as", "bob", "--correctness", "1").status == 0
-
-    def test_a_history_that_two_labels_share(self, da_score: DaScore, log: Path) -> None:
-        path = log / "iter-5.labels.yaml"
-        path.write_text(
-            "iteration: 5\nschema_version: 1.0.0\nlabels:\n"
-            "  - {actor: ann, history: &h [{structured: {correctness: 1}}]}\n  - {actor: bob, history: *h}\n"
-        )
-        before = path.read_bytes()
-        assert "aliases" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
-        assert path.read_bytes() == before
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("size", [(1 << 20) - 500, 1 << 20], ids=["that grows too large", "that is too large"])
-    def test_a_file(self, da_score: DaScore, log: Path, size: int) -> None:
-        path = write(log, label("bob", edit(1)))
-        path.write_bytes(path.read_bytes() + b"# " + b"x" * size)
-        before = path.read_bytes()
-        assert "larger than 1 MiB" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
-        assert path.read_bytes() == before
-
-    def test_two_documents_in_one_file(self, da_score: DaScore, log: Path) -> None:
-        path = write(log, label("bob", edit(1)))
-        path.write_bytes(path.read_bytes() + b"---\nanother: 1\n")
-        before = path.read_bytes()
-        assert "nothing is added to it" in one_line(da_score("label", 5, *ANN, "--correctness", "1"))
-        assert path.read_bytes() == before
-
-    def test_a_folder_in_which_nobody_writes(self, demo: Demo) -> None:
+    def test_a_folder_that_takes_no_files(self, demo: Demo) -> None:
         with read_only_copy(demo.iter_log_dir) as folder, no_privileges(), pytest.raises(WriteError) as caught:
             add_labels(folder, [NewLabel(5, "ann", Judgement(1))])
         assert str(caught.value) == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
@@ -274,7 +245,7 @@ labels:
         assert da_score("label", 5, "--as", name, "--correctness", "1").status == 0
         return path.read_text()
 
-    def test_keep_every_line_when_somebody_else_labels(self, da_score: DaScore, log: Path) -> None:
+    def test_keep_every_line_when_another_person_labels(self, da_score: DaScore, log: Path) -> None:
         after = self.added_to(da_score, log, self.BY_HAND, "ann").splitlines()
         assert [line for line in self.BY_HAND.splitlines() if line not in after] == []
         assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
@@ -296,19 +267,11 @@ labels:
         content = yaml.safe_load((log / "iter-5.labels.yaml").read_text())
         assert content["labels"][-1]["history"][0]["structured"] == {"correctness": 1}
 
-    def test_may_indent_and_begin_as_they_like(self, da_score: DaScore, log: Path) -> None:
-        text = "---\niteration: 5\nschema_version: 1.0.0\nlabels:\n    -   actor: bob\n        history: []\n"
-        assert self.added_to(da_score, log, text, "ann").startswith("---\niteration: 5\n")
-        assert [one["actor"] for one in labels_in_any(log)] == ["bob", "ann"]
-
-    def test_a_null_among_the_labels_moves_nothing(self, da_score: DaScore, log: Path) -> None:
-        text = "iteration: 5\nschema_version: 1.0.0\nlabels:\n- ~\n- word\n- {actor: bob, history: []}\n"
-        self.added_to(da_score, log, text, "bob")
-        assert len(labels_in_any(log)[2]["history"]) == 1
-
-
-def labels_in_any(log: Path) -> list[Any]:
-    return list(yaml.safe_load((log / "iter-5.labels.yaml").read_text())["labels"])
+    def test_may_indent_and_begin_as_they_like_and_leave_a_null(self, da_score: DaScore, log: Path) -> None:
+        text = "---\niteration: 5\nschema_version: 1.0.0\nlabels:\n    -   ~\n    -   word\n    -   actor: bob\n"
+        after = self.added_to(da_score, log, text + "        history: []\n", "bob")
+        assert after.startswith("---\niteration: 5\n")
+        assert len(yaml.safe_load(after)["labels"][2]["history"]) == 1
 
 
 class TestAtOnce:
@@ -323,7 +286,7 @@ for n in range(6):
 """
 
     @pytest.mark.slow
-    def test_nobody_loses_anything(self, log: Path) -> None:
+    def test_no_label_is_lost(self, log: Path) -> None:
         names = ["ann", "bob", "cid", "dan"]
         command = [sys.executable, "-c", self.SCRIPT, str(log)]
         started = [subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in names]
@@ -380,12 +343,6 @@ class TestImport:
         assert found["labels"] == 2
         assert labels_in(log)[0]["history"][-1]["structured"] == {"correctness": 3, "scope_judgement": "on-target"}
 
-    def test_again_is_one_more_edit(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
-        path = self.csv(tmp_path, self.HEAD[:3], (5, "ann", 3))
-        for _ in range(2):
-            da_score("label", "import", path, *ANN)
-        assert [len(one["history"]) for one in labels_in(log)] == [2]
-
     @pytest.mark.parametrize(
         ("row", "said"),
         [
@@ -393,7 +350,6 @@ class TestImport:
             pytest.param(("x", "ann", 3), 'iteration "x": input should be a valid', id="an iteration that is none"),
             pytest.param(("", "ann", 3), "iteration: field required", id="no iteration"),
             pytest.param((5, "ann", 4), 'correctness "4": input should be less than or equal to 3', id="too correct"),
-            pytest.param((5, "ann", "2.5"), 'correctness "2.5": input should be a valid integer', id="half correct"),
             pytest.param((5, "ann", "", "wide"), 'scope "wide": input should be', id="an unknown scope"),
             pytest.param((5, "ann", "", "", "lots"), 'hallucination "lots": input should be', id="an unknown word"),
             pytest.param((5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"),
@@ -452,11 +408,6 @@ class TestLost:
 
 
 class TestShown:
-    @pytest.mark.usefixtures("here")
-    def test_a_list_without_labels(self, da_score: DaScore) -> None:
-        assert "No labels" in da_score("label", "list").out
-        assert da_score("label", "list", "--json").json == []
-
     def test_a_list(self, da_score: DaScore, log: Path) -> None:
         write(log, label("ann", edit(3, "partial")), label("bob", edit(free_text="a\x1bb"), role="readonly"))
         found = da_score("label", "list")
@@ -465,13 +416,10 @@ class TestShown:
         assert "\x1b" not in found.out
         assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
 
-    def test_a_list_says_that_an_override_without_a_value_replaces_nothing(self, da_score: DaScore, log: Path) -> None:
-        write(log, label("ann", edit(3)), label("eve", edit(), role="admin", admin_override=True))
-        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, True]
-        write(log, label("ann", edit(3)), label("eve", edit(0), role="admin", admin_override=True))
-        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [False, True]
-
-    def test_a_file_that_cannot_be_read_is_said_beside_the_list(self, da_score: DaScore, log: Path) -> None:
+    def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(self, da_score: DaScore, log: Path) -> None:
+        for last, counts in ((edit(), [True, True]), (edit(0), [False, True])):
+            write(log, label("ann", edit(3)), label("eve", last, role="admin", admin_override=True))
+            assert [row["counts"] for row in da_score("label", "list", "--json").json] == counts
         write(log, label("ann", edit(3)), schema_version="3.0")
         found = da_score("label", "list")
         assert (found.status, "schema version 3.0" in found.err) == (0, True)
@@ -484,13 +432,6 @@ class TestShown:
         assert da_score("label", "next", "--json").json["iteration"] != 2
         assert da_score("label", "next", "--json", "--as", "bob").json["iteration"] == 2
         assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
-
-    @pytest.mark.slow
-    def test_next_is_nothing_when_all_are_labelled(self, da_score: DaScore, project: Path) -> None:
-        log = project / ".agents/active/iteration-log"
-        add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in range(1, 10)])
-        assert da_score("label", "next", "--json").json["iteration"] is None
-        assert "Nothing is left" in da_score("label", "next").out
 
     @pytest.mark.slow
     def test_agreement(self, da_score: DaScore, project: Path) -> None:
@@ -508,17 +449,6 @@ class TestShown:
         assert found["score"]["n"] == 9
         text = da_score("label", "agreement").out
         assert "ann and bob: correctness" in text
-
-    @pytest.mark.slow
-    def test_the_score_is_compared_without_what_labels_add(self, da_score: DaScore, project: Path) -> None:
-        log = project / ".agents/active/iteration-log"
-        add_labels(log, [NewLabel(n, "ann", Judgement(n % 4)) for n in range(1, 10)])
-        with_votes = da_score("label", "agreement", "--json", "--rubric", "3.0.0").json["score"]
-        for path in log.glob("*.labels.yaml"):
-            path.write_text(path.read_text().replace("correctness: 1", "correctness: 0"))
-        found = da_score("label", "next", "--json", "--as", "bob", "--rubric", "3.0.0").json
-        assert with_votes["n"] == 9
-        assert found["value"] == pytest.approx(0.5)
 
     @pytest.mark.usefixtures("project")
     def test_agreement_without_labels(self, da_score: DaScore) -> None:
@@ -574,20 +504,13 @@ class TestOnATerminal:
         assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0]["structured"] == {"correctness": 3}
 
     @pytest.mark.slow
-    def test_writes_nothing_when_nothing_is_said(self, project: Path) -> None:
-        status, shown = self.talk("", "", "", "")
-        assert (status, "nothing was written" in shown) == (0, True)
+    @pytest.mark.parametrize(("answers", "status"), [(["", "", "", ""], 0), (["2", CONTROL_C], 130)])
+    def test_writes_nothing_when_nothing_is_said_or_it_is_interrupted(
+        self, project: Path, answers: list[str], status: int
+    ) -> None:
+        ended, shown = self.talk(*answers)
+        assert (ended, "nothing was written" in shown) == (status, status == 0)
         assert nothing_written(project / ".agents/active/iteration-log")
-
-    @pytest.mark.slow
-    def test_writes_nothing_when_it_is_interrupted(self, project: Path) -> None:
-        status, _ = self.talk("2", CONTROL_C)
-        assert (status, nothing_written(project / ".agents/active/iteration-log")) == (130, True)
-
-    @pytest.mark.slow
-    def test_on_a_pipe_asks_nobody(self, project: Path) -> None:
-        found = process("label", "5", *ANN, cwd=project, given=b"2\n")
-        assert (found.status, "Nothing to say" in one_line(found)) == (2, True)
 
 
 class TestHelp:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import lines_of, process_on_a_terminal, terminal
+from helpers.commands import lines_of, terminal
 from helpers.deliberations import OWNED, document, new_claims, outputs, write_json
 from helpers.meetings import record
 
@@ -88,17 +88,6 @@ def faults(narrow: list[str], wide: list[str], columns: int) -> list[str]:
     return found
 
 
-def test_the_check_sees_what_is_wrong() -> None:
-    wide = ["ITER  COVERAGE", "   1  5 of 7 signals, of the weight"]
-    assert faults(["ITER  COVERAGE", "   1  5/7 · 81 %"], wide, 20) == []
-    assert faults(["ITER  COVERAG", "      E", "   1  5 of 7 signals"], wide, 20) == [
-        "broken: COVERAG in ITER  COVERAG",
-        "broken: E in       E",
-        "broken: signals in    1  5 of 7 signals",
-    ]
-    assert faults(["   1  5 of 7 signals,"], wide, 10) == ["longer than 10:    1  5 of 7 signals,"]
-
-
 def test_every_command_is_tried() -> None:
     tried = {line.split()[0] for line in LOOKS + WRITES} | DATA.keys()
     assert set(COMMANDS) - tried == set()
@@ -128,18 +117,11 @@ def test_what_is_said_of_files_fits(
     assert faults(shown[columns], shown[400], columns) == []
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("columns", [80, 60])
-@pytest.mark.parametrize("command", FAILS)
-@pytest.mark.usefixtures("scored")
-def test_what_went_wrong_fits(screen: Screen, command: str, columns: int) -> None:
-    assert faults(screen(command, columns), screen(command, 400), columns) == []
-
-
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("columns", [80, 60])
-@pytest.mark.parametrize("command", HELP)
-def test_help_fits(screen: Screen, command: str, columns: int) -> None:
+@pytest.mark.parametrize("command", [*FAILS, *HELP])
+@pytest.mark.usefixtures("scored")
+def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int) -> None:
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
@@ -149,11 +131,3 @@ def test_a_row_of_a_log_is_one_line(screen: Screen) -> None:
     rows = lines[lines.index("") + 2 :][:9]
     assert rows[0] == "   1  store-links      1.000  (0.81–1.00)  excellent  5/7 · 81 %   2026-03-02"
     assert [int(row.split()[0]) for row in rows] == list(range(1, 10))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("scored")
-@pytest.mark.parametrize("columns", [80, 60])
-def test_a_process_of_its_own_says_the_same(screen: Screen, columns: int) -> None:
-    status, shown = process_on_a_terminal("iteration", "5", columns=columns)
-    assert (status, lines_of(shown)) == (0, screen("iteration 5", columns))

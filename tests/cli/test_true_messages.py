@@ -31,11 +31,6 @@ def test_is_about_what_is_there(da_score: DaScore, project: Path, arguments: lis
 
 
 class TestWhatCannotBeWritten:
-    def test_was_not_there_before(self, da_score: DaScore, project: Path) -> None:
-        assert project
-        found = da_score("check", "--min-score", "0.1", "--junit", "/nowhere/x.xml")
-        assert one_line(found) == "/nowhere/x.xml: cannot write: no such file or directory"
-
     def test_in_a_folder_that_takes_nothing(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -44,7 +39,9 @@ class TestWhatCannotBeWritten:
         monkeypatch.setattr("scoring.files._new_file", MagicMock(side_effect=refusal))
         assert one_line(da_score("entry", "new", "77")).endswith("/iter-77.yaml: cannot write: permission denied")
 
-    def test_is_untouched_where_there_was_one(self, da_score: DaScore, project: Path) -> None:
+    def test_is_untouched_only_where_there_was_one(self, da_score: DaScore, project: Path) -> None:
+        found = da_score("check", "--min-score", "0.1", "--junit", "/nowhere/x.xml")
+        assert one_line(found) == "/nowhere/x.xml: cannot write: no such file or directory"
         (project / "x.xml").mkdir()
         found = da_score("check", "--min-score", "0.1", "--junit", "x.xml")
         assert one_line(found).endswith(f"x.xml: cannot write: is a directory{UNTOUCHED}")

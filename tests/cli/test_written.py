@@ -33,26 +33,15 @@ class TestWritten:
         assert all(name == "home/.cache" or name.startswith("home/.cache/da-score") for name in cached)
 
     @pytest.mark.usefixtures("project", "home")
-    def test_by_a_run_without_a_cache_are_sidecars_alone(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_without_cache_and_sidecars_is_nothing(self, da_score: DaScore, tmp_path: Path) -> None:
         before = tree(tmp_path)
-        assert da_score("run", "--no-cache").status == 0
-        assert changed(before, tree(tmp_path)) == self.SIDECARS
-
-    @pytest.mark.usefixtures("project", "home")
-    def test_the_cache_goes_where_it_is_told(self, da_score: DaScore, tmp_path: Path) -> None:
-        before = tree(tmp_path)
-        assert da_score("run", "--no-write", "--cache-dir", tmp_path / "cache").status == 0
-        touched = changed(before, tree(tmp_path))
-        assert touched
-        assert all(name.split("/")[0] == "cache" for name in touched)
-
-    @pytest.mark.usefixtures("project", "home")
-    def test_by_no_write_is_nothing(self, da_score: DaScore, tmp_path: Path) -> None:
-        before = tree(tmp_path)
-        found = da_score("run", "--no-write", "--no-cache")
-        assert found.out.endswith("\nWrote nothing (--no-write)\n")
-        assert da_score("run", "--no-write", "--no-cache", "--json").status == 0
+        assert da_score("run", "--no-write", "--no-cache").out.endswith("\nWrote nothing (--no-write)\n")
         assert tree(tmp_path) == before
+        assert da_score("run", "--no-write", "--cache-dir", tmp_path / "cache").status == 0
+        after = tree(tmp_path)
+        assert {name.split("/")[0] for name in changed(before, after)} == {"cache"}
+        assert da_score("run", "--no-cache").status == 0
+        assert changed(after, tree(tmp_path)) == self.SIDECARS
 
     @pytest.mark.usefixtures("home")
     @pytest.mark.parametrize("arguments", READING.values(), ids=READING)
@@ -85,17 +74,12 @@ class TestWritten:
         }
 
     @pytest.mark.slow
-    def test_a_second_run_changes_nothing(self, da_score: DaScore, project: Path) -> None:
-        first = da_score("run")
-        before = tree(project)
-        assert da_score("run") == first
-        assert tree(project) == before
-
-    @pytest.mark.slow
-    def test_is_the_same_by_a_process_and_by_a_terminal(
+    def test_is_the_same_again_by_a_process_and_by_a_terminal(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:
-        assert da_score("run").status == 0
+        first = da_score("run")
+        before = tree(project)
+        assert (da_score("run"), tree(project)) == (first, before)
         expected = {name: rest[2] for name, rest in tree(project / LOG).items()}
         for again in (process, on_a_terminal):
             for path in (project / LOG).glob("*.score.yaml"):

@@ -7,27 +7,26 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
-from helpers.commands import COMMAND, DaScore, Outcome, lines_of, terminal
+from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, edit
+from helpers.projects import LOG, Project, changed, edit, tree
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
 from rubric import default_rubric
 from scoring import store
-from scoring.cli import main
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
-from scoring.text import spans
+from scoring.log.settings import Settings
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -51,32 +50,23 @@ class TestFindLogs:
         return path
 
     def test_in_a_folder_of_repositories_in_the_order_of_their_names(self, tmp_path: Path) -> None:
-        for name in ("b", "c/deep/er", "a", ".hidden"):
+        src = tmp_path / "src"
+        for name in ("b", "c/deep/er", "a", ".hidden", "a/vendor/inner"):
+            self.repository(src / name)
+        (src / "no-repository").mkdir()
+        found = [str(log.repo_dir.relative_to(src)) for log in find_logs([src]) if log.repo_dir]
+        assert found == [".hidden", "a", "a/vendor/inner", "b", "c/deep/er"]
+
+    def test_not_where_tools_keep_their_files(self, tmp_path: Path) -> None:
+        for name in ("a", ".git/b", "node_modules/b", ".venv/b", "__pycache__/b"):
             self.repository(tmp_path / "src" / name)
-        (tmp_path / "src/no-repository").mkdir()
-        found = [
-            str(log.repo_dir.relative_to(tmp_path / "src")) for log in find_logs([tmp_path / "src"]) if log.repo_dir
-        ]
-        assert found == [".hidden", "a", "b", "c/deep/er"]
-
-    def test_in_repositories_inside_of_repositories(self, tmp_path: Path) -> None:
-        outer = self.repository(tmp_path / "src/outer")
-        inner = self.repository(outer / "vendor/inner")
-        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [outer, inner]
-
-    @pytest.mark.parametrize("name", [".git", "node_modules", ".venv", "__pycache__"])
-    def test_not_where_nobody_keeps_any(self, tmp_path: Path, name: str) -> None:
-        self.repository(tmp_path / "src/a")
-        self.repository(tmp_path / "src" / name / "b")
         assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [tmp_path / "src/a"]
 
-    @pytest.mark.parametrize("name", ["iter-1.yaml", "iter-007.yaml", "historical.yaml"])
-    def test_in_a_log_directory(self, tmp_path: Path, name: str) -> None:
-        (tmp_path / "log").mkdir()
-        (tmp_path / "log" / name).touch()
-        assert find_logs([tmp_path / "log"]) == [FoundLog(tmp_path / "log", None)]
-
-    def test_in_a_log_directory_at_its_usual_place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_in_a_log_directory_at_any_place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("iter-007.yaml", "historical.yaml"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / name).touch()
+            assert find_logs([tmp_path / name]) == [FoundLog(tmp_path / name, None)]
         repo = self.repository(tmp_path / "a")
         (repo / LOG / "iter-1.yaml").touch()
         assert find_logs([repo / LOG]) == [FoundLog(repo / LOG, repo)]
@@ -88,14 +78,10 @@ class TestFindLogs:
         (repo / LOG / "iter-1.yaml").touch()
         (tmp_path / "alias").symlink_to(repo)
         (tmp_path / "src/b").symlink_to(repo)
+        (repo / "round").symlink_to(tmp_path / "src")
         monkeypatch.chdir(repo)
         roots = [tmp_path / "alias", repo, Path(), tmp_path / "src", repo / LOG, tmp_path / "src/b"]
         assert find_logs(roots) == [FoundLog(tmp_path / "alias" / LOG, tmp_path / "alias")]
-
-    def test_not_for_ever_in_symlinks_that_go_round(self, tmp_path: Path) -> None:
-        repo = self.repository(tmp_path / "src/a")
-        (repo / "round").symlink_to(tmp_path / "src")
-        assert len(find_logs([tmp_path / "src"])) == 1
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -118,31 +104,18 @@ class TestFindLogs:
 
     def test_named_in_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
-        (tmp_path / "list").write_bytes(
-            b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
-        )
-        assert roots_from_file(tmp_path / "list") == [
-            Path("/src/a"),
-            Path("/src/b c"),
-            Path("/home/ada/src/e"),
-            Path("relative"),
-            Path(os.fsdecode(b"/src/\xff")),
-        ]
-
-    def test_not_named_in_a_file_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"/list: no such file$"):
-            roots_from_file(tmp_path / "list")
+        listed = b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
+        (tmp_path / "list").write_bytes(listed)
+        names = ("/src/a", "/src/b c", "/home/ada/src/e", "relative", os.fsdecode(b"/src/\xff"))
+        assert roots_from_file(tmp_path / "list") == list(map(Path, names))
         with pytest.raises(InputError, match=r": is a directory$"):
             roots_from_file(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def expected(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+@pytest.fixture
+def expected(_scored_demo: Path) -> dict[str, bytes]:
     """The sidecars of the demo, as a run writes them."""
-    root = tmp_path_factory.mktemp("expected") / "demo"
-    shutil.copytree(compact_demo, root, symlinks=True)
-    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
-    return Project(root).sidecars()
+    return Project(_scored_demo).sidecars()
 
 
 @pytest.fixture
@@ -164,17 +137,7 @@ def backfill(project: Project, **how: Any) -> LogReport:
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
-    return backfill_log(LogJob(project.log, project.repo, transcripts), plan)
-
-
-def snapshot(root: Path) -> dict[str, tuple[int, int, int, int, bytes | None]]:
-    """Everything below a directory: inode, mode, time of change, size of a folder, content."""
-    found = {}
-    for path in [root, *root.rglob("*")]:
-        stat = path.lstat()
-        content = path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(root))] = (stat.st_ino, stat.st_mode, stat.st_mtime_ns, stat.st_ctime_ns, content)
-    return found
+    return backfill_log(LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan)
 
 
 Change = Callable[[Project], object]
@@ -279,17 +242,17 @@ class TestReasons:
     @pytest.mark.slow
     def test_do_not_touch_what_is_up_to_date(self, done: Project, expected: dict[str, bytes]) -> None:
         done.sidecar(4).unlink()
-        before = snapshot(done.log)
+        before = tree(done.log)
         backfill(done)
-        after = snapshot(done.log)
-        assert {name for name in after if after[name] != before.get(name)} == {".", "iter-4.score.yaml"}
+        after = tree(done.log)
+        assert changed(before, after) == {"iter-4.score.yaml"}
         assert done.sidecars() == expected
 
     def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
-        before = snapshot(done.log)
+        before = tree(done.log)
         found = backfill(done, force=True)
         assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
-        assert (done.sidecars(), snapshot(done.log)) == (expected, before)  # the same bytes are not written again
+        assert (done.sidecars(), tree(done.log)) == (expected, before)  # the same bytes are not written again
 
     @pytest.mark.slow
     @pytest.mark.parametrize("when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"])
@@ -323,28 +286,20 @@ class TestAnswersOfGit:
         Repo.at(project.repo).git("update-ref", "refs/heads/master", "export-csv")
 
     @pytest.mark.slow
-    def test_that_changed_are_listed_and_nothing_is_scored(self, done: Project) -> None:
-        before = snapshot(done.log)
+    def test_that_changed_are_listed_and_scored_when_asked_for(self, done: Project) -> None:
+        before = tree(done.log)
+        Repo.at(done.repo).commit({"more": "x"}, "more")  # which changes no answer
+        found = backfill(done, refresh_git=True)
+        assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
         self.land(done)
         for _ in range(2):
             found = backfill(done)
             assert (found.scored, found.git_changed, found.up_to_date) == ({}, [9], 9)
-        assert snapshot(done.log) == before
-
-    @pytest.mark.slow
-    def test_that_changed_are_scored_when_asked_for(self, done: Project) -> None:
-        self.land(done)
+        assert tree(done.log) == before
         assert backfill(done, refresh_git=True).scored == {9: "git answers differently"}
         assert b"commit 89925c84a012 reachable from master, not reverted" in done.sidecar(9).read_bytes()
         found = backfill(done)
         assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
-
-    @pytest.mark.slow
-    def test_that_changed_nothing_are_not_listed(self, done: Project) -> None:
-        Repo.at(done.repo).commit({"more": "x"}, "more")
-        for refresh in (False, True):
-            found = backfill(done, refresh_git=refresh)
-            assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
 
     def test_that_move_a_window_without_a_result_are_not_listed(self, repo: Repo, tmp_path: Path) -> None:
         shas = [repo.commit({"a": str(n)}, f"work {n}") for n in (1, 2)]
@@ -352,7 +307,7 @@ class TestAnswersOfGit:
         log.mkdir(parents=True)
         for n, sha in enumerate(shas, 1):
             (log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: {sha}\n")
-        job = LogJob(log, repo.path)
+        job = LogJob(log, Settings(repo_dir=repo.path))
         plan = BackfillPlan(default_rubric(), cache_dir=tmp_path / "cache")
         assert list(backfill_log(job, plan).scored) == [1, 2]
         (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ncommit: gone\n")
@@ -395,11 +350,11 @@ class TestStore:
     def test_that_is_not_as_it_was_changes_no_result(
         self, done: Project, tmp_path: Path, spoil: Callable[[Path], object], expected: dict[str, bytes]
     ) -> None:
-        before = snapshot(done.log)
+        before = tree(done.log)
         spoil(tmp_path / "cache" / store.NAME)
         found = backfill(done)
         assert (found.error, found.scored, found.up_to_date) == (None, {}, 9)
-        assert (snapshot(done.log), done.sidecars()) == (before, expected)
+        assert (tree(done.log), done.sidecars()) == (before, expected)
         backfill(done)  # a store with wrong bytes is made anew by the command after the one that met it
         edit(done.entry(4), "retries: 1", "retries: 2")
         assert backfill(done).scored == {4: "inputs changed"}  # it is kept again
@@ -418,20 +373,13 @@ class TestStore:
         assert found.error == f"{project.sidecar(5)}: cannot write: is a directory; the old file is untouched"
         assert project.written() == ["iter-1", "iter-2", "iter-3", "iter-4", "iter-5"]
         shutil.rmtree(project.sidecar(5))
-        before = snapshot(project.log)
+        before = tree(project.log)
         assert backfill(project).scored == dict.fromkeys([5, 6, 7, 8, 9], "no sidecar")
-        after = snapshot(project.log)
-        assert {name for name in before if after[name] != before[name]} == {"."}
+        after = tree(project.log)
+        assert all(after[name] == before[name] for name in before)
 
 
 class TestDryRun:
-    @pytest.mark.usefixtures("project")
-    def test_writes_nothing_at_all(self, da_score: DaScore, tmp_path: Path) -> None:
-        before = snapshot(tmp_path)
-        assert da_score("backfill", tmp_path / "src", "--dry-run").status == 0
-        assert snapshot(tmp_path) == before
-        assert not (tmp_path / "cache").exists()
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
@@ -446,9 +394,9 @@ class TestDryRun:
         dead.wait()
         (done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp").touch()
         (done.session(CLAUDE)).unlink()
-        before = snapshot(tmp_path)
+        before = tree(tmp_path)
         assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
-        assert snapshot(tmp_path) == before
+        assert tree(tmp_path) == before
 
     def test_says_what_would_be_done_and_why(self, done: Project, da_score: DaScore) -> None:
         done.sidecar(3).unlink()
@@ -457,24 +405,12 @@ class TestDryRun:
         edit(done.sidecar(9), "rubric_version: 2.1.0", "rubric_version: 2.0.2")
         TestAnswersOfGit.land(done)
         found = da_score("backfill", done.repo, "--dry-run")
-        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out).partition("\nABSENT")[0] == (
-            f"{done.log}: 4 to score, 5 up to date\n"
-            "\n"
-            "Backfill — rubric 2.1.0 (dry run)\n"
-            "\n"
-            "LOGS                        1\n"
-            "ITERATIONS would be scored  4\n"
-            "           up to date       5\n"
-            "           kept             0\n"
-            "           passed over      0\n"
-            "LOGS failed                 0\n"
-            "TIME                        T s\n"
-            "\n"
-            "Why:\n"
-            f"  {done.log}: 3, 5: no sidecar\n"
-            f"  {done.log}: 4: inputs changed\n"
-            f"  {done.log}: 9: rubric 2.0.2\n"
+        assert "\nBackfill — rubric 2.1.0 (dry run)\n" in found.out
+        assert "\nITERATIONS would be scored  4\n           up to date       5\n" in found.out
+        assert found.out.partition("\nWhy:\n")[2].partition("\n\n")[0] == (
+            f"  {done.log}: 3, 5: no sidecar\n  {done.log}: 4: inputs changed\n  {done.log}: 9: rubric 2.0.2"
         )
+        assert found.lines == [f"{done.log}: 4 to score, 5 up to date"]
         assert da_score("backfill", done.repo, "--dry-run").lines == found.lines
 
 
@@ -506,21 +442,11 @@ class TestChoice:
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
 
-    @pytest.mark.parametrize("since", ["yesterday", "2026-3-5", "05.03.2026", ""], ids=repr)
-    def test_of_a_day_that_is_none_is_refused(self, project: Project, da_score: DaScore, since: str) -> None:
-        found = da_score("backfill", project.repo, "--since", since)
-        assert found == Outcome(2, "", f"da-score: error: --since {since!r} is no date; write it as 2026-06-03\n")
-
     @pytest.mark.slow
     def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
         found = da_score("backfill", done.repo, "--only", "hook_outcomes", "--force", "--json").json["logs"][0]
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
         assert (found["up_to_date"], found["passed_over"]) == (0, 5)
-
-    @pytest.mark.slow
-    def test_of_an_unknown_signal_is_refused(self, done: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", done.repo, "--only", "mood")
-        assert found == Outcome(2, "", "da-score: error: --only 'mood' is no signal of rubric 2.1.0\n")
 
     @pytest.mark.slow
     def test_of_a_rubric(self, done: Project, da_score: DaScore) -> None:
@@ -532,10 +458,6 @@ class TestChoice:
         again = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
         assert again["totals"]["up_to_date"] == 9
 
-    @pytest.mark.parametrize("number", ["0", "65", "x"])
-    def test_of_a_wrong_number_of_jobs_is_refused(self, project: Project, da_score: DaScore, number: str) -> None:
-        assert da_score("backfill", project.repo, "--jobs", number).status == 2
-
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
@@ -544,17 +466,6 @@ LOST = {
     8: ["token_efficiency"],
     9: ["token_efficiency"],
 }
-
-
-def warning(lost: Sequence[str], *iterations: int) -> str:
-    """Return what is said of iterations that lost the same; warnings that repeat themselves are one line."""
-    return (
-        f"da-score: warning: iteration {spans(iterations)}: the transcripts no longer cover its window; "
-        f"{' and '.join(lost)} lost evidence that the old sidecar had"
-    )
-
-
-WARNINGS = [warning(LOST[3], 3, 5), warning(LOST[4], 4, 8, 9)]
 
 
 class TestEvidenceLoss:
@@ -568,11 +479,11 @@ class TestEvidenceLoss:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str)
     def test_is_avoided(self, without: Project, how: dict[str, Any], expected: dict[str, bytes]) -> None:
-        before = snapshot(without.log)
+        before = tree(without.log)
         found = backfill(without, **how)
         assert found.kept == LOST
         assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
-        assert (snapshot(without.log), without.sidecars()) == (before, expected)
+        assert (tree(without.log), without.sidecars()) == (before, expected)
 
     @pytest.mark.slow
     def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
@@ -597,52 +508,17 @@ class TestEvidenceLoss:
         found = backfill(without)
         assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
 
-    @pytest.mark.slow
     def test_is_said(self, without: Project, da_score: DaScore) -> None:
         found = da_score("backfill", without.repo)
         assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
         assert "           kept             5\n" in found.out
-        assert (
-            "\nKept, because the transcripts no longer cover the window:\n"
-            f"  {without.log}: 3: correction_pressure and token_efficiency\n"
-            f"  {without.log}: 4: token_efficiency\n"
-            f"  {without.log}: 5: correction_pressure and token_efficiency\n"
-            f"  {without.log}: 8: token_efficiency\n"
-            f"  {without.log}: 9: token_efficiency\n"
-        ) in found.out
-        assert da_score("backfill", without.repo, "--allow-evidence-loss").lines == [
-            f"{without.log}: 5 scored, 4 up to date"
-        ]
-
-    @pytest.mark.slow
-    def test_by_a_run_is_warned_of(self, without: Project, da_score: DaScore) -> None:
-        without.settings.unlink()
-        found = da_score("run", "--repo-dir", without.repo)
-        assert (found.status, found.err.splitlines()) == (0, WARNINGS)
-        assert da_score("run", "--repo-dir", without.repo).err == ""  # there is nothing left to lose
-
-    @pytest.mark.slow
-    def test_by_recomputing_an_iteration_is_warned_of(self, without: Project, da_score: DaScore) -> None:
-        without.settings.unlink()
-        found = da_score("iteration", "8", "--recompute", "--repo-dir", without.repo)
-        assert (found.status, found.err.splitlines()) == (0, [warning(LOST[8], 8)])
-        assert da_score("iteration", "6", "--recompute", "--repo-dir", without.repo).err == ""
-
-    @pytest.mark.slow
-    def test_that_is_none_is_not_warned_of(self, done: Project, da_score: DaScore) -> None:
-        assert da_score("run", "--repo-dir", done.repo).err == ""
-        assert da_score("iteration", "8", "--recompute", "--repo-dir", done.repo).err == ""
+        listed = "".join(f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items())
+        assert f"\nKept, because the transcripts no longer cover the window:\n{listed}" in found.out
+        again = da_score("backfill", without.repo, "--allow-evidence-loss")
+        assert again.lines == [f"{without.log}: 5 scored, 4 up to date"]
 
 
 class TestSessions:
-    def test_are_written_with_their_members(self, project: Project, expected: dict[str, bytes]) -> None:
-        backfill(project)
-        assert [name for name in project.written() if name.startswith("session")] == [
-            f"session-{CODEX}",
-            f"session-{CLAUDE}",
-        ]
-        assert project.session(CODEX).read_bytes() == expected[f"session-{CODEX}.score.yaml"]
-
     @pytest.mark.slow
     @pytest.mark.parametrize("spoil", [b"", b"garbage", None], ids=repr)
     def test_are_written_again_when_they_are_lost(
@@ -664,14 +540,6 @@ class TestSessions:
         assert backfill(done).scored == {7: "inputs changed"}
         assert "      value: 0.8448308540439096\n" in done.session(CODEX).read_text()
         assert "      value: 0.8641975308641974\n" not in done.session(CODEX).read_text()
-
-    def test_without_a_file_name_are_warned_of(self, project: Project, da_score: DaScore) -> None:
-        for n in (7, 8, 9):
-            edit(project.entry(n), CODEX, "../up")
-        found = da_score("backfill", project.repo)
-        said = "session id '../up' is no plain file name; this session gets no score file"
-        assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
-        assert [name for name in project.written() if name.startswith("session")] == [f"session-{CLAUDE}"]
 
 
 @pytest.fixture
@@ -736,15 +604,8 @@ class TestSeveralLogs:
         assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_shows_a_bug_are_done_but_for_that(
-        self,
-        three: list[Project],
-        da_score: DaScore,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        jobs: str,
-        expected: dict[str, bytes],
+        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         work = backfill_log
 
@@ -754,11 +615,11 @@ class TestSeveralLogs:
             return work(job, plan)
 
         monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", fail)
-        found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
+        found = da_score("backfill", tmp_path / "src", "--jobs", "2")
         assert found.status == 1
         said = "internal error, please report it: ZeroDivisionError: oh"
         assert f"{three[1].log}: failed: {said}" in found.lines
-        assert [three[0].sidecars(), three[1].sidecars(), three[2].sidecars()] == [expected, {}, expected]
+        assert [len(project.sidecars()) for project in three] == [11, 0, 11]
 
     @pytest.mark.slow
     def test_of_which_one_s_process_is_killed_are_listed(
@@ -784,21 +645,6 @@ class TestSeveralLogs:
         found = da_score("backfill", three[1].log, three[1].repo, "--from-file", tmp_path / "list", "--json").json
         assert [log["iter_log_dir"] for log in found["logs"]] == [str(three[n].log) for n in (1, 2, 0)]
         assert found["totals"]["scored"] == 27
-
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
-        [
-            (["missing"], "missing: no such directory"),
-            (["."], ".: no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "),
-            (["--from-file", "missing"], "missing: no such file"),
-            ([], ".: no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "),
-        ],
-        ids=" ".join,
-    )
-    def test_that_are_not_there_are_an_error(self, da_score: DaScore, arguments: list[str], said: str) -> None:
-        found = da_score("backfill", *arguments)
-        assert (found.status, found.out) == (1, "")
-        assert found.err.startswith(f"da-score: error: {said}")
 
     @pytest.mark.slow
     def test_are_scored_under_the_settings_of_their_repositories(
@@ -847,9 +693,8 @@ class TestText:
         totals = {"logs": 1, "scored": 1, "up_to_date": 4, "kept": 2, "git_changed": 0, "passed_over": 2, "failed": 0}
         assert content["totals"] == totals
         absent = log.pop("absent")
-        assert absent[:1] == [
-            {"signal": "hook_outcomes", "reason": "no hook-outcomes sidecar for iter-N", "iterations": 3}
-        ]
+        first = {"signal": "hook_outcomes", "reason": "no hook-outcomes sidecar for iter-N", "iterations": 3}
+        assert absent[0] == first
         assert sum(one["iterations"] for one in absent) == 11
         assert log == {
             "iter_log_dir": str(done.log),
@@ -868,7 +713,8 @@ class TestText:
         done.sidecar(3).unlink()
         found = da_score("backfill", done.repo, "--since", "2026-03-03")
         assert (found.status, found.err) == (0, "")
-        assert re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out) == (
+        shown = re.sub(r"TIME( +)\d+\.\d s", r"TIME\1T s", found.out)
+        assert shown.startswith(
             f"{done.log}: 1 scored, 6 up to date, 2 passed over\n"
             "\n"
             "Backfill — rubric 2.1.0\n"
@@ -883,15 +729,8 @@ class TestText:
             "\n"
             "ABSENT SIGNAL         ITERATIONS  REASON\n"
             "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
-            "token_efficiency      2           commit time unresolvable; cannot window the transcript\n"
-            "hook_outcomes         1           no scored hook-outcome records for iter-N"
-            " (continuity_advice/observe_tool_result are deferred)\n"
-            "landed                1           no commit SHA on iteration entry\n"
-            "scope                 1           unrecognized free-text scope_note\n"
-            "tests                 1           no test-pass flags set in iteration log\n"
-            "token_efficiency      1           no transcript covers the iteration window\n"
-            "verifier              1           no verifier records and no tests_total_pass proxy\n"
         )
+        assert shown.endswith("verifier              1           no verifier records and no tests_total_pass proxy\n")
 
     def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
         evil = project.root.rename(tmp_path / "src/a\x1b[31m")

@@ -1,7 +1,6 @@
 """The hook that a harness runs after a task: what it scores, what it reads, and that it never holds an agent up."""
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
@@ -21,14 +20,15 @@ from helpers.commands import process as any_process
 from helpers.doors import ends
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, edit
+from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
 import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.cli import main
-from scoring.errors import InputError, SettingsError, WriteError
-from scoring.jobs.close_task import PATIENCE, ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
+from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
+from scoring.evidence.rules import REFERENCE, Sources
+from scoring.jobs.close_task import ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -43,14 +43,6 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
 
 
-@pytest.fixture(scope="module")
-def scored_template(tmp_path_factory: pytest.TempPathFactory, compact_demo: Path) -> Path:
-    root = tmp_path_factory.mktemp("scored") / "demo"
-    shutil.copytree(compact_demo, root, symlinks=True)
-    assert main(["run", "--repo-dir", str(root / "repo"), "--no-cache", "--json"]) == 0
-    return root
-
-
 @pytest.fixture
 def project(compact_demo: Path, tmp_path: Path) -> Project:
     """The demo, not scored yet."""
@@ -59,18 +51,10 @@ def project(compact_demo: Path, tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def scored(scored_template: Path, tmp_path: Path) -> Project:
+def scored(_scored_demo: Path, tmp_path: Path) -> Project:
     """The demo with all its sidecars."""
-    shutil.copytree(scored_template, tmp_path / "scored", symlinks=True)
+    shutil.copytree(_scored_demo, tmp_path / "scored", symlinks=True)
     return Project(tmp_path / "scored")
-
-
-@pytest.fixture(scope="module")
-def shared(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The demo, for tests that may find sidecars of others, and leave only sidecars."""
-    root = tmp_path_factory.mktemp("shared") / "demo"
-    shutil.copytree(compact_demo, root, symlinks=True)
-    return Project(root)
 
 
 @contextlib.contextmanager
@@ -109,33 +93,19 @@ process = functools.partial(any_process, "close-task")
 """Run ``da-score close-task`` in a process of its own."""
 
 
-def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file below a directory: inode, time of change, content."""
-    return {
-        str(path.relative_to(root)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
-        for path in root.rglob("*")
-        if path.is_file()
-    }
-
-
 def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
     """Close a task of the demo with both folders of transcripts."""
-    return close_task(
-        project.log,
-        project.repo,
-        project.claude,
-        project.codex,
-        rubric=default_rubric(),
-        iteration=iteration,
-        recompute=recompute,
-    )
+    return closed_in(project.log, project.repo, project.claude, project.codex, iteration=iteration, recompute=recompute)
+
+
+def closed_in(log: Path, repo: Path, *transcripts: Path, warn: Warn = silent, **how: Any) -> ClosedTask:
+    sources = Sources.under(REFERENCE, repo, transcripts, {"warn": warn})
+    return close_task(log, sources, default_rubric(), **how)
 
 
 class TestLibrary:
     def test_scores_the_highest_entry_and_its_session(self, project: Project, scored: Project) -> None:
-        expected = {name: content for name, (_, _, content) in snapshot(scored.log).items()}
-        for path in project.log.glob("*.score.yaml"):
-            path.unlink()
+        expected = scored.sidecars()
         assert close(project) == ClosedTask(
             9, project.sidecar(9), True, 0.7041648571057487, "good", project.session(CODEX), "2.1.0", ()
         )
@@ -159,19 +129,9 @@ class TestLibrary:
         assert closed.session_sidecar_path == (session and project.session(session))
         assert project.written() == written
 
-    def test_says_that_an_iteration_is_not_scored(self, repo: Repo, tmp_path: Path) -> None:
-        (tmp_path / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
-        repo.commit({"a": "a"})
-        rubric = dataclasses.replace(
-            default_rubric(),
-            signals=tuple(s for s in default_rubric().signals if s.id == "landed"),
-        )
-        closed = close_task(tmp_path, repo.path, rubric=rubric)
-        assert (closed.scored, closed.value, closed.band) == (False, 0.0, "unscored")
-
     def test_hands_warnings_on_and_keeps_them(self, project: Project, tmp_path: Path) -> None:
         told: list[str] = []
-        closed = close_task(project.log, project.repo, tmp_path / "no", rubric=default_rubric(), warn=told.append)
+        closed = closed_in(project.log, project.repo, tmp_path / "no", warn=told.append)
         assert closed.warnings == (f"transcript directory {tmp_path}/no: no such file or directory; skipped",)
         assert told == list(closed.warnings)
 
@@ -187,41 +147,27 @@ class TestLibrary:
 class TestRecompute:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        ("iteration", "recompute", "rewritten"),
+        ("iteration", "recompute", "rewritten", "sessions"),
         [
-            (9, "current", [9]),
-            (9, "recent-1", [9]),
-            (9, "recent-2", [8, 9]),
-            (9, "recent-999999999", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
-            (4, "recent-3", [2, 3, 4]),
-            (1, "recent-5", [1]),
-            (1, "all", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
-            (9, "all", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            (9, "current", [9], [CODEX]),
+            (1, "current", [1], []),
+            (8, "recent-1", [8], [CODEX]),
+            (9, "recent-2", [8, 9], [CODEX]),
+            (8, "recent-3", [6, 7, 8], [CODEX, CLAUDE]),
+            (1, "recent-5", [1], []),
+            (9, "recent-999999999", [1, 2, 3, 4, 5, 6, 7, 8, 9], [CODEX, CLAUDE]),
+            (2, "all", [1, 2, 3, 4, 5, 6, 7, 8, 9], [CODEX, CLAUDE]),
         ],
     )
-    def test_scores_anew(self, scored: Project, iteration: int, recompute: str, rewritten: list[int]) -> None:
+    def test_scores_anew_and_rewrites_the_sessions_of_that(
+        self, scored: Project, iteration: int, recompute: str, rewritten: list[int], sessions: list[str]
+    ) -> None:
         for number in range(1, 10):  # still sidecars of this rubric, and not what a new score would be
             edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
-        close(scored, iteration, recompute)
-        assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("iteration", "recompute", "sessions"),
-        [
-            (1, "current", []),
-            (9, "current", [CODEX]),
-            (8, "recent-1", [CODEX]),
-            (8, "recent-3", [CODEX, CLAUDE]),
-            (2, "all", [CODEX, CLAUDE]),
-        ],
-    )
-    def test_rewrites_the_sessions_of_what_is_scored(
-        self, scored: Project, iteration: int, recompute: str, sessions: list[str]
-    ) -> None:
         for session_id in MEMBERS:
             scored.session(session_id).write_text("old")
         closed = close(scored, iteration, recompute)
+        assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
         assert [s for s in (CODEX, CLAUDE) if scored.session(s).read_text() != "old"] == sessions
         own = next((s for s, members in MEMBERS.items() if iteration in members), None)
         assert closed.session_sidecar_path == (own and scored.session(own))
@@ -247,11 +193,6 @@ class TestSession:
         said = scored.session(CODEX).read_text()
         assert "value: 0.6829985703832194\nband: fair\n" in said
         assert "    - iteration: 7\n      scored: true\n      value: 0.5\n      band: fair\n" in said
-
-    def test_does_not_touch_members_that_are_there(self, scored: Project) -> None:
-        before = snapshot(scored.log)
-        close(scored, 9)
-        assert snapshot(scored.log) == before  # the same bytes are not even written again
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
@@ -279,19 +220,6 @@ class TestSession:
         assert {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")} == before
         assert closed.warnings == ()
 
-    @pytest.mark.slow
-    def test_of_another_rubric_scores_all_members_anew(self, scored: Project) -> None:
-        rubric = dataclasses.replace(default_rubric(), version="9.9.9")
-        closed = close_task(scored.log, scored.repo, scored.claude, scored.codex, rubric=rubric)
-        assert closed.rubric_version == "9.9.9"
-        changed = [p.name for p in scored.log.glob("*.score.yaml") if "rubric_version: 9.9.9" in p.read_text()]
-        assert sorted(changed) == [
-            "iter-7.score.yaml",
-            "iter-8.score.yaml",
-            "iter-9.score.yaml",
-            f"session-{CODEX}.score.yaml",
-        ]
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("session_id", "shown"),
@@ -308,22 +236,18 @@ class TestSession:
     ) -> None:
         log = small_log(repo, session_id)
         before = sorted(tmp_path.rglob("*"))
-        closed = close_task(log, repo.path, rubric=default_rubric())
+        closed = closed_in(log, repo.path)
         assert closed.session_sidecar_path is None
         assert closed.warnings == (f"session id {shown} is no plain file name; this session gets no score file",)
         assert [path.name for path in sorted(tmp_path.rglob("*")) if path not in before] == ["iter-1.score.yaml"]
 
-    @pytest.mark.parametrize("session_id", ["...", "-rf", "é" * 100, "a:b*?"], ids=ascii)
-    def test_whose_id_is_odd_gets_one_all_the_same(self, repo: Repo, session_id: str) -> None:
+    @pytest.mark.parametrize("session_id", ["...", "-rf", "é" * 100, "a:b*?", ""], ids=ascii)
+    def test_whose_id_is_odd_gets_one_and_without_an_id_there_is_none(self, repo: Repo, session_id: str) -> None:
         log = small_log(repo, session_id)
-        closed = close_task(log, repo.path, rubric=default_rubric())
-        assert (closed.session_sidecar_path, closed.warnings) == (log / f"session-{session_id}.score.yaml", ())
-
-    def test_of_an_entry_without_one_is_none(self, repo: Repo) -> None:
-        log = small_log(repo, "")
-        closed = close_task(log, repo.path, rubric=default_rubric())
-        assert (closed.session_sidecar_path, closed.warnings) == (None, ())
-        assert sorted(path.name for path in log.iterdir()) == ["iter-1.score.yaml", "iter-1.yaml"]
+        closed = closed_in(log, repo.path)
+        path = log / f"session-{session_id}.score.yaml" if session_id else None
+        assert (closed.session_sidecar_path, closed.warnings) == (path, ())
+        assert len(list(log.iterdir())) == (3 if session_id else 2)
 
 
 def small_log(repo: Repo, session_id: str) -> Path:
@@ -343,12 +267,11 @@ class TestEvidenceLoss:
     )
 
     def test_is_said_and_the_sidecar_rewritten(self, scored: Project) -> None:
-        closed = close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=3)
+        closed = closed_in(scored.log, scored.repo, iteration=3)
         assert closed.warnings == (self.LOST,)
         assert scored.tokens(3) == "no transcript covers the iteration window"
 
-    def test_is_none_when_the_tokens_are_native(self, scored: Project) -> None:
-        assert close_task(scored.log, scored.repo, rubric=default_rubric(), iteration=6).warnings == ()
+        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()  # native tokens
 
     def test_is_said_in_one_line_by_the_command(self, scored: Project, hook: Hook) -> None:
         scored.settings.unlink()
@@ -385,24 +308,17 @@ class TestOutput:
         self, project: Project, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
     ) -> None:
         with standard_input(b""):
-            assert main([*arguments, "--repo-dir", str(project.repo)]) == 0
-        assert capsysbinary.readouterr().out.decode() == (
-            "{\n"
-            ' "iteration": 9,\n'
-            f' "sidecar_path": "{project.log}/iter-9.score.yaml",\n'
-            ' "scored": true,\n'
-            ' "value": 0.7041648571057487,\n'
-            ' "band": "good",\n'
-            f' "session_sidecar_path": "{project.log}/session-{CODEX}.score.yaml",\n'
-            ' "rubric_version": "2.1.0",\n'
-            ' "warnings": []\n'
-            "}\n"
-        )
-
-    def test_cannot_write_to_a_terminal(self, hook: Hook, tmp_path: Path) -> None:
-        repo = Repo(tmp_path / "a\x1b[31m")
-        small_log(repo, "")
-        assert "a\\x1b[31m/.agents" in hook("--repo-dir", repo.path).out
+            found = in_process(capsysbinary, *arguments, "--repo-dir", project.repo)
+        assert list(found.json.items()) == [
+            ("iteration", 9),
+            ("sidecar_path", f"{project.log}/iter-9.score.yaml"),
+            ("scored", True),
+            ("value", 0.7041648571057487),
+            ("band", "good"),
+            ("session_sidecar_path", f"{project.log}/session-{CODEX}.score.yaml"),
+            ("rubric_version", "2.1.0"),
+            ("warnings", []),
+        ]
 
 
 def claude_stop(project: Project, **fields: Any) -> dict[str, Any]:
@@ -424,73 +340,43 @@ def codex_notify(project: Project, **fields: Any) -> dict[str, Any]:
     return {
         "type": "agent-turn-complete",
         "thread-id": CODEX,
-        "turn-id": "12",
         "cwd": str(project.repo),
-        "input-messages": ["Write links as CSV"],
         "last-assistant-message": "Done.",
         **fields,
     }
 
 
-EVENTS: dict[str, dict[str, Any]] = {
-    "Claude Stop": {},
-    "Claude SubagentStop": {
-        "hook_event_name": "SubagentStop",
-        "agent_id": "a1",
-        "agent_type": "Explore",
-        "agent_transcript_path": "~/.claude/projects/x/subagents/agent-a1.jsonl",
-    },
-    "Claude SessionEnd": {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"},
-    "Claude TaskCompleted": {"hook_event_name": "TaskCompleted", "task_id": "7", "task_subject": "Redirect"},
-    "Codex Stop": {"hook_event_name": "Stop", "model": "gpt-5.2-codex", "turn_id": "3", "transcript_path": None},
-}
-
-
 class TestHarness:
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("fields", EVENTS.values(), ids=EVENTS)
-    def test_names_the_repository(self, shared: Project, hook: Hook, fields: dict[str, Any]) -> None:
-        found = hook(given=claude_stop(shared, **fields))
-        assert found == Outcome(0, f"iteration 9  score 0.704  good  → {shared.sidecar(9)}\n", "")
-
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        ("fields", "tokens"),
+        ("fields", "there"),
         [
-            pytest.param({}, "backfilled from 6 transcript turn(s): cache_hit_rate 0.664", id="Claude Stop"),
-            pytest.param(
-                {"hook_event_name": "SessionEnd", "reason": "other"},
-                "backfilled from 6 transcript turn(s): cache_hit_rate 0.664",
-                id="Claude SessionEnd",
-            ),
-            pytest.param({"transcript_path": None}, "no transcript covers the iteration window", id="Codex Stop"),
-            pytest.param({"transcript_path": ""}, "no transcript covers the iteration window", id="an empty path"),
-            pytest.param(
-                {"transcript_path": "/no/such/folder/x.jsonl"},
-                "no transcript covers the iteration window",
-                id="a folder that is not there yet",
-            ),
+            pytest.param({}, True, id="Claude Stop"),
+            pytest.param({"hook_event_name": "SubagentStop", "agent_id": "a1"}, True, id="Claude SubagentStop"),
+            pytest.param({"hook_event_name": "SessionEnd", "reason": "other"}, True, id="Claude SessionEnd"),
+            pytest.param({"hook_event_name": "TaskCompleted", "task_id": "7"}, True, id="Claude TaskCompleted"),
+            pytest.param({"model": "gpt-5.2-codex", "transcript_path": None}, False, id="Codex Stop"),
+            pytest.param({"transcript_path": ""}, False, id="an empty path"),
+            pytest.param({"transcript_path": "/no/such/folder/x.jsonl"}, False, id="a folder that is not there yet"),
         ],
     )
-    def test_names_a_folder_of_transcripts(
-        self, project: Project, hook: Hook, fields: dict[str, Any], tokens: str
+    def test_names_the_repository_and_a_folder_of_transcripts(
+        self, project: Project, hook: Hook, fields: dict[str, Any], there: bool
     ) -> None:
         project.settings.unlink()
         found = hook("3", given=claude_stop(project, **fields))
+        seen = "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
+        tokens = seen if there else "no transcript covers the iteration window"
         assert (found.status, found.err, project.tokens(3)) == (0, "", tokens)
+        assert found.out.endswith(f"  → {project.sidecar(3)}\n")
 
     def test_names_the_folder_of_a_sub_agent_too(self, project: Project, hook: Hook) -> None:
         project.settings.unlink()
         agent = str(project.codex / "agent-1.jsonl")
         found = hook("--score-recompute", "all", given=claude_stop(project, agent_transcript_path=agent))
         assert (found.status, found.err) == (0, "")
-        assert [project.tokens(n).partition(" turn")[0] for n in (3, 4, 5, 8, 9)] == [
-            "backfilled from 6 transcript",
-            "backfilled from 4 transcript",
-            "backfilled from 6 transcript",
-            "backfilled from 7 transcript",
-            "backfilled from 3 transcript",
-        ]
+        turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
+        assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
 
     def test_adds_to_the_folders_of_the_settings(self, project: Project, hook: Hook) -> None:
         project.settings.write_text('transcript-dir = "../transcripts/codex"\n')
@@ -527,7 +413,6 @@ class TestHarness:
         found = hook(given=claude_stop(project, cwd=str(project.repo / name)))
         assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
 
-    @pytest.mark.slow
     def test_may_stand_in_a_linked_work_tree(self, project: Project, hook: Hook) -> None:
         linked = project.root / "linked"
         Repo.at(project.repo).git("worktree", "add", "-q", str(linked), "export-csv")
@@ -539,15 +424,18 @@ class TestHarness:
 
     def test_is_overruled_by_the_command_line(self, project: Project, hook: Hook, repo: Repo) -> None:
         small_log(repo, "")
-        found = hook("--repo-dir", project.repo, given=claude_stop(project, cwd=str(repo.path)))
+        said = claude_stop(project, cwd=str(repo.path))
+        found = hook("--repo-dir", project.repo, given=said)
         assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+        other = Path(shutil.copytree(project.log, project.root / "other"))
+        found = hook("--repo-dir", project.repo, "--iter-log-dir", other, given=said)
+        assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
         assert not (repo.path / LOG / "iter-1.score.yaml").exists()
 
-    def test_is_overruled_by_a_log_on_the_command_line(self, project: Project, hook: Hook, tmp_path: Path) -> None:
-        other = Path(shutil.copytree(project.log, tmp_path / "other"))
-        found = hook("--iter-log-dir", other, given=claude_stop(project))
-        assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
-        assert project.written() == []
+    @pytest.mark.parametrize("name", ["--recompute=recent-2", "--score-recompute=recent-2"])
+    def test_may_be_given_both_names_of_recompute(self, project: Project, hook: Hook, name: str) -> None:
+        assert hook(name, "--strict", given=claude_stop(project)).err == ""
+        assert {"iter-8", "iter-9"} < set(project.written())
 
     def test_takes_the_settings_of_its_repository(self, project: Project, hook: Hook) -> None:
         project.log.rename(project.repo / "log")
@@ -555,26 +443,15 @@ class TestHarness:
         found = hook(given=claude_stop(project)).json
         assert (found["sidecar_path"], found["rubric_version"]) == (f"{project.repo}/log/iter-9.score.yaml", "2.0.2")
 
-    @pytest.mark.slow
-    def test_without_a_place_works_on_this_folder(
-        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(project.repo)
-        assert hook(given={"session_id": "x"}).status == 0
-        assert hook(given={}).status == 0
-        assert "iter-9" in project.written()
-
 
 class TestStopHookActive:
     @pytest.mark.parametrize(
         "arguments", [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]], ids=" ".join
     )
-    def test_does_nothing_at_all(self, shared: Project, hook: Hook, arguments: list[str]) -> None:
-        before = snapshot(shared.root)
-        assert hook(*arguments, given=claude_stop(shared, stop_hook_active=True)) == Outcome(0, "", "")
-        assert snapshot(shared.root) == before
-
-    def test_looks_at_nothing_else(self, hook: Hook) -> None:
+    def test_does_nothing_at_all(self, project: Project, hook: Hook, arguments: list[str]) -> None:
+        before = tree(project.root)
+        assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(0, "", "")
+        assert tree(project.root) == before
         assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
 
 
@@ -596,10 +473,7 @@ def pipe_with(data: bytes = b"", end: bool = False) -> Iterator[tuple[int, int]]
 class TestStandardInput:
     """At most 100 ms, and never longer than until a whole object is there."""
 
-    def test_is_waited_for_100_ms(self) -> None:
-        assert PATIENCE == 0.1
-
-    def test_that_says_nothing_is_not_waited_for(self) -> None:
+    def test_that_says_nothing_is_waited_for_no_longer_than_that(self) -> None:
         took = []
         with pipe_with() as (read, _):
             for _ in range(3):
@@ -608,9 +482,8 @@ class TestStandardInput:
                 took.append(time.monotonic() - began)
         assert 0.09 < min(took) < 1.1
 
-    @pytest.mark.parametrize("blank", [b"\n", b" \t\r\n\n"], ids=repr)
-    def test_that_is_blank_is_as_if_there_were_none(self, blank: bytes) -> None:
-        with pipe_with(blank, end=True) as (read, _):
+    def test_that_is_blank_is_as_if_there_were_none(self) -> None:
+        with pipe_with(b" \t\r\n\n", end=True) as (read, _):
             assert read_hook_input(read) is None
 
     @pytest.mark.parametrize("data", [b'{"cwd": "/a"}', b' {"cwd": "/a"}\n', b'\xef\xbb\xbf{"cwd": "/a"}'], ids=repr)
@@ -626,31 +499,11 @@ class TestStandardInput:
             assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
             later.join()
 
-    def test_may_be_long(self) -> None:
-        text = json.dumps({"cwd": "/a", "last_assistant_message": "}" * (1 << 20)}).encode()
-        read, write = os.pipe()
-        with open(write, "wb", buffering=0) as f:
-            writer = threading.Thread(target=f.write, args=(text,))
-            writer.start()
-            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
-            writer.join()
-        os.close(read)
-
     @pytest.mark.parametrize(
         "data",
         [
-            b'{"cwd": "/a"',
-            b"{",
-            b"garbage",
-            b"[1, 2]",
-            b"null",
-            b'"text"',
-            b'{"cwd": "/a"} {"cwd": "/b"}',
-            b"{'cwd': '/a'}",
-            b'{"cwd": "\xff"}',
-            b"\xff\xfe\x00",
-            b"\0\0\0\0",
-            b'{"a": ' + b"9" * 5000 + b"}",
+            *(b'{"cwd": "/a"', b"{", b"garbage", b"[1, 2]", b"null", b'"text"', b'{"cwd": "/a"} {"cwd": "/b"}'),
+            *(b"{'cwd': '/a'}", b'{"cwd": "\xff"}', b"\xff\xfe\x00", b"\0\0\0\0", b'{"a": ' + b"9" * 5000 + b"}"),
         ],
         ids=lambda data: ascii(data[:30]),
     )
@@ -670,11 +523,6 @@ class TestStandardInput:
             with pytest.raises(InputError):
                 read_hook_input(f.fileno())
             assert time.monotonic() - began < 10
-
-    def test_that_is_a_file_is_read(self, tmp_path: Path) -> None:
-        (tmp_path / "said").write_text('{"cwd": "/a"}')
-        with (tmp_path / "said").open("rb") as f:
-            assert read_hook_input(f.fileno()) == HookInput(Path("/a"))
 
     def test_that_cannot_be_read_is_as_if_there_were_none(self, tmp_path: Path) -> None:
         fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
@@ -713,23 +561,17 @@ class TestFields:
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
-        self, shared: Project, hook: Hook, name: str, value: object
+        self, project: Project, hook: Hook, name: str, value: object
     ) -> None:
-        found = hook("1", given=claude_stop(shared, **{name: value}))
-        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {shared.sidecar(1)}\n", "")
-
-    @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
-    @pytest.mark.parametrize("name", ["session_id", "hook_event_name", "permission_mode", "type", "reason", "task_id"])
-    def test_that_are_not_needed_may_be_anything(self, name: str, value: object) -> None:
-        said = {"cwd": "/a", "transcript_path": "/t/x.jsonl", name: value}
-        assert parse_hook_input(json.dumps(said)) == HookInput(Path("/a"), (Path("/t"),), False)
+        found = hook("1", given=claude_stop(project, **{name: value}))
+        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", "")
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
-        self, shared: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
+        self, project: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.chdir(shared.repo)
+        monkeypatch.chdir(project.repo)
         found = hook("1", given={"cwd": value})
         assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {LOG}/iter-1.score.yaml\n", "")
 
@@ -743,9 +585,6 @@ class TestFields:
         assert (found.status, found.out) == (0, "")
         assert found.err.startswith("da-score: warning: ")
         assert found.err.endswith(": the harness's cwd is no directory\n")
-
-    def test_given_twice_or_unknown_are_no_error(self) -> None:
-        assert parse_hook_input('{"cwd": "/a", "cwd": "/b", "new": {"field": [1]}}') == HookInput(Path("/b"))
 
 
 Broken = Callable[[Project], list[str]]
@@ -771,13 +610,9 @@ def empty(folder: Path) -> None:
         path.unlink()
 
 
-def in_the_way(project: Project, iteration: int) -> None:
-    (project.sidecar(iteration) / "inside").mkdir(parents=True)
-
-
 FAILURES: dict[str, tuple[Broken, str]] = {
     "an unknown option": (wrong("--bogus"), "No such option '--bogus'"),
-    "a time that is not a number": (wrong("--timeout", "nan"), ""),
+    "a time that is not a number": (wrong("--timeout", "nan"), "'nan' is not a valid number"),
     "an option without its value": (lambda _: ["--repo-dir"], "Option '--repo-dir' requires an argument"),
     "an iteration that is no number": (wrong("nine"), "argument 'nine' is neither an iteration nor"),
     "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
@@ -789,10 +624,6 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         broken(lambda p: empty(p.log)),
         "iteration-log: no iterations found; there is nothing to close",
     ),
-    "a log that is a file": (
-        broken(lambda p: (p.log.rename(p.root / "log"), p.log.write_text("x"))),
-        "iteration-log: not a directory",
-    ),
     "no repository": (broken(lambda p: shutil.rmtree(p.repo / ".git")), "not a git work tree"),
     "a repository that is not there": (
         lambda p: ["--repo-dir", f"{p.root}/no"],
@@ -802,14 +633,13 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         broken(lambda p: (p.log / "iter-4.yaml").write_text("iteration: [\n")),
         "iter-4.yaml: ",
     ),
-    "an entry of another schema": (
-        broken(lambda p: edit(p.log / "iter-4.yaml", "schema_version: 2", "schema_version: 7")),
-        "iter-4.yaml: ",
-    ),
     "settings that are not TOML": (broken(lambda p: p.settings.write_text("x = [")), "da-score.toml: not TOML: "),
-    "settings nobody knows": (broken(lambda p: p.settings.write_text("x = 1")), "da-score.toml: unknown setting 'x'"),
+    "settings that are not known": (
+        broken(lambda p: p.settings.write_text("x = 1")),
+        "da-score.toml: unknown setting 'x'",
+    ),
     "a sidecar that cannot be written": (
-        broken(lambda p: in_the_way(p, 9)),
+        broken(lambda p: (p.sidecar(9) / "inside").mkdir(parents=True)),
         "iter-9.score.yaml: cannot write: is a directory; the old file is untouched",
     ),
 }
@@ -831,15 +661,7 @@ class TestFailure:
         assert list(project.root.rglob(".da-score-*")) == []
 
     @pytest.mark.parametrize(
-        "arguments",
-        [
-            ["--bogus", "close-task"],
-            ["--json=2", "close-task"],
-            ["--repo-dir", ".", "close-task"],
-            ["--timeout", "5", "close-task", "9"],
-            ["9", "close-task"],
-        ],
-        ids=" ".join,
+        "arguments", [["--bogus", "close-task"], ["--json=2", "close-task"], ["9", "close-task"]], ids=" ".join
     )
     def test_of_the_program_s_own_options_is_a_warning_too(
         self, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
@@ -852,10 +674,8 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            (b"garbage", "the harness's input is not JSON: "),
             (b"[1]", "the harness's input is not a JSON object"),
             (b'{"cwd": "/', "the harness's input is not JSON: "),
-            (b'{"cwd": "\xff"}', "the harness's input is not JSON: "),
             (b'{"cwd": "/no/such/place"}', "/no/such/place: the harness's cwd is no directory"),
             (b'{"cwd": "/"}', "/: not a git work tree ("),
         ],
@@ -872,8 +692,6 @@ class TestFailure:
         [
             (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
             (RecursionError(), "internal error, please report it: RecursionError: "),
-            (MemoryError(), "internal error, please report it: MemoryError: "),
-            (OSError(5, "Input/output error"), "internal error, please report it: OSError: "),
             (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"), "internal error, please report it: UnicodeEncodeError"),
             (WriteError("no room"), "no room"),
             (KeyboardInterrupt(), "interrupted"),
@@ -944,27 +762,17 @@ class TestTimeout:
     def test_gives_up_and_leaves_nothing_behind(
         self, scored: Project, hook: Hook, hanging_git: Path, options: tuple[str, ...]
     ) -> None:
-        before = snapshot(scored.log)
+        before = tree(scored.log)
         began = time.monotonic()
         found = hook("--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options)
         assert 0.4 < time.monotonic() - began < 60
         assert found == Outcome(0, "", self.GAVE_UP)
-        assert snapshot(scored.log) == before
+        assert tree(scored.log) == before
         assert gone(hanging_git)
 
     def test_holds_for_finding_the_repository_too(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
         found = hook("--timeout", "0.5", given=claude_stop(scored))
         assert found == Outcome(0, "", self.GAVE_UP)
-        assert gone(hanging_git)
-
-    @pytest.mark.slow
-    def test_of_a_process_ends_the_process(self, scored: Project, hanging_git: Path) -> None:
-        for seconds in ("1.5", "6", "60"):  # a busy machine may not come as far as git in the first
-            found = process("--timeout", seconds, cwd=scored.repo)
-            assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", seconds))
-            if hanging_git.exists():
-                break
-        assert hanging_git.exists()
         assert gone(hanging_git)
 
     # What comes in a callback of the interpreter is lost there, and comes again.
@@ -974,11 +782,7 @@ class TestTimeout:
         found = hook("--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo)
         assert found.status == 0
         if found.err:
-            assert found == Outcome(
-                0,
-                "",
-                f"da-score: warning: close-task gave up after {float(seconds):g} s; allow it more with --timeout\n",
-            )
+            assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", f"{float(seconds):g}"))
         assert list(project.log.glob(".da-score-*")) == []
 
     def test_that_is_not_reached_changes_nothing(self, project: Project, hook: Hook) -> None:
@@ -1005,23 +809,12 @@ class TestProcess:
     @pytest.mark.slow
     def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
         with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            assert child.stdin is not None
-            assert child.stdout is not None
+            assert child.stdin
+            assert child.stdout
             child.stdin.write(json.dumps(claude_stop(project)).encode())
             child.stdin.flush()
             assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
             assert child.wait(300) == 0
-
-    @pytest.mark.slow
-    def test_does_not_wait_for_a_pipe_on_which_nothing_comes(self, scored: Project) -> None:
-        def seconds(stdin: int) -> float:
-            began = time.monotonic()
-            assert process(cwd=scored.repo, stdin=stdin) == Outcome(0, self.LINE, "")
-            return time.monotonic() - began
-
-        with pipe_with() as (read, _):
-            silent, nothing = zip(*((seconds(read), seconds(subprocess.DEVNULL)) for _ in range(2)), strict=True)
-        assert min(silent) < 1 + 2 * min(nothing)
 
     @pytest.mark.slow
     def test_survives_20_mib_of_input(self, scored: Project) -> None:
@@ -1047,8 +840,9 @@ class TestProcess:
         assert bool(project.written()) == (not failing)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-    @pytest.mark.parametrize(("arguments", "status"), [(["--json"], 0), (["99", "--strict"], 1)], ids=str)
+    @pytest.mark.parametrize(
+        ("stream", "arguments", "status"), [("stdout", ["--json"], 0), ("stderr", ["99", "--strict"], 1)]
+    )
     def test_bears_a_reader_that_is_gone(
         self, project: Project, stream: str, arguments: list[str], status: int
     ) -> None:
@@ -1065,38 +859,12 @@ class TestProcess:
         assert ("iter-9" in project.written()) == (status == 0)
 
     @pytest.mark.slow
-    def test_bears_a_reader_that_goes_while_it_works(self, project: Project) -> None:
-        child = subprocess.Popen(
-            [*COMMAND, "--json", "--score-recompute", "all"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=project.repo,
-        )
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
-        child.stdin.close()
-        for stream in (child.stdout, child.stderr):
-            stream.close()
-        assert child.wait(300) == 0
-        assert "iter-9" in project.written()
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("options", "status"), [([], 0), (["--strict"], 1)], ids=["lenient", "strict"])
-    def test_bears_a_full_disk_behind_standard_output(self, project: Project, options: list[str], status: int) -> None:
+    def test_bears_a_full_disk_behind_standard_output(self, project: Project) -> None:
         with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [*COMMAND, *options],
-                stdin=subprocess.DEVNULL,
-                stdout=full,
-                stderr=subprocess.PIPE,
-                cwd=project.repo,
-                check=False,
-            )
-        kind = b"error" if status else b"warning"
-        said = b"standard output: cannot write: no space left on device"
-        assert (done.returncode, done.stderr) == (status, b"da-score: %b: %b\n" % (kind, said))
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": full, "stderr": subprocess.PIPE}
+            done = subprocess.run(COMMAND, cwd=project.repo, check=False, **streams)
+        said = b"da-score: warning: standard output: cannot write: no space left on device\n"
+        assert (done.returncode, done.stderr) == (0, said)
         assert "iter-9" in project.written()
 
     @pytest.mark.slow
@@ -1104,16 +872,15 @@ class TestProcess:
     def test_leaves_nothing_half_done_when_it_is_interrupted(
         self, scored: Project, hanging_git: Path, number: signal.Signals
     ) -> None:
-        before = snapshot(scored.log)
-        with subprocess.Popen(
-            [*COMMAND], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scored.repo
-        ) as child:
+        before = tree(scored.log)
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(COMMAND, cwd=scored.repo, **pipes) as child:
             deadline = time.monotonic() + 300
             while not hanging_git.exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
             child.send_signal(number)
             out, err = child.communicate(timeout=300)
-        assert snapshot(scored.log) == before
+        assert tree(scored.log) == before
         if number == signal.SIGINT:
             assert (child.returncode, out, err) == (0, b"", b"da-score: warning: interrupted\n")
             assert gone(hanging_git)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import scoring.demo
 from rubric import Score, default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.unpacking import import_repository
 from scoring.log.load import load_iteration_log
-from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.parity import build_signal_sets
 from scoring.signals.values import SignalSet
 
@@ -76,21 +74,14 @@ def tree(root: Path) -> Mapping[str, bytes]:
 
 
 def test_scores_are_pinned(scores: list[Score]) -> None:
+    assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
     assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
-
-
-def test_bands_range_from_poor_to_excellent(scores: list[Score]) -> None:
-    assert {score.band for score in scores} == {band.name for band in default_rubric().bands}
 
 
 @pytest.mark.parametrize("signal", [spec.id for spec in default_rubric().signals])
 def test_signal_is_present_somewhere_and_absent_somewhere(signal: str, sets: list[SignalSet]) -> None:
     seen = {signal_set.value(signal).present for signal_set in sets}
     assert seen == ({True} if signal in ALWAYS_PRESENT else {True, False})
-
-
-def test_one_iteration_rests_on_the_whole_rubric(scores: list[Score]) -> None:
-    assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
 
 
 def test_both_schemas_are_there(demo: Demo) -> None:
@@ -100,57 +91,28 @@ def test_both_schemas_are_there(demo: Demo) -> None:
     assert [record.iteration for record in records if record.session_tokens] == [6]
 
 
-@pytest.mark.parametrize(
-    ("harness", "iterations"),
-    [(0, [3, 4, 5]), (1, [8, 9])],
-    ids=["claude contributes turns", "codex contributes turns"],
-)
-def test_transcripts_cover_iterations(demo: Demo, harness: int, iterations: list[int]) -> None:
-    sets = build_signal_sets(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs[harness])
-    backfilled = [s.iteration for s in sets if s.value("token_efficiency").detail.startswith("backfilled from ")]
-    assert backfilled == iterations
+DETAILS = {
+    "landed": {
+        2: "no commit SHA on iteration entry",
+        3: "commit 1b0a1589693b reachable from master, not reverted",
+        5: "commit f05ce0048ec2 reachable but reverted by dc5fe68d151e",
+        7: "unresolved SHA b61d09f4c7e2; message-matched 3d7ed7b9de35 reachable from master",
+        9: "commit 89925c84a012 not reachable from master",
+    },
+    "hook_outcomes": {3: "allow: ", 4: "advise: ", 5: "remediate: "},
+    "token_efficiency": dict.fromkeys((3, 4, 5, 8, 9), "backfilled from "),
+}
 
 
-@pytest.mark.parametrize(
-    ("iteration", "detail"),
-    [
-        pytest.param(2, "no commit SHA on iteration entry", id="an entry without a commit"),
-        pytest.param(3, "commit 1b0a1589693b reachable from master, not reverted", id="landed"),
-        pytest.param(5, "commit f05ce0048ec2 reachable but reverted by dc5fe68d151e", id="reverted"),
-        pytest.param(
-            7, "unresolved SHA b61d09f4c7e2; message-matched 3d7ed7b9de35 reachable from master", id="rebased away"
-        ),
-        pytest.param(9, "commit 89925c84a012 not reachable from master", id="on a branch"),
-    ],
-)
-def test_each_way_of_landing_is_shown(iteration: int, detail: str, sets: list[SignalSet]) -> None:
-    assert {s.iteration: s.value("landed").detail for s in sets}[iteration] == detail
-
-
-@pytest.mark.parametrize(
-    ("iteration", "result"), [(3, "allow"), (4, "advise"), (5, "remediate")], ids=["allow", "advise", "remediate"]
-)
-def test_each_hook_result_is_shown(iteration: int, result: str, sets: list[SignalSet]) -> None:
-    assert {s.iteration: s.value("hook_outcomes").detail for s in sets}[iteration].startswith(f"{result}: ")
+@pytest.mark.parametrize("signal", DETAILS)
+def test_each_way_to_land_each_hook_result_and_both_harnesses_are_shown(signal: str, sets: list[SignalSet]) -> None:
+    details = {s.iteration: s.value(signal).detail for s in sets}
+    assert all(details[n].startswith(detail) for n, detail in DETAILS[signal].items())
 
 
 def test_over_claims_show_in_the_integrity_track(sets: list[SignalSet]) -> None:
     over = [(s.iteration, o.signal, o.role, o.delta) for s in sets for o in s.integrity if o.delta < 0]
     assert over == OVER_CLAIMS
-
-
-def test_a_claim_of_tests_before_the_commit_is_contradicted(demo: Demo, sets: list[SignalSet]) -> None:
-    claimed = {r.iteration: r.impl.self_assessment.committed_after_tests for r in load_iteration_log(demo.iter_log_dir)}
-    observed = {s.iteration: s.objective.committed_after_tests for s in sets}
-    assert (claimed[3], observed[3].sub_score) == (True, 1)
-    assert (claimed[4], observed[4].present, observed[4].sub_score) == (True, True, 0)
-
-
-def test_layout(demo: Demo) -> None:
-    assert demo.repo_dir == demo.root / "repo"
-    assert demo.iter_log_dir == demo.repo_dir / DEFAULT_LOG_DIR
-    assert demo.transcript_dirs == (demo.root / "transcripts/claude", demo.root / "transcripts/codex")
-    assert all(path.is_dir() for path in (demo.iter_log_dir, *demo.transcript_dirs))
 
 
 def test_the_work_tree_is_clean_and_on_master(demo: Demo) -> None:
@@ -166,17 +128,11 @@ def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:
     assert git(again, "rev-parse", "HEAD") == HEAD
 
 
-def test_data_is_small() -> None:
-    data = Path(scoring.demo.__file__).parent / "data"
-    assert sum(path.stat().st_size for path in data.rglob("*") if path.is_file()) < 60_000
-
-
-@pytest.mark.parametrize("name", ["mine.txt", ".hidden"])
-def test_a_directory_with_something_in_it_is_refused_and_left(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("mine")
+def test_a_directory_with_something_in_it_is_refused_and_left(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").write_text("mine")
     with pytest.raises(InputError, match=r"not empty; name a directory that is empty or does not exist yet$"):
         build_demo(tmp_path)
-    assert tree(tmp_path) == {name: b"mine"}
+    assert tree(tmp_path) == {".hidden": b"mine"}
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["the target is a file", "the target lies below a file"])
@@ -193,35 +149,6 @@ def test_a_demo_inside_another_repository_leaves_that_alone(tmp_path: Path) -> N
     inner = build_demo(tmp_path / "demo")
     assert git(inner, "rev-parse", "HEAD") == HEAD
     assert not list((tmp_path / ".git" / "refs" / "heads").iterdir())
-
-
-@pytest.mark.slow
-def test_the_callers_git_settings_change_nothing(
-    demo: Demo, sets: list[SignalSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = tmp_path / "home"
-    (home / ".config" / "git").mkdir(parents=True)
-    (home / ".config" / "git" / "attributes").write_text("* text eol=crlf\n")
-    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = other\n[core]\n\tautocrlf = true\n")
-    elsewhere = tmp_path / "elsewhere"
-    for name, value in {
-        "GIT_DIR": str(elsewhere / ".git"),
-        "GIT_WORK_TREE": str(elsewhere),
-        "GIT_INDEX_FILE": str(elsewhere / "index"),
-        "GIT_OBJECT_DIRECTORY": str(elsewhere / "objects"),
-        "GIT_DEFAULT_HASH": "sha256",
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "core.autocrlf",
-        "GIT_CONFIG_VALUE_0": "true",
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-    }.items():
-        monkeypatch.setenv(name, value)
-    hostile = build_demo(tmp_path / "demo")
-    assert not elsewhere.exists()
-    assert tree(hostile.root) == tree(demo.root)
-    assert build_signal_sets(hostile.iter_log_dir, hostile.repo_dir, *hostile.transcript_dirs) == sets
-    assert git(hostile, "rev-parse", "HEAD") == HEAD
 
 
 def test_without_git_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

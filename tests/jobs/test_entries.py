@@ -1,5 +1,6 @@
 """A log kept by hand: new entries, values set, and everything that lint finds."""
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,13 @@ from helpers.places import Place
 from scoring.log.parse import parse_iteration_record
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    made = Place(tmp_path)
-    monkeypatch.chdir(made.path)
-    return made
-
-
 class TestNew:
     @pytest.mark.slow
     def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         place.repo.branch("ABC-3-parser")
         sha = place.repo.commit({"a": "1\n2\n", "b": "3\n"}, "Add a parser")
-        assert da_score("entry", "new", "4").out == f"Wrote {place.log / 'iter-4.yaml'}\n".replace(
-            str(place.log), ".agents/active/iteration-log"
-        )
+        assert da_score("entry", "new", "4").out == "Wrote .agents/active/iteration-log/iter-4.yaml\n"
         path = place.log / "iter-4.yaml"
         assert yaml.safe_load(path.read_text()) == {
             "schema_version": 2,
@@ -74,11 +64,6 @@ class TestNew:
         place.repo.commit({"b": "1"}, "second")
         assert da_score("entry", "new").err == ""
 
-    def test_a_file_that_cannot_be_read_is_counted(self, place: Place, da_score: DaScore) -> None:
-        place.iteration(1)
-        (place.log / "iter-2.yaml").write_text("iteration: [\n")
-        assert "\n2 entries: 1 error" in da_score("lint", "--no-cache").out
-
     def test_takes_the_next_number_and_a_commit_that_is_named(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         first = place.repo.commit({"a": "1"}, "first")
@@ -94,11 +79,8 @@ class TestNew:
         assert [path.name for path in place.log.iterdir()] == ["iter-9.yaml"]
         assert (place.log / "iter-9.yaml").read_bytes() == before
 
-    def test_a_commit_that_is_not_there_is_one_line(self, place: Place, da_score: DaScore) -> None:
-        place.repo.commit({"a": "1"}, "Begin")
+    def test_works_in_a_repository_without_commits_unless_one_is_named(self, place: Place, da_score: DaScore) -> None:
         assert "no commit" in one_line(da_score("entry", "new", "1", "--commit", "nowhere"))
-
-    def test_works_in_a_repository_without_commits(self, place: Place, da_score: DaScore) -> None:
         assert da_score("entry", "new", "1").status == 0
         assert yaml.safe_load((place.log / "iter-1.yaml").read_text())["iteration"] == 1
 
@@ -195,6 +177,7 @@ class TestSet:
         path = self.entry(place)
         assert said in one_line(da_score("entry", "set", "1", way, value))
         assert path.read_text() == ENTRY
+        assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", way, value))
 
     def test_schema_1_is_flat(self, place: Place, da_score: DaScore) -> None:
         path = self.entry(place, "schema_version: 1\niteration: 1\nretries: 0 # none\n")
@@ -207,10 +190,6 @@ class TestSet:
         assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
         assert path.read_text() == text
 
-    @pytest.mark.usefixtures("place")
-    def test_an_entry_that_is_not_there_is_one_line(self, da_score: DaScore) -> None:
-        assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", "impl.retries", "1"))
-
     def test_the_line_ends_of_windows_stay(self, place: Place, da_score: DaScore) -> None:
         path = self.entry(place, ENTRY.replace("\n", "\r\n"))
         assert da_score("entry", "set", "1", "impl.retries", "2").status == 0
@@ -219,8 +198,6 @@ class TestSet:
 
 def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, int | None, str]]]:
     """What lint finds: level, file, line and text of each."""
-    import json
-
     found = da_score("lint", "--json", "--no-cache", *options)
     rows = json.loads(found.out)["findings"]
     return found.status, [(row["level"], Path(row["path"]).name, row["line"], row["text"]) for row in rows]
@@ -244,12 +221,12 @@ class TestLint:
         status, found = lint(da_score)
         assert status == 1
         assert [one[:3] for one in found] == [
-            ("warning", "iter-1.yaml", 7, "…")[:3],
-            ("error", "iter-2.yaml", 3, "…")[:3],
-            ("error", "iter-2.yaml", 4, "…")[:3],
-            ("error", "iter-3.yaml", 4, "…")[:3],
-            ("error", "iter-4.yaml", 3, "…")[:3],
-            ("error", "iter-5.yaml", None, "…")[:3],
+            ("warning", "iter-1.yaml", 7),
+            ("error", "iter-2.yaml", 3),
+            ("error", "iter-2.yaml", 4),
+            ("error", "iter-3.yaml", 4),
+            ("error", "iter-4.yaml", 3),
+            ("error", "iter-5.yaml", None),
         ]
         said = [one[3] for one in found]
         assert 'no transcript has the session "s"' in said[0]
@@ -260,7 +237,7 @@ class TestLint:
         text = da_score("lint", "--no-cache")
         assert text.status == 1
         assert f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key" in text.out
-        assert text.out.endswith("3 entries: 5 errors, 1 warning\n") or "errors, 1 warning" in text.out
+        assert text.out.endswith("5 entries: 5 errors, 1 warning\n")
 
     def test_two_files_of_one_iteration(self, place: Place, da_score: DaScore) -> None:
         (place.log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
@@ -283,15 +260,13 @@ class TestLint:
         status, found = lint(da_score)
         assert (status, [one[0] for one in found]) == (0, ["warning"])
 
-    @pytest.mark.slow
-    def test_sessions_of_checkpoints_are_known(self, place: Place, da_score: DaScore) -> None:
-        place.iteration(1)
-        record(place.repo, {name(1): {"0/metadata.json": about("s")}})
-        assert lint(da_score) == (0, [])
-
-    def test_without_transcripts_sessions_are_not_looked_at(self, place: Place, da_score: DaScore) -> None:
+    def test_sessions_are_known_by_checkpoints_and_not_looked_at_without_transcripts(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         place.iteration(1)
         assert lint(da_score, "--transcripts", "none") == (0, [])
+        record(place.repo, {name(1): {"0/metadata.json": about("s")}})
+        assert lint(da_score) == (0, [])
 
     def test_archived_entries_are_looked_at_too(self, place: Place, da_score: DaScore) -> None:
         sha = place.iteration(2)
@@ -300,21 +275,13 @@ class TestLint:
         assert status == 1
         assert [one[:3] for one in found] == [("error", "historical.yaml", 3), ("error", "historical.yaml", 4)]
 
-    def test_two_entries_without_a_commit_share_none(self, place: Place, da_score: DaScore) -> None:
-        for n in (1, 2):
-            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: ''\n")
-        assert lint(da_score) == (0, [])
-
     def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
-        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999")):
+        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999"), (4, ""), (5, "")):
             (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
         _, found = lint(da_score)
         assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]
 
-    @pytest.mark.usefixtures("place")
-    def test_no_log_is_one_line(self, da_score: DaScore) -> None:
+    def test_no_log_is_one_line_and_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
-
-    def test_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
         (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
         assert "\x1b" not in da_score("lint", "--no-cache").out

@@ -6,20 +6,17 @@ import os
 import re
 import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import DaScore, Outcome, in_process, one_line
 from helpers.doors import ends, make_fifo
-from helpers.privileges import no_privileges
 from helpers.repos import Repo
 
 from scoring.errors import InputError, WriteError
-from scoring.jobs.hook_install import HookChange, hook_settings, install_hook, installed_in, uninstall_hook
+from scoring.jobs.hook_install import HookChange, install_hook, installed_in, uninstall_hook
 
 NEW_FILE = """\
 {
@@ -70,28 +67,16 @@ def files_below(root: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if "/.git/" not in name}
 
 
-class TestPlace:
-    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
-    def test_of_each_harness_and_scope(self, tmp_path: Path, harness: str, scope: str) -> None:
-        found = hook_settings(harness, scope, tmp_path / "project", tmp_path / "home")
-        assert found == tmp_path / PLACES[harness, scope]
-
-    def test_of_the_user_is_the_home_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        assert hook_settings("claude", "user", Path("project")) == tmp_path / ".claude/settings.json"
-
-
 class TestInstall:
     def test_makes_a_file_where_there_is_none(self, settings: Path, tmp_path: Path) -> None:
         assert install_hook(settings) == HookChange(settings, changed=True, backup=None)
         assert files_below(tmp_path) == {"project/.claude/settings.json": NEW_FILE.encode()}
         assert stat.S_IMODE(settings.stat().st_mode) == 0o644
 
-    @pytest.mark.parametrize("text", ["", "\n", "  \n\t\n"], ids=repr)
-    def test_fills_a_file_that_is_blank(self, settings: Path, text: str) -> None:
-        given(settings, text)
+    def test_fills_a_file_that_is_blank(self, settings: Path) -> None:
+        given(settings, "  \n\t\n")
         assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(settings))
-        assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, text)
+        assert (settings.read_text(), backup_of(settings).read_text()) == (NEW_FILE, "  \n\t\n")
 
     @pytest.mark.parametrize(
         "text",
@@ -127,12 +112,12 @@ class TestInstall:
     @pytest.mark.parametrize(
         "command",
         [
-            "da-score close-task",
-            "/usr/local/bin/da-score close-task",
-            "'/opt/my tools/da-score' close-task --json",
-            "da-score close-task --timeout 5 --strict",
-            "da-score --json close-task",
-            "DA_SCORE_RUBRIC=2.0.2 da-score close-task",
+            *(
+                "da-score close-task",
+                "/usr/local/bin/da-score close-task",
+                "'/opt/my tools/da-score' close-task --json",
+            ),
+            *("da-score --json close-task", "DA_SCORE_RUBRIC=2.0.2 da-score close-task"),
             "cd /src && da-score   close-task || true",
         ],
     )
@@ -145,17 +130,8 @@ class TestInstall:
     @pytest.mark.parametrize(
         "command",
         [
-            "da-score run",
-            "da-score backfill close-task",
-            "close-task",
-            "my-da-score close-task",
-            "da-score-other close-task",
-            "da-score",
-            "da-score --json",
-            "",
-            None,
-            7,
-            ["da-score", "close-task"],
+            *("da-score run", "da-score backfill close-task", "close-task", "my-da-score close-task"),
+            *("da-score-other close-task", "da-score", "da-score --json", "", None, 7, ["da-score", "close-task"]),
         ],
         ids=repr,
     )
@@ -172,11 +148,8 @@ class TestInstall:
     def test_bears_groups_of_any_shape(self, settings: Path, groups: Any) -> None:
         given(settings, json.dumps({"hooks": {"Stop": groups, "Other": 7, "Third": "x"}}))
         install_hook(settings)
-        assert json.loads(settings.read_text())["hooks"] == {
-            "Stop": [*groups, json.loads(ONE_LINE)],
-            "Other": 7,
-            "Third": "x",
-        }
+        hooks = {"Stop": [*groups, json.loads(ONE_LINE)], "Other": 7, "Third": "x"}
+        assert json.loads(settings.read_text())["hooks"] == hooks
 
 
 class TestUninstall:
@@ -188,16 +161,6 @@ class TestUninstall:
                 ', {"command": "yours"}]}]}}',
                 '{"hooks": {"Stop": [{"matcher": "*", "hooks": [{"command": "mine"}, {"command": "yours"}]}]}}',
                 id="between other commands",
-            ),
-            pytest.param(
-                '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": "yours"}]}]}}',
-                '{"hooks": {"Stop": [{"hooks": [{"command": "yours"}]}]}}',
-                id="before another command",
-            ),
-            pytest.param(
-                '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}, {"command": "da-score close-task"}]}]}}',
-                '{"hooks": {"Stop": [{"hooks": [{"command": "mine"}]}]}}',
-                id="behind another command",
             ),
             pytest.param(
                 '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": '
@@ -228,18 +191,13 @@ class TestUninstall:
         assert uninstall_hook(settings) == HookChange(settings, changed=False, backup=None)
         assert files_below(tmp_path) == {"project/.claude/settings.json": text.encode()}
 
-    def test_does_nothing_where_there_is_no_file(self, settings: Path, tmp_path: Path) -> None:
-        assert uninstall_hook(settings) == HookChange(settings, changed=False, backup=None)
-        assert list(tmp_path.iterdir()) == []
-
 
 class TestBackup:
-    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664], ids=oct)
-    def test_is_the_former_file_and_both_keep_its_mode(self, settings: Path, mode: int) -> None:
-        given(settings, '{"a":1}\r\n', mode)
+    def test_is_the_former_file_and_both_keep_its_mode(self, settings: Path) -> None:
+        given(settings, '{"a":1}\r\n', 0o640)
         install_hook(settings)
         assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
-        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [mode, mode]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [0o640, 0o640]
 
     def test_does_not_follow_a_symlink_in_its_place(self, settings: Path, tmp_path: Path) -> None:
         mine = given(tmp_path / "mine", "mine")
@@ -269,25 +227,14 @@ class TestSymlink:
         assert os.listdir(settings.parent) == ["settings.json"]
         uninstall_hook(settings)
         assert (settings.is_symlink(), real.read_text()) == (True, '{"a": 1}')
-
-    def test_to_nowhere_is_kept_and_its_target_made(self, settings: Path, tmp_path: Path) -> None:
-        settings.parent.mkdir(parents=True)
-        settings.symlink_to(tmp_path / "dotfiles/claude.json")
+        real.unlink()
         install_hook(settings)
-        assert (settings.is_symlink(), (tmp_path / "dotfiles/claude.json").read_text()) == (True, NEW_FILE)
+        assert (settings.is_symlink(), real.read_text()) == (True, NEW_FILE)
 
 
 INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}'
 """What a file begins with in which the hook could be found if its rest were not read."""
 
-NOT_JSON = {
-    "cut off": (INSTALLED_BUT, "not JSON: Expecting ',' delimiter"),
-    "a key given twice": ('{"hooks": {}, "hooks": {}}', "not JSON: a key is given twice"),
-}
-WRONG_SHAPE = {
-    "a list": ("[]", "the file is not a JSON object"),
-    "Stop a string": ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
-}
 Job = Callable[[Path], object]
 
 
@@ -305,61 +252,37 @@ class TestRefused:
         assert (path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))) == (before, names)
 
     @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
-    @pytest.mark.parametrize(("text", "reason"), NOT_JSON.values(), ids=NOT_JSON)
-    def test_is_a_file_that_is_not_json(self, settings: Path, job: Job, text: str, reason: str) -> None:
-        given(settings, text)
-        self.refused(job, settings, reason)
+    @pytest.mark.parametrize(
+        ("make", "reason"),
+        [
+            pytest.param(lambda path: path.write_text(INSTALLED_BUT), "not JSON: Expecting ','", id="cut off"),
+            pytest.param(lambda path: path.write_text('{"a": 1, "a": 1}'), "not JSON: a key is given", id="twice"),
+            pytest.param(lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not UTF-8; it was left", id="not UTF-8"),
+            pytest.param(Path.mkdir, "is a directory", id="a directory"),
+            pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
+        ],
+    )
+    def test_is_what_cannot_be_read(self, settings: Path, job: Job, make: Job, reason: str) -> None:
+        settings.parent.mkdir(parents=True)
+        make(settings)
+        ends(lambda: self.refused(job, settings, reason))
 
-    @pytest.mark.parametrize(("text", "reason"), WRONG_SHAPE.values(), ids=WRONG_SHAPE)
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("[]", "the file is not a JSON object"),
+            ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
+        ],
+        ids=["a list", "Stop a string"],
+    )
     def test_is_a_file_of_another_shape(self, settings: Path, text: str, reason: str) -> None:
         given(settings, text)
         self.refused(install_hook, settings, f"{reason}; fix it by hand, it was left alone")
-
-    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
-    def test_is_a_file_that_is_not_utf_8(self, settings: Path, job: Job) -> None:
-        given(settings, b'{"a": "\xff"}')
-        self.refused(job, settings, "is not UTF-8; it was left alone")
-
-    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
-    def test_is_a_directory(self, settings: Path, job: Job) -> None:
-        settings.mkdir(parents=True)
-        self.refused(job, settings, "is a directory")
-
-    @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
-    def test_is_a_fifo(self, settings: Path, job: Job) -> None:
-        make_fifo(settings)
-        ends(lambda: self.refused(job, settings, "is not a plain file"))
 
     def test_is_a_file_that_is_far_too_large(self, settings: Path) -> None:
         given(settings, "")
         os.truncate(settings, (16 << 20) + 1)
         self.refused(install_hook, settings, "larger than 16 MiB")
-
-
-@contextmanager
-def read_only(text: str) -> Iterator[Path]:
-    """A settings file of an ordinary user, in a folder in which that user cannot write."""
-    folder = Path(tempfile.mkdtemp(prefix="da-score-test-"))  # pytest's own lie where only their owner may look
-    try:
-        path = given(folder / "settings.json", text)
-        if os.geteuid() == 0:
-            for owned in (folder, path):
-                os.chown(owned, 65534, 65534)
-        folder.chmod(0o555)
-        yield path
-    finally:
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize("job", [install_hook, uninstall_hook])
-def test_a_read_only_folder_is_a_clear_error(job: Job) -> None:
-    text = INSTALLED_BUT + "}" if job is uninstall_hook else "{}"
-    with read_only(text) as path:
-        with no_privileges(), pytest.raises(WriteError) as raised:
-            job(path)
-        assert re.match(rf"{path}.*: cannot write: permission denied", str(raised.value))
-        assert (path.read_text(), os.listdir(path.parent)) == (text, ["settings.json"])
 
 
 @pytest.fixture
@@ -408,14 +331,10 @@ class TestCommand:
         path = ".claude/settings.json"
         given(Path(path), "{}")
         backup = f"{tmp_path}/project/{path}{BACKUP}"
-        assert json.loads(da_score("hook", "install", "--json").out) == {
-            "path": path,
-            "changed": True,
-            "backup": backup,
-        }
-        assert json.loads(da_score("--json", "hook", "install").out) == {"path": path, "changed": False, "backup": None}
+        assert da_score("hook", "install", "--json").json == {"path": path, "changed": True, "backup": backup}
+        assert da_score("--json", "hook", "install").json == {"path": path, "changed": False, "backup": None}
         home = f"{tmp_path}/home"
-        assert json.loads(da_score("hook", "show", "--json").out) == [
+        assert da_score("hook", "show", "--json").json == [
             {"harness": "claude", "scope": "project", "path": path, "events": ["Stop"]},
             {"harness": "claude", "scope": "user", "path": f"{home}/{path}", "events": []},
             {"harness": "codex", "scope": "project", "path": ".codex/hooks.json", "events": []},
@@ -426,31 +345,20 @@ class TestCommand:
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
     def test_says_in_one_line_what_it_cannot_do(self, da_score: DaScore, tmp_path: Path, what: str) -> None:
         given(Path(".claude/settings.json"), '{"a": 1,}')
-        found = da_score("hook", what)
-        assert (found.status, found.out) == (1, "")
-        assert found.err.startswith("da-score: error: .claude/settings.json: not JSON: ")
-        assert found.err.endswith("; fix it by hand, it was left alone\n")
-        assert found.err.count("\n") == 1
+        said = one_line(da_score("hook", what))
+        assert said.startswith(".claude/settings.json: not JSON: ")
+        assert said.endswith("; fix it by hand, it was left alone")
         assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"a": 1,}'}
 
     @pytest.mark.slow
     def test_installs_what_runs(self, da_score: DaScore) -> None:
-        """The command that a harness will run is one of ours, and takes what it is given."""
         da_score("hook", "install")
-        text = Path(".claude/settings.json").read_text()
-        (group,) = json.loads(text)["hooks"]["Stop"]
+        (group,) = json.loads(Path(".claude/settings.json").read_text())["hooks"]["Stop"]
         (hook,) = group["hooks"]
         program, *arguments = hook["command"].split()
         assert (program, hook["type"], hook["timeout"]) == (shutil.which(program), "command", 30)
         assert Path(program).is_absolute()
         assert da_score(*arguments, '{"stop_hook_active": true}') == Outcome(0, "", "")
-
-    @pytest.mark.slow
-    def test_leaves_no_trace_and_every_byte_that_was_there(self, da_score: DaScore, tmp_path: Path) -> None:
-        given(Path(".claude/settings.json"), '{"mine": [1]}\n')
-        da_score("hook", "install")
-        da_score("hook", "uninstall")
-        assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"mine": [1]}\n'}
 
     def test_does_not_install_where_nothing_can_be_scored(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "plain").mkdir()

@@ -1,6 +1,5 @@
 """hook record and dr save: the files beside an entry that nothing used to write."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,9 +38,8 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore) -> None:
 def test_many_at_once_are_all_kept(here: Demo) -> None:
     where = ["--iter-log-dir", str(here.iter_log_dir)]
     with ThreadPoolExecutor(3) as pool:
-        done = list(
-            pool.map(lambda n: process("hook", "record", "1", *RECORD, "--sentinel", f"s{n}", *where), range(3))
-        )
+        record = ["hook", "record", "1", *RECORD, *where]
+        done = list(pool.map(lambda n: process(*record, "--sentinel", f"s{n}"), range(3)))
     assert [found.err for found in done] == [""] * 3
     assert len(hook_facts(here.iter_log_dir, 1).records or ()) == 3
     assert not list(here.iter_log_dir.glob(".da-score-*"))
@@ -78,9 +76,6 @@ def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, co
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(
-            ["--lifecycle", "sunrise"], "its intervention class is not known; name it with --class", id="point"
-        ),
         pytest.param(["--rule", " "], "a hook outcome needs the rule", id="no rule"),
         pytest.param(["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"),
     ],
@@ -90,15 +85,7 @@ def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, argum
     assert not (here.iter_log_dir / "iter-1.hook-outcomes.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "records: [",
-        "- a list",
-        "records: 7",
-        "records:\n  a: 1\n",
-    ],
-)
+@pytest.mark.parametrize("content", ["records: [", "- a list", "records: 7", "records:\n  a: 1\n"])
 def test_a_broken_file_is_left_alone(here: Demo, da_score: DaScore, content: str) -> None:
     path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
     path.write_text(content)
@@ -137,12 +124,8 @@ def test_a_second_one_replaces_it_with_force_only(here: Demo, da_score: DaScore,
     ("content", "said"),
     [
         pytest.param("{", "line 1, column 2: not JSON", id="broken"),
-        pytest.param(json.dumps({"rounds": []}), "no rounds", id="no rounds"),
-        pytest.param(
-            json.dumps({"rounds": [{"round": 1, "outputs": {"text": "It is late now."}}]}),
-            "claims: is missing",
-            id="text",
-        ),
+        pytest.param('{"rounds": []}', "no rounds", id="no rounds"),
+        pytest.param('{"rounds": [{"round": 1, "outputs": {"text": "Late."}}]}', "claims: is missing", id="text"),
     ],
 )
 def test_what_is_no_transcript_is_not_saved(

@@ -16,20 +16,7 @@ from scoring.log.settings import Settings, resolve_settings, tables_of
 
 pytestmark = pytest.mark.sampled(3)
 
-DEFAULTS = Settings(
-    iter_log_dir=Path(".agents/active/iteration-log"),
-    repo_dir=Path(),
-    transcript_dirs=(),
-    transcripts=None,
-    trunk=None,
-    worktrees=(),
-    test_commands=(),
-    rubric="2.1.0",
-    json=False,
-    cache_dir=None,
-    no_cache=False,
-    processes=None,
-)
+DEFAULTS = Settings(iter_log_dir=Path(".agents/active/iteration-log"), repo_dir=Path(), rubric="2.1.0")
 
 
 @pytest.fixture(autouse=True)
@@ -440,13 +427,16 @@ class TestFiles:
     @pytest.mark.parametrize(
         "text",
         [
-            "rubric = ",
-            'rubric = "a\n',
-            "rubric\n",
-            "json = true\njson = true\n",
-            "[a\n",
-            "json = yes\n",
-            "\ufeff\ufeff",
+            pytest.param("rubric = ", id="no value"),
+            pytest.param('rubric = "a\n', id="an open quote"),
+            pytest.param("rubric\n", id="a key alone"),
+            pytest.param("json = true\njson = true\n", id="a key twice"),
+            pytest.param("[a\n", id="an open bracket"),
+            pytest.param("json = yes\n", id="a word"),
+            pytest.param("\ufeff\ufeff", id="two byte order marks"),
+            pytest.param(f"x = {'1' * 5000}\n", id="a number of thousands of digits"),
+            pytest.param(f"x = {'[' * 3000}{']' * 3000}\n", id="lists in lists"),
+            pytest.param(f"x = {'{a = ' * 3000}1{'}' * 3000}\n", id="tables in tables"),
         ],
     )
     def test_what_is_not_toml_is_refused(self, file: Path, text: str) -> None:
@@ -454,16 +444,6 @@ class TestFiles:
         with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: ") as raised:
             resolve_settings({}, {})
         assert "\n" not in str(raised.value)
-
-    @pytest.mark.parametrize(
-        "value",
-        ["1" * 5000, "[" * 3000 + "]" * 3000, "{a = " * 3000 + "1" + "}" * 3000],
-        ids=["a number of thousands of digits", "lists in lists", "tables in tables"],
-    )
-    def test_what_no_reader_of_toml_can_hold_is_refused(self, file: Path, value: str) -> None:
-        self.write(file, f"x = {value}\n")
-        with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: "):
-            resolve_settings({}, {})
 
     def test_what_is_not_text_is_refused(self, file: Path) -> None:
         file.write_bytes(b'# da-score \xff\nrubric = "x"\n')
@@ -506,6 +486,8 @@ class TestPyproject:
             "[tool.da-score-other]\nrubric = 1\n",
             '[tool]\nother = "da-score"\n',
             '[da-score]\nrubric = "1"\n',
+            'tool = "da-score"\n',
+            "[[tool]]\nda-score = 1\n",
         ],
     )
     def test_with_our_name_and_no_setting_sets_nothing(self, text: str) -> None:
@@ -524,11 +506,6 @@ class TestPyproject:
             SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$"
         ):
             resolve_settings({}, {})
-
-    @pytest.mark.parametrize("text", ['tool = "da-score"\n', "[[tool]]\nda-score = 1\n"])
-    def test_whose_tool_is_no_table_sets_nothing(self, text: str) -> None:
-        Path("pyproject.toml").write_text(text)
-        assert resolve_settings({}, {}) == DEFAULTS
 
     def test_is_not_read_for_a_parent_directory(self, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("pyproject.toml").write_text("[tool.da-score]\njson = true\n")

@@ -20,6 +20,7 @@ from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Ob
 from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.model import IterationRecord
+from scoring.log.settings import Settings
 from scoring.score import ScoredLog, score_log, write_scored_log
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.provenance import (
@@ -360,7 +361,7 @@ class TestOwnLines:
 
 
 def backfill(place: Place, **plan: Any) -> LogReport:
-    return backfill_log(LogJob(place.log, place.path), BackfillPlan(RUBRIC, **plan))
+    return backfill_log(LogJob(place.log, Settings(repo_dir=place.path)), BackfillPlan(RUBRIC, **plan))
 
 
 def gone(place: Place) -> None:

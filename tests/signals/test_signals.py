@@ -51,7 +51,6 @@ from scoring.signals.table import SIGNALS
 from scoring.signals.tests import flags_claim
 from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import (
-    IntegrityObservation,
     IterationObjectives,
     SignalSet,
     SignalValue,
@@ -206,28 +205,27 @@ class TestLanded:
         assert landed.landed_value(elsewhere.landing(entry("deadbeef", "feat: landed"))) == expected
 
 
+NOTE, NO_CLAIM = "persisted_via_workflow_commands", absent("no persisted-via-workflow note and no review decision")
+
+
 class TestLandedClaim:
     @pytest.mark.parametrize(
         ("persisted", "decision", "expected"),
         [
-            pytest.param("", "", absent("no persisted-via-workflow note and no review decision"), id="nothing"),
-            pytest.param(" \t", " ", absent("no persisted-via-workflow note and no review decision"), id="blank"),
-            pytest.param("yes", "", present(1, "persisted_via_workflow_commands: yes"), id="yes"),
-            pytest.param(" YES, all of it", "", present(1, "persisted_via_workflow_commands: yes"), id="contains-yes"),
-            pytest.param("yesterday", "", present(1, "persisted_via_workflow_commands: yes"), id="yes-inside-a-word"),
-            pytest.param("no", "", present(0, "persisted_via_workflow_commands: no"), id="no"),
-            pytest.param("y", "", present(0, "persisted_via_workflow_commands: no"), id="anything-else-is-no"),
+            pytest.param("", "", NO_CLAIM, id="nothing"),
+            pytest.param(" \t", " ", NO_CLAIM, id="blank"),
+            pytest.param("yes", "", present(1, f"{NOTE}: yes"), id="yes"),
+            pytest.param(" YES, all of it", "", present(1, f"{NOTE}: yes"), id="contains-yes"),
+            pytest.param("yesterday", "", present(1, f"{NOTE}: yes"), id="yes-inside-a-word"),
+            pytest.param("no", "", present(0, f"{NOTE}: no"), id="no"),
+            pytest.param("y", "", present(0, f"{NOTE}: no"), id="anything-else-is-no"),
             pytest.param("", "accept", present(1, "review: accept"), id="accept"),
             pytest.param("", " Reject ", present(0, "review: reject"), id="reject-in-any-case"),
             pytest.param("", "escalate", present(0.5, "review: escalate"), id="escalate"),
-            pytest.param("", "accepted", absent("no persisted-via-workflow note and no review decision"), id="unknown"),
-            pytest.param(
-                "yes", "reject", present(0.5, "persisted_via_workflow_commands: yes; review: reject"), id="mean-of-both"
-            ),
-            pytest.param(
-                "no", "escalate", present(0.25, "persisted_via_workflow_commands: no; review: escalate"), id="quarter"
-            ),
-            pytest.param("yes", "unknown", present(1, "persisted_via_workflow_commands: yes"), id="unknown-decision"),
+            pytest.param("", "accepted", NO_CLAIM, id="unknown"),
+            pytest.param("yes", "reject", present(0.5, f"{NOTE}: yes; review: reject"), id="mean-of-both"),
+            pytest.param("no", "escalate", present(0.25, f"{NOTE}: no; review: escalate"), id="quarter"),
+            pytest.param("yes", "unknown", present(1, f"{NOTE}: yes"), id="unknown-decision"),
         ],
     )
     def test_is_what_agent_and_reviewer_said(self, persisted: str, decision: str, expected: SignalValue) -> None:
@@ -239,8 +237,7 @@ class TestLandedClaim:
 
     @pytest.mark.parametrize("review", [ReviewBlock(phase_1_decision="accept"), ReviewBlock(phase_2_decision="accept")])
     def test_does_not_come_from_a_phase(self, review: ReviewBlock) -> None:
-        expected = absent("no persisted-via-workflow note and no review decision")
-        assert landed_claim(IterationRecord(review=review)) == expected
+        assert landed_claim(IterationRecord(review=review)) == NO_CLAIM
 
 
 def within(past: Past, name: str, *entries: str, task: str = "t") -> SignalValue:
@@ -378,28 +375,24 @@ class TestVerifier:
         assert extract_iterlog_signals(verified(proxy=proxy), "").verifier == expected
 
     @pytest.mark.parametrize(
-        ("statuses", "expected"),
+        ("statuses", "sub_score", "scored"),
         [
-            pytest.param(("pass",), present(1, "1/1 verifiers scored, mean status"), id="pass"),
-            pytest.param(("partial",), present(0.5, "1/1 verifiers scored, mean status"), id="partial"),
-            pytest.param(("fail",), present(0, "1/1 verifiers scored, mean status"), id="fail"),
-            pytest.param(("pass", "fail"), present(0.5, "2/2 verifiers scored, mean status"), id="mean"),
-            pytest.param(
-                ("pass", "pass", "partial"), present(2.5 / 3, "3/3 verifiers scored, mean status"), id="mean-of-three"
-            ),
-            pytest.param(
-                ("pass", "skipped", "", "passed"), present(1, "1/4 verifiers scored, mean status"), id="others-left-out"
-            ),
-            pytest.param(
-                (" PASS ", "\tFail\n"), present(0.5, "2/2 verifiers scored, mean status"), id="trimmed-any-case"
-            ),
-            pytest.param(
-                ("skipped", ""), absent("verifier records carry no pass/fail/partial status"), id="none-counted"
-            ),
+            pytest.param(("pass",), 1, "1/1", id="pass"),
+            pytest.param(("partial",), 0.5, "1/1", id="partial"),
+            pytest.param(("fail",), 0, "1/1", id="fail"),
+            pytest.param(("pass", "fail"), 0.5, "2/2", id="mean"),
+            pytest.param(("pass", "pass", "partial"), 2.5 / 3, "3/3", id="mean-of-three"),
+            pytest.param(("pass", "skipped", "", "passed"), 1, "1/4", id="others-left-out"),
+            pytest.param((" PASS ", "\tFail\n"), 0.5, "2/2", id="trimmed-any-case"),
         ],
     )
-    def test_is_the_mean_status(self, statuses: tuple[str, ...], expected: SignalValue) -> None:
+    def test_is_the_mean_status(self, statuses: tuple[str, ...], sub_score: float, scored: str) -> None:
+        expected = present(sub_score, f"{scored} verifiers scored, mean status")
         assert extract_iterlog_signals(verified(*statuses, proxy=False), "").verifier == expected
+
+    def test_is_absent_where_no_status_counts(self) -> None:
+        expected = absent("verifier records carry no pass/fail/partial status")
+        assert extract_iterlog_signals(verified("skipped", "", proxy=False), "").verifier == expected
 
     @pytest.mark.parametrize(
         ("artifact", "expected"),
@@ -526,53 +519,36 @@ def assembled(record: IterationRecord | None = None, **sides: SignalValue) -> Si
 
 class TestCorrectionPressure:
     @pytest.mark.parametrize(
-        ("retries", "corrections", "rate", "sub_score", "detail"),
+        ("retries", "corrections", "rate", "percent", "sub_score"),
         [
-            pytest.param(0, 0, None, 1.0, "0 retries, 0 user corrections", id="nothing"),
-            pytest.param(1, 0, None, 0.5, "1 retries, 0 user corrections", id="retry"),
-            pytest.param(0, 3, None, 0.25, "0 retries, 3 user corrections", id="corrections"),
-            pytest.param(1, 3, None, 0.2, "1 retries, 3 user corrections", id="both"),
-            pytest.param(0, 0, 0.0, 1.0, "0 retries, 0 user corrections, 0% tool-error rate", id="no-errors"),
-            pytest.param(0, 0, 1.0, 1 / 3, "0 retries, 0 user corrections, 100% tool-error rate", id="all-errors"),
-            pytest.param(0, 0, 0.5, 0.5, "0 retries, 0 user corrections, 50% tool-error rate", id="half-errors"),
-            pytest.param(2, 1, 0.25, 1 / 4.5, "2 retries, 1 user corrections, 25% tool-error rate", id="everything"),
-            pytest.param(
-                3,
-                0,
-                1 / 3,
-                0.2142857142857143,
-                "3 retries, 0 user corrections, 33% tool-error rate",
-                id="order-of-sums",
-            ),
-            pytest.param(
-                0, 0, 0.005, 1 / 1.01, "0 retries, 0 user corrections, 0% tool-error rate", id="half-down-to-even"
-            ),
-            pytest.param(
-                0, 0, 0.015, 1 / 1.03, "0 retries, 0 user corrections, 2% tool-error rate", id="half-up-to-even"
-            ),
-            pytest.param(0, 0, 0.125, 0.8, "0 retries, 0 user corrections, 12% tool-error rate", id="eighth"),
-            pytest.param(
-                0, 0, 0.375, 1 / 1.75, "0 retries, 0 user corrections, 38% tool-error rate", id="three-eighths"
-            ),
-            pytest.param(-1, 0, None, 1.0, "-1 retries, 0 user corrections", id="zero-divisor"),
-            pytest.param(0, -1, None, 1.0, "0 retries, -1 user corrections", id="zero-divisor-of-corrections"),
-            pytest.param(
-                -2, 0, 0.5, 1.0, "-2 retries, 0 user corrections, 50% tool-error rate", id="zero-divisor-of-all"
-            ),
-            pytest.param(-2, 0, None, 0.0, "-2 retries, 0 user corrections", id="negative-divisor"),
-            pytest.param(
-                -1, 0, 0.25, 1.0, "-1 retries, 0 user corrections, 25% tool-error rate", id="divisor-below-one"
-            ),
-            pytest.param(5, -5, None, 1.0, "5 retries, -5 user corrections", id="sum-of-nothing"),
-            pytest.param(LARGEST, 1, None, 0.0, f"{LARGEST} retries, 1 user corrections", id="sum-that-wraps"),
-            pytest.param(
-                LARGEST, 0, None, 1.0842021724855044e-19, f"{LARGEST} retries, 0 user corrections", id="largest"
-            ),
+            pytest.param(0, 0, None, None, 1.0, id="nothing"),
+            pytest.param(1, 0, None, None, 0.5, id="retry"),
+            pytest.param(0, 3, None, None, 0.25, id="corrections"),
+            pytest.param(1, 3, None, None, 0.2, id="both"),
+            pytest.param(0, 0, 0.0, 0, 1.0, id="no-errors"),
+            pytest.param(0, 0, 1.0, 100, 1 / 3, id="all-errors"),
+            pytest.param(0, 0, 0.5, 50, 0.5, id="half-errors"),
+            pytest.param(2, 1, 0.25, 25, 1 / 4.5, id="everything"),
+            pytest.param(3, 0, 1 / 3, 33, 0.2142857142857143, id="order-of-sums"),
+            pytest.param(0, 0, 0.005, 0, 1 / 1.01, id="half-down-to-even"),
+            pytest.param(0, 0, 0.015, 2, 1 / 1.03, id="half-up-to-even"),
+            pytest.param(0, 0, 0.125, 12, 0.8, id="eighth"),
+            pytest.param(0, 0, 0.375, 38, 1 / 1.75, id="three-eighths"),
+            pytest.param(-1, 0, None, None, 1.0, id="zero-divisor"),
+            pytest.param(0, -1, None, None, 1.0, id="zero-divisor-of-corrections"),
+            pytest.param(-2, 0, 0.5, 50, 1.0, id="zero-divisor-of-all"),
+            pytest.param(-2, 0, None, None, 0.0, id="negative-divisor"),
+            pytest.param(-1, 0, 0.25, 25, 1.0, id="divisor-below-one"),
+            pytest.param(5, -5, None, None, 1.0, id="sum-of-nothing"),
+            pytest.param(LARGEST, 1, None, None, 0.0, id="sum-that-wraps"),
+            pytest.param(LARGEST, 0, None, None, 1.0842021724855044e-19, id="largest"),
         ],
     )
     def test_falls_with_every_correction(
-        self, retries: int, corrections: int, rate: float | None, sub_score: float, detail: str
+        self, retries: int, corrections: int, rate: float | None, percent: int | None, sub_score: float
     ) -> None:
+        errors = "" if percent is None else f", {percent}% tool-error rate"
+        detail = f"{retries} retries, {corrections} user corrections{errors}"
         assert pressure_value(Corrections(retries, corrections, True), rate) == present(sub_score, detail)
 
     @pytest.mark.parametrize(
@@ -609,21 +585,17 @@ class TestHookOutcomes:
         )
         return extract_hook_outcomes_signal(directory, 4)
 
+    ALLOWED, UNKNOWN = present(1, "allow: r (1 records)"), absent("hook-outcome records had no recognised result value")
+
     @pytest.mark.parametrize(
         ("records", "expected"),
         [
-            pytest.param([gate("allow")], present(1, "allow: r (1 records)"), id="allow"),
+            pytest.param([gate("allow")], ALLOWED, id="allow"),
             pytest.param([gate("advise")], present(0.6, "advise: r"), id="advise"),
             pytest.param([gate("remediate")], present(0, "remediate: r"), id="remediate"),
             pytest.param([gate("allow"), gate("advise", "s")], present(0.6, "advise: s"), id="advise-over-allow"),
-            pytest.param(
-                [gate("advise"), gate("remediate", "s"), gate("allow")],
-                present(0, "remediate: s"),
-                id="remediate-over-all",
-            ),
-            pytest.param(
-                [gate("allow"), gate("odd", "s")], present(1, "allow: r (1 records)"), id="unknown-is-left-out"
-            ),
+            pytest.param([gate("advise"), gate("remediate", "s")], present(0, "remediate: s"), id="remediate-over-all"),
+            pytest.param([gate("allow"), gate("odd", "s")], ALLOWED, id="unknown-is-left-out"),
             pytest.param([gate("allow"), gate("allow")], present(1, "allow: r (2 records)"), id="records-are-counted"),
             pytest.param(
                 [gate("allow", "b"), gate("allow", "a"), gate("allow", "b")],
@@ -636,71 +608,34 @@ class TestHookOutcomes:
                 id="rules-are-sorted-by-bytes",
             ),
             pytest.param([gate("allow", "")], present(1, "allow:  (1 records)"), id="rule-without-a-name"),
-            pytest.param(
-                [gate("allow", kind="remediate_at_stop")], present(1, "allow: r (1 records)"), id="the-other-kept-class"
-            ),
-            pytest.param([gate("Allow")], absent("hook-outcome records had no recognised result value"), id="case"),
-            pytest.param(
-                [gate(" allow")], absent("hook-outcome records had no recognised result value"), id="white-space"
-            ),
-            pytest.param([gate("")], absent("hook-outcome records had no recognised result value"), id="no-result"),
+            pytest.param([gate("allow", kind="remediate_at_stop")], ALLOWED, id="the-other-kept-class"),
+            pytest.param([gate("Allow")], UNKNOWN, id="case"),
+            pytest.param([gate(" allow")], UNKNOWN, id="white-space"),
+            pytest.param([gate("")], UNKNOWN, id="no-result"),
         ],
     )
     def test_are_decided_by_the_most_severe(self, tmp_path: Path, records: list[Any], expected: SignalValue) -> None:
         assert self.outcome(tmp_path, *records) == expected
 
     @pytest.mark.parametrize(
-        ("records", "expected"),
+        ("first", "second", "expected"),
         [
-            pytest.param(
-                [gate("allow", correlation="c"), gate("allow", correlation="c")],
-                present(1, "allow: r (1 records)"),
-                id="one-correlation-and-rule-is-one",
-            ),
-            pytest.param(
-                [gate("allow", correlation="c"), gate("remediate", correlation="c")],
-                present(0, "remediate: r"),
-                id="takes-the-more-severe-later",
-            ),
-            pytest.param(
-                [gate("remediate", correlation="c"), gate("allow", correlation="c")],
-                present(0, "remediate: r"),
-                id="keeps-the-more-severe-earlier",
-            ),
-            pytest.param(
-                [gate("odd", correlation="c"), gate("allow", correlation="c")],
-                present(1, "allow: r (1 records)"),
-                id="anything-known-is-more-severe-than-unknown",
-            ),
-            pytest.param(
-                [gate("allow", "a", "c"), gate("allow", "b", "c")],
-                present(1, "allow: a, b (2 records)"),
-                id="another-rule-is-another",
-            ),
-            pytest.param(
-                [gate("allow", correlation="c"), gate("allow", correlation="d")],
-                present(1, "allow: r (2 records)"),
-                id="another-correlation-is-another",
-            ),
-            pytest.param(
-                [gate("allow", correlation=""), gate("allow", correlation="")],
-                present(1, "allow: r (2 records)"),
-                id="no-correlation-is-each-for-itself",
-            ),
-            pytest.param(
-                [gate("allow", correlation="c"), gate("allow", correlation="c", kind="remediate_at_stop")],
-                present(1, "allow: r (1 records)"),
-                id="across-the-kept-classes",
-            ),
-            pytest.param(
-                [gate("allow", correlation="c"), gate("remediate", correlation="c", kind="continuity_advice")],
-                present(1, "allow: r (1 records)"),
-                id="not-with-a-class-that-does-not-count",
-            ),
+            pytest.param("allow c", "allow c", ALLOWED, id="one-correlation-and-rule-is-one"),
+            pytest.param("allow c", "remediate c", present(0, "remediate: r"), id="takes-the-more-severe-later"),
+            pytest.param("remediate c", "allow c", present(0, "remediate: r"), id="keeps-the-more-severe-earlier"),
+            pytest.param("odd c", "allow c", ALLOWED, id="anything-known-is-more-severe-than-unknown"),
+            pytest.param("allow c", "allow c s", present(1, "allow: r, s (2 records)"), id="another-rule-is-another"),
+            pytest.param("allow c", "allow d", present(1, "allow: r (2 records)"), id="another-correlation-is-another"),
+            pytest.param("allow", "allow", present(1, "allow: r (2 records)"), id="none-is-each-for-itself"),
+            pytest.param("allow c", "allow c r remediate_at_stop", ALLOWED, id="across-the-kept-classes"),
+            pytest.param("allow c", "remediate c r continuity_advice", ALLOWED, id="not-with-a-class-that-is-not-kept"),
         ],
     )
-    def test_of_one_gate_collapse(self, tmp_path: Path, records: list[Any], expected: SignalValue) -> None:
-        assert self.outcome(tmp_path, *records) == expected
+    def test_of_one_gate_collapse(self, tmp_path: Path, first: str, second: str, expected: SignalValue) -> None:
+        def given(result: str, correlation: str = "", rule: str = "r", *kind: str) -> dict[str, str]:
+            return gate(result, rule, correlation, *kind)
+
+        assert self.outcome(tmp_path, given(*first.split()), given(*second.split())) == expected
 
     @pytest.mark.parametrize(
         "records", [[], [gate("allow", kind="continuity_advice")], [gate("allow", kind="")], [None]]
@@ -726,91 +661,49 @@ class TestHookOutcomes:
 
 class TestTokenEfficiency:
     @pytest.mark.parametrize(
-        ("tokens", "facts", "expected"),
+        ("facts", "detail"),
         [
-            pytest.param(None, None, absent("commit time unresolvable; cannot window the transcript"), id="no-window"),
-            pytest.param(
-                TokenUsage(cache_hit_rate=0.9),
-                None,
-                absent("commit time unresolvable; cannot window the transcript"),
-                id="no-window-native-tokens-or-not",
-            ),
-            pytest.param(None, TranscriptFacts(), absent("no transcript covers the iteration window"), id="no-turns"),
-            pytest.param(
-                None,
-                TranscriptFacts(tool_calls=5, flags=COVERED),
-                absent("no transcript covers the iteration window"),
-                id="lines-but-no-turns",
-            ),
-            pytest.param(
-                TokenUsage(cache_hit_rate=0.9),
-                TranscriptFacts(),
-                present(0.9, "native session_tokens: cache_hit_rate 0.900"),
-                id="native",
-            ),
-            pytest.param(
-                TokenUsage(cache_hit_rate=0.25),
-                TranscriptFacts(turns=2, cache_reads=1),
-                present(0.25, "native session_tokens: cache_hit_rate 0.250"),
-                id="native-over-transcripts",
-            ),
-            pytest.param(
-                TokenUsage(),
-                TranscriptFacts(),
-                present(0, "native session_tokens: cache_hit_rate 0.000"),
-                id="native-zero",
-            ),
-            pytest.param(
-                TokenUsage(cache_hit_rate=10),
-                TranscriptFacts(),
-                present(1, "native session_tokens: cache_hit_rate 10.000"),
-                id="native-above-one-is-clamped",
-            ),
-            pytest.param(
-                TokenUsage(cache_hit_rate=-0.5),
-                TranscriptFacts(),
-                present(0, "native session_tokens: cache_hit_rate -0.500"),
-                id="native-below-zero-is-clamped",
-            ),
-            *(
-                pytest.param(
-                    TokenUsage(cache_hit_rate=rate),
-                    TranscriptFacts(turns=2, cache_reads=1),
-                    absent("native session_tokens: cache_hit_rate is not a number"),
-                    id=f"native-{rate}",
-                )
-                for rate in (math.nan, math.inf, -math.inf)
-            ),
-            pytest.param(
-                None,
-                TranscriptFacts(turns=1, cache_reads=3, cache_creations=1),
-                present(0.75, "backfilled from 1 transcript turn(s): cache_hit_rate 0.750"),
-                id="backfilled",
-            ),
-            pytest.param(
-                None,
-                TranscriptFacts(turns=12, cache_reads=2, cache_creations=1),
-                present(2 / 3, "backfilled from 12 transcript turn(s): cache_hit_rate 0.667"),
-                id="rounded-in-words-only",
-            ),
-            pytest.param(
-                None,
-                TranscriptFacts(turns=3),
-                present(0, "backfilled from 3 transcript turn(s): cache_hit_rate 0.000"),
-                id="turns-without-a-cache",
-            ),
-            pytest.param(
-                None,
-                TranscriptFacts(turns=1, cache_reads=-4, cache_creations=1),
-                present(1, "backfilled from 1 transcript turn(s): cache_hit_rate 1.333"),
-                id="backfilled-above-one-is-clamped",
-            ),
+            pytest.param(None, "commit time unresolvable; cannot window the transcript", id="no-window"),
+            pytest.param(TranscriptFacts(), "no transcript covers the iteration window", id="no-turns"),
+            pytest.param(TranscriptFacts(tool_calls=5), "no transcript covers the iteration window", id="calls-alone"),
         ],
     )
-    def test_is_the_cache_hit_rate(
-        self, tokens: TokenUsage | None, facts: TranscriptFacts | None, expected: SignalValue
-    ) -> None:
-        assert efficiency_value(tokens, facts) == expected
+    def test_without_turns_is_absent(self, facts: TranscriptFacts | None, detail: str) -> None:
+        assert efficiency_value(None, facts) == absent(detail)
+
+    @pytest.mark.parametrize(
+        ("rate", "sub_score", "shown"),
+        [
+            pytest.param(0.9, 0.9, "0.900", id="over-transcripts"),
+            pytest.param(0, 0, "0.000", id="zero"),
+            pytest.param(10, 1, "10.000", id="above-one-is-clamped"),
+            pytest.param(-0.5, 0, "-0.500", id="below-zero-is-clamped"),
+        ],
+    )
+    def test_of_the_entry_counts_where_there_is_a_window(self, rate: float, sub_score: float, shown: str) -> None:
+        tokens, said = TokenUsage(cache_hit_rate=rate), f"native session_tokens: cache_hit_rate {shown}"
+        for facts in (TranscriptFacts(), TranscriptFacts(turns=2, cache_reads=1)):
+            assert efficiency_value(tokens, facts) == present(sub_score, said)
+        assert efficiency_value(tokens, None) == absent("commit time unresolvable; cannot window the transcript")
+
+    @pytest.mark.parametrize("rate", [math.nan, math.inf, -math.inf])
+    def test_of_the_entry_that_is_no_number_is_absent(self, rate: float) -> None:
+        found = efficiency_value(TokenUsage(cache_hit_rate=rate), TranscriptFacts(turns=2, cache_reads=1))
+        assert found == absent("native session_tokens: cache_hit_rate is not a number")
+
+    @pytest.mark.parametrize(
+        ("turns", "reads", "creations", "sub_score", "shown"),
+        [
+            pytest.param(1, 3, 1, 0.75, "0.750", id="reads-of-all"),
+            pytest.param(12, 2, 1, 2 / 3, "0.667", id="rounded-in-words-only"),
+            pytest.param(3, 0, 0, 0, "0.000", id="turns-without-a-cache"),
+            pytest.param(1, -4, 1, 1, "1.333", id="above-one-is-clamped"),
+        ],
+    )
+    def test_is_the_cache_hit_rate(self, turns: int, reads: int, creations: int, sub_score: float, shown: str) -> None:
+        facts = TranscriptFacts(turns=turns, cache_reads=reads, cache_creations=creations)
+        detail = f"backfilled from {turns} transcript turn(s): cache_hit_rate {shown}"
+        assert efficiency_value(None, facts) == present(sub_score, detail)
 
     @pytest.mark.parametrize(
         ("facts", "rate"),
@@ -909,9 +802,6 @@ class TestIntegrity:
             "comparable": comparable,
             "delta": delta,
         }
-
-    def test_cannot_be_compared_from_outside(self) -> None:
-        assert isinstance(assembled(landed_claimed=SAID).integrity[0], IntegrityObservation)
 
 
 class TestReasons:
