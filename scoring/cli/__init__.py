@@ -23,8 +23,7 @@ from scoring.errors import LogError, MeetingError, OptionError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
-_OBJECTS = 50_000
-"""How many objects are made before cycles are looked for: a command makes many, and most have none."""
+_OBJECTS = 50_000  # how many objects are made before cycles are looked for: a command makes many, and most have none
 _BREAK = re.compile(r"\s*\n\s*")
 HOOK = "close-task"
 """The command that a harness runs and that must never fail it: there, an exit status of 2 means "block"."""

@@ -140,8 +140,7 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
-BROKEN = "da-score.broken"
-"""Where the context of a command keeps which entries it left out because they cannot be read."""
+BROKEN = "da-score.broken"  # where the context of a command keeps which entries it left out because they cannot be read
 
 
 @cli.result_callback()
@@ -170,8 +169,6 @@ class Whole(click.IntRange):
 
 
 SHARE = Number(0, 1)
-"""The type of an option that takes a number from 0 to 1."""
-
 PATH = click.Path(path_type=Path)
 
 
@@ -187,7 +184,6 @@ def _option(setting: SettingRow) -> dict[str, Any]:
 _OPTIONS = {name: _option(setting) for name, setting in SETTINGS.items()}
 
 _EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
-"""The names of the options that commands share."""
 
 
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -77,11 +77,8 @@ class _Help(click.HelpFormatter):
         return super().getvalue().replace(_HYPHEN, "-")
 
 
-_NARROW = 72
-"""Help of fewer columns gives less room to the names of options, and more to what they do."""
-
-_HYPHEN = "\u2011"
-"""A hyphen at which no line breaks."""
+_NARROW = 72  # help of fewer columns gives less room to the names of options, and more to what they do
+_HYPHEN = "\u2011"  # a hyphen at which no line breaks
 
 
 class HelpfulContext(click.Context):

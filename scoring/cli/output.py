@@ -166,8 +166,6 @@ class Warnings:
 
 
 WARNINGS = Warnings()
-"""The warnings of the command that runs."""
-
 _NUMBER = re.compile(r"[0-9]+")
 _ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
 

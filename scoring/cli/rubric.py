@@ -97,8 +97,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     reply(settings.json, comparison_payload(found, log, place, tasks), comparison_page(found, log, place, tasks))
 
 
-NOT_BETTER = 3
-"""The exit status when fitted weights are no better than the old ones."""
+NOT_BETTER = 3  # the exit status when fitted weights are no better than the old ones
 
 
 @command.command("fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml")

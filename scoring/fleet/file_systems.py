@@ -43,11 +43,7 @@ _OPTIONS = {
 
 
 def file_system(url: str, storage: Storage) -> tuple[Any, str]:
-    """Return the fsspec file system of a URL, and the path there.
-
-    Raises:
-        InputError: there is no such file system, or it cannot be reached; the text says what to do.
-    """
+    """Return the fsspec file system of a URL, and the path there; InputError, with what to do, where there is none."""
     require("fleet", "fsspec")
     import fsspec
 
@@ -61,11 +57,7 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
 
 
 def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | None]:
-    """Return the URI of a data set for delta-rs, the options of its store, and the folder if it is one.
-
-    Raises:
-        InputError: results cannot be there.
-    """
+    """Return the URI of a data set for delta-rs, its store's options, and the folder if it is one; else InputError."""
     protocol = protocol_of(url)
     if protocol == "file":
         folder = Path(url.removeprefix("file://"))

@@ -34,12 +34,10 @@ REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, 
 
 
 def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
-    """Return a column that is taken from a row of plain values."""
     return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
 
 
 def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
-    """Return the columns that a table has of those of a log."""
     kept = [c for c in TABLES[table] if c.name not in _NOT_KEPT and not (table == "iterations" and c.name in _OUTCOMES)]
     return (REPOSITORY_COLUMN, *kept)
 
@@ -100,7 +98,7 @@ CLAIMS, SEEN = "claims", "seen"
 
 
 def kept_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` that has the sub-score of a signal in one of the two ways, missing where absent."""
+    """Return the column of ``kept`` that has a signal's sub-score in one of the two ways, missing where absent."""
     return f"{signal}_{way}"
 
 
@@ -147,9 +145,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
 }
 """Every table, with its columns in order; the partitions ``rubric`` and ``month`` follow."""
 
-ASKED = tuple(FLEET_TABLES)[:-1]
-"""The tables that people ask; ``kept`` is for ``rescore``."""
-
+ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
 

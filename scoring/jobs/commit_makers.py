@@ -85,10 +85,7 @@ def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
 def _by_subject(
     unknown: Iterable[tuple[Session, Made]], commits: Mapping[str, WrittenCommit], by_commit: Times
 ) -> None:
-    """Note, for commits with a SHA that no session names, the one session here that made one of the same subject.
-
-    The history was rewritten: the SHA that the session names is gone.
-    """
+    """Note one session's commit of the same subject, where history was rewritten and the SHA that it names is gone."""
     by_subject: dict[int, list[tuple[str, int]]] = {}
     for session, made in unknown:
         if any(any(file.here) for file in session.files):

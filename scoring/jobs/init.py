@@ -94,7 +94,6 @@ def _setting(key: str, value: str | None, example: str) -> str:
 
 
 def _list_setting(key: str, values: Sequence[str], example: str) -> str:
-    """Return the line of a list; where the options name none, as an example in a comment."""
     return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
 
 
@@ -107,10 +106,8 @@ def _place(path: Path, top: Path) -> str:
 def write_settings(seen: Examination, text: str, force: bool) -> Path:
     """Write the file into the repository's top level, and return where.
 
-    Raises:
-        NotARepositoryError: there is no repository to write it into.
-        SettingsError: there is such a file already, and ``force`` is not given.
-        WriteError: it cannot be written, or a link leads out of the repository.
+    NotARepositoryError where there is none, SettingsError where there is such a file and no ``force``, WriteError also
+    where a link leads out of the repository.
     """
     top = seen.repository.top_level
     if top is None:

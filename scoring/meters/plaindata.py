@@ -26,8 +26,7 @@ Model = TypeVar("Model", bound="BaseModel")
 CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
 _SPACE = " \t\n\r"
 _EXCERPT = 40
-_LONGEST_INTEGER = 400
-"""A whole number of more digits is beyond every float, and slow to read."""
+_LONGEST_INTEGER = 400  # a whole number of more digits is beyond every float, and slow to read
 
 
 class Repeating(dict[str, Any]):

@@ -54,12 +54,10 @@ class Collection:
     """Everything in a directory: nothing is left out without being named here."""
 
     labelled: tuple[Labelled, ...]
-    unlabelled: tuple[str, ...]
-    """Transcripts without a label."""
+    unlabelled: tuple[str, ...]  # transcripts without a label
     broken: tuple[tuple[str, str], ...]
     """Files that are no transcript or have a label that cannot be read, with the reason."""
-    others: tuple[str, ...]
-    """What is not named as a transcript is, and directories; not read."""
+    others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +83,8 @@ class Judged:
     file: str
     expected: Label
     found: Label
-    rule: str
-    """The name of the rule that decided."""
-    why: str
-    """What the rule saw, in words."""
+    rule: str  # the name of the rule that decided
+    why: str  # what the rule saw, in words
 
     @property
     def agrees(self) -> bool:

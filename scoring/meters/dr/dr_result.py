@@ -35,15 +35,13 @@ class DRResult:
     k: int
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
-    recommendations: tuple[RoundSignal, ...]
-    """What to do as of each round; the last one counts."""
+    recommendations: tuple[RoundSignal, ...]  # what to do as of each round; the last one counts
     similarity: RoundSimilarity | None
     """How alike the last two rounds are; None without level L2, or when they cannot be compared."""
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
-    rough_rounds: tuple[int, ...] = ()
-    """The rounds with claims that were cut out of text by rules."""
+    rough_rounds: tuple[int, ...] = ()  # the rounds with claims that were cut out of text by rules
 
     @property
     def signal(self) -> Signal:

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-FROM_TEXT = "text"
-"""What ``claims_from`` says of claims that were cut out of text."""
-
+FROM_TEXT = "text"  # what ``claims_from`` says of claims that were cut out of text
 FEWEST_WORDS = 3
 
 _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGNORECASE)

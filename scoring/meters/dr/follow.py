@@ -55,10 +55,8 @@ class RoundScore(NamedTuple):
 class Update(NamedTuple):
     """What the latest content of a growing transcript adds."""
 
-    new: list[RoundScore]
-    """The rounds that were not known, in order, each scored together with those before it."""
-    replaced: bool
-    """Whether what was read before is no longer the beginning, so that every round is new."""
+    new: list[RoundScore]  # the rounds that were not known, in order, each scored together with those before it
+    replaced: bool  # whether what was read before is no longer the beginning, so that every round is new
 
 
 def follow(

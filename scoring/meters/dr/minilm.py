@@ -20,16 +20,10 @@ from safetensors.numpy import load
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
-SIZE = 384
-"""How many numbers a vector has."""
-
-MAX_TOKENS = 256
-"""Where the model cuts a text; of a longer one only the beginning counts."""
-
+SIZE = 384  # how many numbers a vector has
+MAX_TOKENS = 256  # where the model cuts a text; of a longer one only the beginning counts
 _LAYERS, _HEADS, _EPSILON = 6, 12, 1e-12
-_BATCH = 2048
-"""About how many tokens are computed at a time."""
-
+_BATCH = 2048  # about how many tokens are computed at a time
 Numbers: TypeAlias = NDArray[np.float32]
 
 

@@ -56,22 +56,15 @@ class RoundNovelty:
     """What one round adds to the rounds before."""
 
     round: int
-    claims: int
-    """How many claims it makes, each counted once."""
-    new_claims: int
-    """How many of them every active level calls new."""
-    new: Mapping[str, int]
-    """How many of them each level calls new, by level."""
+    claims: int  # how many claims it makes, each counted once
+    new_claims: int  # how many of them every active level calls new
+    new: Mapping[str, int]  # how many of them each level calls new, by level
     rates: Mapping[str, float]
     """New claims over the largest number of them in any round up to this one (1 at least), by level."""
-    rate: float
-    """The lowest of the rates."""
-    raw: Level = "LOW"
-    """The class of the rate alone."""
-    low_run: int = 0
-    """How many rounds in a row, up to this one, are LOW by their rate."""
-    level: Level = "LOW"
-    """The class: LOW only when enough rounds in a row are, MEDIUM before that."""
+    rate: float  # the lowest of the rates
+    raw: Level = "LOW"  # the class of the rate alone
+    low_run: int = 0  # how many rounds in a row, up to this one, are LOW by their rate
+    level: Level = "LOW"  # the class: LOW only when enough rounds in a row are, MEDIUM before that
 
 
 def normalize(claim: str) -> str:

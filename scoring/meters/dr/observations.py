@@ -104,8 +104,7 @@ class Confidence(NamedTuple):
 
     value: float
     settings: int
-    others: dict[str, int]
-    """What the other settings give, by signal."""
+    others: dict[str, int]  # what the other settings give, by signal
 
 
 def confidence_in(

@@ -24,20 +24,13 @@ LARGEST_K = 1_000_000
 class DRThresholds:
     """Where classes begin and when two claims say the same; each from 0 to 1."""
 
-    novelty_high: float = NOVELTY_HIGH
-    """A novelty rate above this is HIGH."""
-    novelty_low: float = NOVELTY_LOW
-    """A novelty rate below this is LOW."""
-    paraphrase: float = 0.6
-    """A claim this similar to an earlier one by its words (Jaccard) is no new one: level L1."""
-    semantic: float = 0.82
-    """A claim this similar to an earlier one by its meaning (cosine) is no new one: level L2."""
-    stability: float = 0.82
-    """Two rounds this similar (cosine) are stable: the composite rule."""
-    readiness_high: float = 0.7
-    """Readiness from here on is HIGH."""
-    readiness_medium: float = 0.4
-    """Readiness from here on is MEDIUM, below it is LOW."""
+    novelty_high: float = NOVELTY_HIGH  # a novelty rate above this is HIGH
+    novelty_low: float = NOVELTY_LOW  # a novelty rate below this is LOW
+    paraphrase: float = 0.6  # a claim this similar to an earlier one by its words (Jaccard) is no new one: level L1
+    semantic: float = 0.82  # a claim this similar to an earlier one by its meaning (cosine) is no new one: level L2
+    stability: float = 0.82  # two rounds this similar (cosine) are stable: the composite rule
+    readiness_high: float = 0.7  # readiness from here on is HIGH
+    readiness_medium: float = 0.4  # readiness from here on is MEDIUM, below it is LOW
 
     def readiness_level(self, readiness: float) -> Level:
         """Return the class of a readiness."""
@@ -50,34 +43,24 @@ class DRThresholds:
 class Words:
     """Words by list: all that the meter knows, or those that settings add. None that it knows can be taken away."""
 
-    verbs: tuple[str, ...] = ()
-    """What a specific action does."""
-    vague_starts: tuple[str, ...] = ()
-    """How a vague action starts."""
-    vague: tuple[str, ...] = ()
-    """Words that make an action vague wherever they are."""
-    blockers: tuple[str, ...] = ()
-    """Words, from a left word boundary, that report a blocker in a question or an action."""
-    ownership: tuple[str, ...] = ()
-    """Words that say who acts."""
+    verbs: tuple[str, ...] = ()  # what a specific action does
+    vague_starts: tuple[str, ...] = ()  # how a vague action starts
+    vague: tuple[str, ...] = ()  # words that make an action vague wherever they are
+    blockers: tuple[str, ...] = ()  # words, from a left word boundary, that report a blocker in a question or an action
+    ownership: tuple[str, ...] = ()  # words that say who acts
 
 
-BUILT_IN = Words()
-"""No words added: the lists of the profile and nothing else."""
+BUILT_IN = Words()  # no words added: the lists of the profile and nothing else
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Everything that a result depends on beside the transcript and the words that settings add."""
 
-    k: int = 2
-    """How many rounds in a row must be low in novelty before that counts."""
-    levels: tuple[str, ...] = ("L0", "L1")
-    """The levels that count without an embedder."""
-    stuck_after: int = 3
-    """So many rounds of low novelty in a row, none of them ready, and the loop is stuck."""
-    short_action: int = 5
-    """An action of fewer words needs a verb of the list."""
+    k: int = 2  # how many rounds in a row must be low in novelty before that counts
+    levels: tuple[str, ...] = ("L0", "L1")  # the levels that count without an embedder
+    stuck_after: int = 3  # so many rounds of low novelty in a row, none of them ready, and the loop is stuck
+    short_action: int = 5  # an action of fewer words needs a verb of the list
     thresholds: DRThresholds = field(default_factory=DRThresholds)
     words: Words = Words(
         verbs=(
@@ -115,8 +98,7 @@ class Profile:
         return cls(thresholds=thresholds, words=words, sentences=False, **_attributes(given))
 
 
-DEFAULT = Profile()
-"""What the meter goes by where no rubric is asked. It may change; what a rubric votes by may not."""
+DEFAULT = Profile()  # what the meter goes by where no rubric is asked. It may change; what a rubric votes by may not
 
 
 def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:

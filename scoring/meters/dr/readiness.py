@@ -49,9 +49,7 @@ _WITHHELD = re.compile(
     r" (?:\w+ )?(?:access|permissions?|credentials?|keys?|tokens?|approvals?|rights|sign-offs?|budget)(?!\w)"
 )
 _BEFORE_A_NOUN = ("missing", "blocked")
-_NEAR = 60
-"""How many characters before a word are looked at for what is done with it."""
-
+_NEAR = 60  # how many characters before a word are looked at for what is done with it
 _SENSE = "a word of the blocker list has another sense in {}"
 _QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
@@ -72,10 +70,8 @@ class RoundReadiness:
     next_actions: Part
     open_questions: Part
     blockers: Part
-    blocker: str | None
-    """The first question or action that reports a blocker."""
-    value: float
-    """0 to 1, unrounded."""
+    blocker: str | None  # the first question or action that reports a blocker
+    value: float  # 0 to 1, unrounded
     level: Level
     other_senses: tuple[str, ...] = ()
     """The questions and actions with a blocker word in another sense, as "handling of missing values"."""

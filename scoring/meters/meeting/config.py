@@ -18,9 +18,7 @@ from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Sha
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
-PRESETS = ("default", "tactical", "strategic")
-"""The configs that come with da-score, by name."""
-
+PRESETS = ("default", "tactical", "strategic")  # the configs that come with da-score, by name
 DEFAULT_PRESET = PRESETS[0]
 PRESETS_DIR = Path(__file__).parent / "presets"
 
@@ -151,10 +149,8 @@ class MeetingConfig(Block):
     round_limits: RoundLimits
     thresholds: Thresholds
     rules: Rules
-    cost_per_step: Amount | None = None
-    """What a round costs, where its record does not say."""
-    cost_limit: Amount | None = None
-    """What the meeting may cost; a round that reaches it is the last one."""
+    cost_per_step: Amount | None = None  # what a round costs, where its record does not say
+    cost_limit: Amount | None = None  # what the meeting may cost; a round that reaches it is the last one
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_set(self, plain: Callable[["MeetingConfig"], dict[str, Any]]) -> dict[str, Any]:

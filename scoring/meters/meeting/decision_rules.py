@@ -27,11 +27,8 @@ from scoring.meters.meeting.obstacles import (
 from scoring.meters.meeting.records import Status
 from scoring.text import printable, quote
 
-DOUBTS = "any remaining doubts or risks?"
-"""What is asked when the user did not confirm a decision that was ready."""
-
-LATE_FACTOR = 2
-"""How many times its progress minimum a late round must have gained."""
+DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
+LATE_FACTOR = 2  # how many times its progress minimum a late round must have gained
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,7 @@ class MeetingState(BaseModel):
     phase: Phase
     decision: str | None = None
     version: Literal[1] = VERSION
-    _read: bytes | None = PrivateAttr(None)
-    """The file as it was read; None when there was none."""
+    _read: bytes | None = PrivateAttr(None)  # the file as it was read; None when there was none
 
     @property
     def ended(self) -> bool:

@@ -17,11 +17,8 @@ from scoring.meters.meeting.round_scores import CHECKLIST, LEVELS
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 
 OPTIONS = ("option_a", "option_b", "option_c")
-POINTS, MESSAGES = 24, 16
-"""What a made meeting says in each round: points, new ones and repeated ones, and messages."""
-
-MOST = 100
-"""The most rounds, and the most experts, that a made meeting has."""
+POINTS, MESSAGES = 24, 16  # what a made meeting says in each round: points, new ones and repeated ones, and messages
+MOST = 100  # the most rounds, and the most experts, that a made meeting has
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,8 +136,7 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     return counts if sum(counts.values()) == len(kinds) else None
 
 
-NOT_COUNTED = "counted_from_messages"
-"""The key of a novelty block that the judge has not counted."""
+NOT_COUNTED = "counted_from_messages"  # the key of a novelty block that the judge has not counted
 
 
 class Novelty(Block):

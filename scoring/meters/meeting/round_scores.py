@@ -11,15 +11,7 @@ from dataclasses import dataclass
 
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
-from scoring.meters.meeting.records import (
-    CoverageLevel,
-    ExpertPosition,
-    Focus,
-    JudgeRecord,
-    Novelty,
-    Status,
-    annotated,
-)
+from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status, annotated
 
 CHECKLIST = (
     "problem_clarity",
@@ -36,11 +28,8 @@ CHECKLIST = (
 LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
 """What a coverage level counts in the exploration score."""
 
-CONTEXT = 0.5
-"""What a message about the background counts in the focus score; one about the decision counts 1."""
-
-MARGIN = 0.02
-"""A stated number may differ from the computed one by this much: judges round."""
+CONTEXT = 0.5  # what a message about the background counts in the focus score; one about the decision counts 1
+MARGIN = 0.02  # a stated number may differ from the computed one by this much: judges round
 
 
 @dataclass(frozen=True, slots=True)

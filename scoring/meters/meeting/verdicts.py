@@ -91,20 +91,17 @@ class MeetingVerdict:
     round_index: int
     scores: Scores
     status: Status
-    rule: str
-    """The rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`."""
+    rule: str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
     strength: Strength | None
     """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
     next_round_focus_prompts: tuple[str, ...]
-    missing_aspects: tuple[str, ...]
-    """The required aspects that are not deep, and then any others at none."""
+    missing_aspects: tuple[str, ...]  # the required aspects that are not deep, and then any others at none
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
-    from_messages: MessageNovelty | None = None
-    """What is new by the messages themselves, where the record has them."""
+    from_messages: MessageNovelty | None = None  # what is new by the messages themselves, where the record has them
 
     @property
     def ends(self) -> bool:
