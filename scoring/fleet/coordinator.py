@@ -66,11 +66,7 @@ class Coordinator:
         return sum(list(self._begun.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
-        """Score repositories, and yield what happens; None where nothing did for a second.
-
-        Raises:
-            FleetError: the scheduler is lost, or it has no workers.
-        """
+        """Score repositories and yield what happens, None each idle second; FleetError if scheduler or workers go."""
         self._waiting.extend(Task(one) for one in repositories)
         self._client.subscribe_topic(BEGUN, lambda event: self._begins(event[1]))
         try:

@@ -1,7 +1,4 @@
-"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal.
-
-A rate such as 0.15 is rarely that number as a float; without the tolerance a class would hang on the last bit of a sum.
-"""
+"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal."""
 
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,6 @@
 """Reads plain data, JSON and JSONL strictly and configuration as TOML, JSON or YAML, and checks it by a model.
 
-What is wrong is said with its place, and nothing is guessed: most of what comes here was written by language models,
-which like to put words or a code fence around their JSON.
+What is wrong is said with its place, and nothing is guessed, because most of it was written by language models.
 """
 
 import json
@@ -71,7 +70,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text, which begins in a line; an object remembers the keys that it has twice.
+    """Return the one JSON value of a text that begins in a line; an object remembers the keys that it has twice.
 
     InputError, with line, column and an excerpt, for anything else.
     """
@@ -98,9 +97,9 @@ def is_object(line: str | bytes) -> bool:
 
 
 def read_values(text: str, source: str) -> list[Any]:
-    """Return the values of a text: the items of a JSON list, a JSON value alone, or one from each line of JSONL.
+    """Return the items of a JSON list, a JSON value alone, or a value from each line of JSONL that is not blank.
 
-    Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
+    InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
     if len(lines) < 2 or not is_object(lines[0][1]):
@@ -121,9 +120,7 @@ def read_values(text: str, source: str) -> list[Any]:
 def read_config(path: Path | str) -> dict[str, Any]:
     """Return what a configuration file says, TOML, JSON or YAML by its name.
 
-    Raises:
-        InputError: there is no such file, its name does not say what it is, or it is not that, gives a key twice, holds
-            a number without a value, or is no mapping.
+    InputError where it is missing or not that, gives a key twice, holds a number without a value, or is no mapping.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -153,7 +150,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
 
 
 def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2 as lists, dictionaries, text, numbers, true, false and None.
+    """Return the first document of some YAML 1.2 as plain data.
 
     InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """

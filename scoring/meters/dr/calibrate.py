@@ -1,9 +1,7 @@
 """How often the meter says what people expected, under several settings, and where it does not.
 
-The agreement of a few transcripts is a few transcripts' worth: each share comes with its Wilson interval, which is
-honest for small numbers and for shares near 1, where the usual interval is not. A label is beside the rounds of a
-transcript under ``_expected``, in JSONL in the header line. Of a label only the signal is required; classes are read
-where they are given, and whatever else it says is for people.
+A label is beside the rounds of a transcript under ``_expected``, in JSONL in the header line; only its signal is
+required. Each share comes with its Wilson interval, which is honest for small numbers and for shares near 1.
 """
 
 import json
@@ -164,7 +162,6 @@ def read_collection(directory: Path) -> Collection:
 
 
 def _expected(text: str) -> Any:
-    """Return the label in the text of a transcript, of whatever kind it is; None when there is none."""
     try:
         documents = [json.loads(text)]
     except ValueError:  # one document per line

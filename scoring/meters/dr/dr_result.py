@@ -172,16 +172,9 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
 def score_transcript(
     transcript: Transcript, *, profile: Profile | None = None, words: Words = BUILT_IN, embed: Embed | None = None
 ) -> DRResult:
-    """Score a transcript.
+    """Score a transcript of at least one round; ``words`` add to the lists of the profile, by default the meter's own.
 
-    Args:
-        transcript: the rounds of a deliberation, at least one.
-        profile: what the meter goes by; by default its own, which may change from release to release.
-        words: words that add to the profile's lists.
-        embed: turns on level L2; called once, with every text that is compared.
-
-    Raises:
-        ValueError: ``embed`` gives no vectors.
+    ``embed`` turns on level L2; it is called once, with every text that is compared. ValueError if it gives no vectors.
     """
     profile = profile or DEFAULT
     rounds = transcript.rounds

@@ -15,10 +15,7 @@ from scoring.meters.dr.semantic import Meanings
 
 
 def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
-    """Return for the normalised claims of each round which are new: less similar than ``threshold`` to all before.
-
-    Similarity is the Jaccard index of the sets of words.
-    """
+    """Return which normalised claims are new, by round: Jaccard index of words below ``threshold`` to all before."""
     earlier: list[frozenset[str]] = []
     known: set[frozenset[str]] = set()
     places = defaultdict[str, list[int]](list)

@@ -1,7 +1,4 @@
-"""What is only shown of a deliberation: how each round treats those before it, how alike two agents are.
-
-And how firm a signal is. None of it changes the signal. See docs/DIMINISHING_RETURNS.md, "Observations".
-"""
+"""What is only shown of a deliberation, and never changes the signal: docs/DIMINISHING_RETURNS.md, "Observations"."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -37,7 +34,7 @@ class RoundAgreement(NamedTuple):
 
 
 def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
-    """Say of every round with claims but the first what it does with those before, roughly, by counts and words.
+    """Return what each round with claims but the first does with those before, roughly, by counts and words.
 
     No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
     """
@@ -86,7 +83,7 @@ def _latest(transcript: Transcript, agent: str) -> tuple[int, str]:
 
 
 def _responses(given: Round) -> dict[str, str]:
-    """Return what each agent said in a round; a transcript may have anything there, and what is no text is not used."""
+    """Return what each agent said in a round; what is no text is not used."""
     said = given.outputs.responses
     found = {} if not isinstance(said, Mapping) else {str(name): text for name, text in said.items() if _is_text(text)}
     if _is_text(given.agent) and given.agent not in found:
@@ -116,8 +113,7 @@ def confidence_in(
 ) -> Confidence:
     """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
 
-    They are k one less and one more, the paraphrase threshold 0.1, the limit of low novelty 0.05 and both limits of
-    readiness 0.05 to either side, in every combination that there is.
+    Neighbours have k, paraphrase, low novelty or both limits of readiness one ``…_STEP`` off, in every combination.
     """
     t = profile.thresholds
     counts: dict[str, int] = {}
@@ -150,10 +146,7 @@ def observations(
     words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> dict[str, Any]:
-    """Return the observations on a transcript that was scored like this, as plain values, numbers to 4 places.
-
-    InputError for one of ``agents`` that says nothing in the transcript.
-    """
+    """Return observations on a scored transcript as plain values, to 4 places; InputError for a silent agent."""
     confidence = confidence_in(transcript, result, profile, words, embed)
     found: dict[str, Any] = {
         "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, result)],

@@ -1,12 +1,8 @@
 """What the diminishing-returns meter goes by: k, thresholds and word lists.
 
-A :class:`Profile` is all of it. A rubric that lets the meter vote names a profile, which is data of the rubric and
-never changes; :data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the
-settings (``[dr]`` in ``.agents/da-score.toml``, ``[tool.da-score.dr]`` in ``pyproject.toml``) or in a file::
-
-    k = 3
-    thresholds = { paraphrase = 0.7, novelty-low = 0.2 }
-    words = { verbs = ["roll back"], blockers = ["needs sign-off"] }
+A rubric that lets the meter vote names a :class:`Profile`, which is data of the rubric and never changes;
+:data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the settings (``[dr]``) or
+in a file: see docs/DIMINISHING_RETURNS.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -134,10 +130,9 @@ _PROFILE: Kinds = {
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile with the k and thresholds that some tables set, and the words that they add.
+    """Return the default profile with the k and thresholds of some tables, each with its place, and the words they add.
 
-    A key of a later table replaces that of an earlier one. Each comes with its place, which is named in the
-    SettingsError for an unknown key or a value that does not fit.
+    A later table wins. SettingsError, with the place, for an unknown key or a value that does not fit.
     """
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,6 @@
 """How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers.
 
-A next action is specific when it is not vague and has a verb of the list or names something concrete. Words and phrases
-are found whatever their case, the spaces between them, and the kind of apostrophe.
+Words and phrases are found whatever their case, the spaces between them, and the kind of apostrophe.
 """
 
 import functools
@@ -175,7 +174,6 @@ class ReadinessMeter:
         )
 
     def _is_path(self, token: str) -> bool:
-        """Return whether a token has a slash, is no pair of alternatives, and is not of numbers alone."""
         if "/" not in token:
             return False
         bare = token.strip(_PUNCTUATION)

@@ -1,7 +1,6 @@
 """What follows from novelty and readiness: the signal of each round by rules in their order, and what is only shown.
 
-Shown beside the signal, and without a say in it, are the composite rule (low novelty, stable meaning and no blocker,
-each for k rounds) and the flags of a transcript that is made to look better than it is.
+That is the composite rule and the flags of a transcript that is made to look better than it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -97,7 +96,6 @@ def _blocked(s: SoFar) -> str:
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
-    """Return what to do next: what blocks a blocked loop, and another round after a single low one."""
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
@@ -194,10 +192,7 @@ class CompositeRule:
 def similarities(
     rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], meanings: Meanings
 ) -> list[RoundSimilarity | None]:
-    """Compare each round with the one before: by summary, and by claims where one has no summary.
-
-    None for the first round, and where there is nothing to compare.
-    """
+    """Compare each round with the one before, by summaries or else claims; None where there is nothing to compare."""
     found: list[RoundSimilarity | None] = [None]
     for i in range(1, len(rounds)):
         one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])

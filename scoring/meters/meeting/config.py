@@ -1,7 +1,6 @@
 """How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
 
-What a config does not say it takes from the preset that its ``meeting_type`` names, else from ``default``: objects are
-filled in key by key, everything else is taken whole.
+What a config does not say it takes, key by key, from the preset that its ``meeting_type`` names, else ``default``.
 """
 
 import tomllib
@@ -226,6 +225,5 @@ def _preset_data(name: str) -> dict[str, Any]:
 
 
 def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with what it leaves out taken from another, key by key."""
     both = {key for key, value in own.items() if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)}
     return {**base, **{key: _filled(base[key], value) if key in both else value for key, value in own.items()}}

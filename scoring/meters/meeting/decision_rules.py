@@ -1,7 +1,6 @@
 """The rules that give a round its status, each with its reasons in words, and their order, :data:`RULES`.
 
-A rule takes a :class:`~scoring.meters.meeting.obstacles.Situation` and returns a decision, or None where it has nothing
-to say. Comparisons are within 1e-9.
+A rule returns None where it has nothing to say. Comparisons are within 1e-9.
 """
 
 from collections import Counter

@@ -1,7 +1,4 @@
-"""A judge's record of one round: what it may hold, and how it is read.
-
-A field that has a default may be missing or null. Unknown keys are kept and ignored.
-"""
+"""A judge's record of one round: what it may hold (unknown keys are kept and ignored), and how it is read."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -49,7 +46,6 @@ class Aspect(Block):
 
 
 def _each_once(items: list[Any]) -> list[Any]:
-    """Refuse aspects of one name, and positions of one expert."""
     for name, count in Counter(item.name if isinstance(item, Aspect) else item.expert_id for item in items).items():
         if count > 1:
             raise ValueError(f"{shown(name)} is named {count} times")
@@ -222,7 +218,7 @@ def record_schema() -> dict[str, Any]:
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read the records of a meeting from a JSON object, a JSON list or JSONL, sorted by round; ``-`` is standard input.
+    """Read the records of a meeting from JSON or JSONL, sorted by round; ``-`` is standard input.
 
     InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
     """
@@ -284,7 +280,6 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
 
 
 def _head(item: Any) -> tuple[int | None, str | None]:
-    """Return the round and the meeting that an item names, whatever else is wrong with it."""
     data: Mapping[str, Any] = dict(item) if isinstance(item, JudgeRecord | Mapping) else {}
     number, meeting = data.get("round_index"), data.get("meeting_id")
     known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
