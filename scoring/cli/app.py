@@ -29,14 +29,12 @@ class _LazyGroup(click.Group):
     context_class = HelpfulContext
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups, each summary whole."""
         formatter.write("\nCommands:\n")
         for title, summaries in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl(list(summaries.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer commands with their summaries, and options."""
         commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -54,8 +52,6 @@ class _LazyGroup(click.Group):
 
 
 class _SameContext(click.Context):
-    """The context of a command that has the name of its group."""
-
     @property
     def command_path(self) -> str:
         return self.parent.command_path if self.parent else ""
@@ -145,7 +141,6 @@ BROKEN = "da-score.broken"  # where the context of a command keeps which entries
 
 @cli.result_callback()
 def _status(status: object, **_: object) -> object:
-    """Return the exit status of a command: 1 where it had to leave out entries."""
     return 1 if click.get_current_context().meta.get(BROKEN) else status
 
 
@@ -173,7 +168,6 @@ PATH = click.Path(path_type=Path)
 
 
 def _option(setting: SettingRow) -> dict[str, Any]:
-    """Return how click makes the option of a setting."""
     if setting.kind == FLAG:
         return {"is_flag": True, "default": None, "help": setting.help}
     kind = PATH if setting.item is SETTING_PATH else Whole(1) if setting.kind == COUNT else None
@@ -187,10 +181,7 @@ _EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
 
 
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add some of the shared options to a command, which gets them as ``options``, by long name.
-
-    ``--json`` is always among them, and counts before and after the command.
-    """
+    """Add ``--json`` and some of the shared options to a command, which gets them as ``options``, by long name."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

@@ -113,7 +113,6 @@ def _deadline(seconds: float) -> Iterator[None]:
 
 
 def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
-    """Take the iteration and the harness's JSON out of the arguments, or the JSON from standard input."""
     iteration: int | None = None
     hook: HookInput | None = None
     for argument in arguments:

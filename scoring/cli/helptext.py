@@ -88,10 +88,7 @@ class HelpfulContext(click.Context):
 
 
 def with_its_help(command: click.Command, shared: Collection[str]) -> click.Command:
-    """Have a command, or each command of a group, list its own options before the ``shared`` ones, and return it.
-
-    Summaries are whole.
-    """
+    """Return a command with whole summaries, its options, and those of its commands, before the ``shared`` ones."""
     command.context_class = HelpfulContext
     command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in shared)
     for inner in (command.commands if isinstance(command, click.Group) else {}).values():

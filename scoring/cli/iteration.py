@@ -102,7 +102,6 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
 
 
 def _deliberation(log_dir: Path, iteration: int) -> Deliberation | None:
-    """Return what the meter says of an iteration's DR transcript; None when there is none."""
     if deliberation_file(log_dir, iteration) is None:
         return None
     return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)

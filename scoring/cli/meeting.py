@@ -1,7 +1,4 @@
-"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked.
-
-What reads records is loaded by the command that needs it: the models take longer to load than the help to print.
-"""
+"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
 import json
 import shlex
@@ -97,7 +94,6 @@ def score(file: str, config: str, plot: Path | None, semantic: bool, settings: S
 
 
 def _config(name: str) -> Any:
-    """Find a config, and warn of keys in it that mean nothing."""
     from scoring.meters.meeting.config import find_meeting_config, unknown_keys
 
     found = find_meeting_config(name)

@@ -107,7 +107,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        _bring_up_to_date(job, plan, _sources(job, plan, report), report, take)
+        _bring_up_to_date(job, plan, report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
@@ -116,7 +116,8 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     return report
 
 
-def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: Take) -> None:
+    log, rubric = job.iter_log_dir, plan.rubric
     how: Options = {
         **options_of(job.settings),
         "warn": report.warnings.append,
@@ -124,11 +125,7 @@ def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
         "processes": plan.processes,
         "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
     }
-    return Sources.under(rules_of(plan.rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
-
-
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
-    log, rubric = job.iter_log_dir, plan.rubric
+    sources = Sources.under(rules_of(rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
     report.broken = [str(error) for error in broken]

@@ -100,11 +100,6 @@ class DerivedEntry(NamedTuple):
     branch: str = ""
     size: ChangeSize = ChangeSize()
 
-    @property
-    def content(self) -> bytes:
-        """The file."""
-        return entry_text(self.iteration, self.commit, self.branch, self.size, self.session_ids[:1]).encode()
-
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: which entry, for which commit, and who made that."""
         made_by = {"session_ids": list(self.session_ids), "found_by": self.found_by}
@@ -251,7 +246,10 @@ def _numbered(
 
 
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
-    files = [(log_dir / f"iter-{one.iteration}.yaml", one.content) for one in written]
+    files = [
+        (log_dir / f"iter-{n}.yaml", entry_text(n, commit, branch, size, sessions[:1]).encode())
+        for n, commit, sessions, _, branch, size in written
+    ]
     make_folder(log_dir)
     remove_stale(log_dir)
     for path, _ in files:

@@ -44,12 +44,12 @@ class HookChange:
     backup: Path | None = None
 
 
-def hook_settings(harness: str, scope: str, project: Path, home: Path | None = None) -> Path:
+def hook_settings(harness: str, scope: str, project: Path) -> Path:
     """Return the settings file of ``claude`` or ``codex``: in a ``project``, or where it looks for its ``user``'s."""
     named = os.environ.get(HOMES[harness], "").partition(",")[0].strip()
-    if scope == "user" and home is None and named:
+    if scope == "user" and named:
         return Path(named).expanduser() / FILES[harness].name
-    return (project if scope == "project" else home or Path.home()) / FILES[harness]
+    return (project if scope == "project" else Path.home()) / FILES[harness]
 
 
 def refuse_outside(path: Path, project: Path) -> None:

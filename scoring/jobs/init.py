@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, make_folder, write_atomically
 from scoring.log.find import how_to_make_one
@@ -15,11 +14,6 @@ from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
-
-
-def rubric_for_real_work() -> str:
-    """Return the version that a new settings file names: the newest that gives each iteration its own evidence."""
-    return newest_version(EVIDENCE_ATTRIBUTED)
 
 
 def settings_text(seen: Examination, settings: Settings) -> str:
