@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import click
 
-GROUPS = {
+GROUPS = {  # the commands by what they are for, in the order of the help, each with its summary
     "Start here": {
         "demo": "Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and "
         "show it.",
@@ -54,10 +54,7 @@ GROUPS = {
         "meeting": "Score each round of a deliberation of several experts, and say whether it may end.",
     },
 }
-"""The commands by what they are for, in the order of the help, each with its summary."""
-
-COMMANDS: Mapping[str, str] = ChainMap(*reversed(GROUPS.values()))
-"""Every command with its summary, in that order; its module is loaded when it is called, and has ``command``."""
+COMMANDS: Mapping[str, str] = ChainMap(*reversed(GROUPS.values()))  # in that order; its module has ``command``
 
 
 class _Help(click.HelpFormatter):

@@ -181,8 +181,7 @@ def agreement(settings: Settings) -> None:
     reply(settings.json, found.as_dict(), labelled.agreement_page(found))
 
 
-_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
-"""How much of a change is read, in bytes, and how much of that is shown, in lines and characters of a line."""
+_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200  # of a change: bytes read, lines shown, characters of a line
 
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:

@@ -22,9 +22,7 @@ from scoring.fleet.sources import Repository
 AHEAD = 1  # how many repositories wait at a worker for each that it works on
 _LOOKS_EVERY = 2.0  # how often, in seconds, the coordinator asks how many workers there are
 _WAITS = 1.0  # for how many seconds the coordinator waits for a result before it looks around
-_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0
-"""For how many seconds there may be no scheduler, and no worker, before that is an error."""
-
+_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0  # seconds without a scheduler, and without a worker, that are an error
 _OFTEN = 8  # a repository that was handed out so often goes alone: a worker that ends then ended because of it
 _MOST_LOST = 50  # how often a repository is handed out of which no result arrives
 

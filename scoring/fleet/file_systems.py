@@ -9,17 +9,13 @@ from typing import Any
 from scoring.errors import InputError
 from scoring.views.formats import require
 
-Storage = Mapping[str, Mapping[str, Any]]
-"""The options of file systems by protocol, as ``[storage.PROTOCOL]`` in FLEET.toml has them."""
-
-_STORES = {
+Storage = Mapping[str, Mapping[str, Any]]  # options of file systems by protocol, as FLEET.toml has them
+_STORES = {  # where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it
     "s3": ("s3", "s3a"),
     "gs": ("gs", "gcs"),
     "az": ("az", "abfs", "abfss", "adl"),
 }
-"""Where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it."""
-
-_OPTIONS = {
+_OPTIONS = {  # fsspec's names of options, and those of delta-rs; others go to sources alone
     "s3": {
         "endpoint_url": "aws_endpoint_url",
         "key": "aws_access_key_id",
@@ -39,7 +35,6 @@ _OPTIONS = {
         "account_host": "azure_storage_endpoint",
     },
 }
-"""fsspec's names of options, and those of delta-rs; others go to sources alone."""
 
 
 def file_system(url: str, storage: Storage) -> tuple[Any, str]:

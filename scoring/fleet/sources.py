@@ -198,8 +198,7 @@ def _stamp(path: str) -> object:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-_REFTABLES = "reftable/tables.list"
-"""What git writes anew with every change of a ref, where a repository keeps its refs in tables."""
+_REFTABLES = "reftable/tables.list"  # what git writes anew with every change of a ref, where refs are in tables
 
 
 def _git_state(repo: str) -> Iterator[object]:

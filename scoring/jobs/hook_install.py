@@ -26,9 +26,7 @@ PROGRAM = "da-score"
 EVENT = "Stop"
 HARNESS_TIMEOUT = 30  # seconds that the harness gives the hook; the hook gives itself 20
 FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
-HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The variables that say where the settings of the user are, for each harness."""
-
+HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}  # where the user's settings are
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"

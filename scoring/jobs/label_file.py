@@ -91,9 +91,7 @@ def dumped(yaml: YAML, tree: Any) -> bytes:
 
 
 NOTE_LIMIT = 4000  # the longest note, in bytes of UTF-8
-FILE_LIMIT = 1 << 20
-"""The largest file of labels, in bytes, that is added to: to keep a larger one as it is would take minutes."""
-
+FILE_LIMIT = 1 << 20  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
 ACTOR_LIMIT = 200  # the longest name of a person, in bytes of UTF-8
 _NOTHING = Judgement()
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -217,11 +217,8 @@ def _stamp(path: Path | str) -> _Stamp | None:
     return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
 
 
-REST = 200
-"""The pause after a look, as a multiple of the time it took: looking then takes half a percent of a processor."""
-
-_TOGETHER, _STEP = 200, 50
-"""For how many milliseconds at most changes are collected, and after how many without one they are passed on."""
+REST = 200  # the pause after a look, as a multiple of the time it took: half a percent of a processor
+_TOGETHER, _STEP = 200, 50  # for how many milliseconds changes are collected at most, and without a new one
 
 
 def times_to_look(

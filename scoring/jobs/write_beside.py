@@ -16,7 +16,7 @@ from scoring.files import read_file, write_atomically
 from scoring.locks import alone_in
 from scoring.log.find import no_log
 
-CLASSES = {
+CLASSES = {  # the intervention class of a point in the life of a session, where none is named
     "pre_tool_use": "prevent_before_action",
     "stop": "remediate_at_stop",
     "subagent_stop": "remediate_at_stop",
@@ -24,8 +24,6 @@ CLASSES = {
     "post_tool_use": "observe_tool_result",
     "session_start": "continuity_advice",
 }
-"""The intervention class of a point in the life of a session, where none is named."""
-
 RESULTS = ("allow", "advise", "remediate")
 
 FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is added to

@@ -53,8 +53,7 @@ class Collection:
 
     labelled: tuple[Labelled, ...]
     unlabelled: tuple[str, ...]  # transcripts without a label
-    broken: tuple[tuple[str, str], ...]
-    """Files that are no transcript or have a label that cannot be read, with the reason."""
+    broken: tuple[tuple[str, str], ...]  # no transcript, or a label that cannot be read, with the reason
     others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
 
 

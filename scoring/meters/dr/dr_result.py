@@ -36,8 +36,7 @@ class DRResult:
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
     recommendations: tuple[RoundSignal, ...]  # what to do as of each round; the last one counts
-    similarity: RoundSimilarity | None
-    """How alike the last two rounds are; None without level L2, or when they cannot be compared."""
+    similarity: RoundSimilarity | None  # of the last two rounds; None without level L2, or when they cannot be compared
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]

@@ -56,8 +56,7 @@ class RoundNovelty:
     claims: int  # how many claims it makes, each counted once
     new_claims: int  # how many of them every active level calls new
     new: Mapping[str, int]  # how many of them each level calls new, by level
-    rates: Mapping[str, float]
-    """New claims over the largest number of them in any round up to this one (1 at least), by level."""
+    rates: Mapping[str, float]  # new claims over the most in any round so far (1 at least), by level
     rate: float  # the lowest of the rates
     raw: Level = "LOW"  # the class of the rate alone
     low_run: int = 0  # how many rounds in a row, up to this one, are LOW by their rate

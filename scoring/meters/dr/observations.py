@@ -16,14 +16,11 @@ from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.transcript import Round, Transcript
 from scoring.text import printable
 
-CHANGES = (
+CHANGES = (  # words by which a round that mostly repeats still changes something
     *("instead", "however", "rather than", "disagree", "disagrees", "not enough", "replace", "except", "unless"),
     *("on the contrary", "wrong", "drop", "change", "no longer"),
 )
-"""Words by which a round that mostly repeats still changes something."""
-
-K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05
-"""How far the neighbouring settings of :func:`confidence_in` are away."""
+K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05  # how far the neighbouring settings are away
 
 
 class RoundAgreement(NamedTuple):
@@ -58,8 +55,7 @@ class AgentSimilarity:
 
     agents: tuple[str, str]
     rounds: tuple[int, int]
-    similarity: float
-    """Cosine of their meanings (-1 to 1) with level L2, else the Jaccard index of their words (0 to 1)."""
+    similarity: float  # cosine of meanings (-1 to 1) with level L2, else Jaccard index of words (0 to 1)
     measured_by: Literal["meaning", "words"]
 
 

@@ -71,14 +71,12 @@ class Profile:
         ),
         ownership=("i will", "we will", "owner", "owned by", "assign to", "assigned to"),
     )
-    artifacts: tuple[str, ...] = ("pr", "pull request", "branch", "file", "command", "tool", "url")
-    """Words for concrete things."""
-    alternatives: tuple[str, ...] = (
+    artifacts: tuple[str, ...] = ("pr", "pull request", "branch", "file", "command", "tool", "url")  # concrete things
+    alternatives: tuple[str, ...] = (  # slashes between words that are no paths
         *("and/or", "or/and", "either/or", "neither/nor", "yes/no", "no/yes", "true/false", "on/off", "in/out"),
         *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
         *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
     )
-    """Slashes between words that are no paths."""
     sentences: bool = True
     """Whether a little more than the lists is read: ``Name will``, a file name alone, and blocker words in another
     sense. A released profile goes by its lists alone. See docs/DIMINISHING_RETURNS.md, "Beyond the lists"."""

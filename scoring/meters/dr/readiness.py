@@ -24,20 +24,16 @@ _SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
 _WILL = re.compile(r"\s*([^\W\d_][\w'\u2019-]*)\s+will(?!\w)")
-_NOBODY = frozenset(
+_NOBODY = frozenset(  # words that a sentence begins with and that name no one, and two that the list of phrases has
     (
         *("i", "we", "it", "this", "that", "there", "these", "those", "what", "which", "who", "nothing", "everything"),
         *("something", "nobody", "how", "when", "where", "why"),
     )
 )
-"""Words that a sentence begins with and that name no one, and two that the list of phrases has."""
-
-_BARE_FILES = re.compile(
+_BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
     r"Rakefile|README|LICENSE|CHANGELOG|CODEOWNERS)(?![\w-])"
 )
-"""Files that are known by a name without an ending."""
-
 _TREATED = re.compile(
     r"(?<!\w)(?:handl(?:e|es|ed|ing)|treat(?:s|ed|ing|ment)?|imput(?:e|es|ed|ing|ation)|detect(?:s|ed|ing|ion)?|"
     r"tolerat(?:e|es|ed|ing)|skip(?:s|ped|ping)?|ignor(?:e|es|ed|ing)|drop(?:s|ped|ping)?|report(?:s|ed|ing)?|"
@@ -72,8 +68,7 @@ class RoundReadiness:
     blocker: str | None  # the first question or action that reports a blocker
     value: float  # 0 to 1, unrounded
     level: Level
-    other_senses: tuple[str, ...] = ()
-    """The questions and actions with a blocker word in another sense, as "handling of missing values"."""
+    other_senses: tuple[str, ...] = ()  # questions and actions with a blocker word in another sense
 
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
@@ -223,8 +218,7 @@ def has_word(words: tuple[str, ...], text: str, end: str = r"(?!\w)") -> bool:
     return bool(words) and _pattern(words, end).search(text) is not None
 
 
-has_word_start = functools.partial(has_word, end="")
-"""Whether :func:`plain` text has one of some words or phrases from a left word boundary on."""
+has_word_start = functools.partial(has_word, end="")  # from a left word boundary on
 
 
 def starts_with(words: tuple[str, ...], text: str) -> bool:

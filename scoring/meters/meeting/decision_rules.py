@@ -157,7 +157,7 @@ def go_on(s: Situation) -> Decision:
     return Decision("continue_targeted", reasons, f"Another round is worth it: {about}.")
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {  # in order: the first one that says something decides, and the last one always does
     "round_limit": round_limit,
     "early_consensus": early_consensus,
     "must_go_on": must_go_on,
@@ -167,7 +167,6 @@ RULES: Mapping[str, Rule] = {
     "late_round": late_round,
     "go_on": go_on,
 }
-"""Every rule by name, in order: the first one that says something decides. The last one always does."""
 
 
 def decide(s: Situation) -> tuple[str, Decision]:

@@ -12,7 +12,7 @@ from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
 from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status, annotated
 
-CHECKLIST = (
+CHECKLIST = (  # the aspects that every decision should be explored in; one that a record does not list is at none
     "problem_clarity",
     "objectives",
     "options_alternatives",
@@ -22,11 +22,7 @@ CHECKLIST = (
     "stakeholders_impact",
     "dependencies_unknowns",
 )
-"""The aspects that every decision should be explored in; one that a record does not list is at none."""
-
-LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
-"""What a coverage level counts in the exploration score."""
-
+LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}  # in the exploration score
 CONTEXT = 0.5  # what a message about the background counts in the focus score; one about the decision counts 1
 MARGIN = 0.02  # a stated number may differ from the computed one by this much: judges round
 

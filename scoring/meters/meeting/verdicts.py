@@ -91,8 +91,7 @@ class MeetingVerdict:
     scores: Scores
     status: Status
     rule: str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
-    strength: Strength | None
-    """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
+    strength: Strength | None  # of a recommended end: strong when exploration and convergence are both good
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
