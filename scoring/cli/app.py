@@ -95,14 +95,6 @@ class OwnGroup(click.Group):
         return [*super().shell_complete(ctx, incomplete), *arguments]
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version  # takes long to load
-
-        click.echo(f"{PROGRAM} {version(PROGRAM)} (default rubric {RUBRIC_VERSION})")
-        ctx.exit()
-
-
 def _set_loudness(_: click.Context, param: click.Parameter, wanted: bool) -> None:
     if wanted:
         setattr(WARNINGS, str(param.name), True)
@@ -121,8 +113,10 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Example:  da-score run --last 5",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+@click.version_option(
+    package_name=PROGRAM,
+    message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})",
+    help="Print the version.",
 )
 @loudness_options
 @click.pass_context

@@ -12,16 +12,16 @@ import click
 from scoring.cli.app import LOG_OPTIONS, PATH, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, reply, warn, write_json
 from scoring.errors import InputError
-from scoring.files import read_file, write_atomically
+from scoring.files import write_atomically
 from scoring.jobs.write_beside import save_deliberation
 from scoring.log.settings import Settings, cache_dir_of, tables_of
-from scoring.meters.plaindata import read_config, read_standard_input
+from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
-STANDARD_INPUT = "standard input"
+_INPUT = "a transcript or a text"
 
 
 @click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
@@ -68,10 +68,6 @@ def _meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Pat
     profile, words = tuning_from(_tables_for(settings, thresholds))
     embed = open_embedder(cache_dir_of(settings)) if semantic else None
     return {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
-
-
-def _source_of(file: Path) -> str:
-    return STANDARD_INPUT if str(file) == "-" else str(file)
 
 
 def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Any]:
@@ -143,8 +139,9 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     meter = _meter_of(settings, **tuning)
     if not once:
         WARNINGS.hold_no_longer()
-    source = _source_of(file)
-    if source == STANDARD_INPUT:
+    source = str(file)
+    if source == "-":
+        source = "standard input"
         contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
@@ -176,22 +173,13 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
     """
     from scoring.meters.dr.transcript import extracted
 
-    found = extracted(_bytes_of(file), _source_of(file))
+    found = extracted(*read_given(file, _INPUT))
     warn("claims were cut out of text by rough rules; look them through before you score them")
     if out is None:
         write_json(found)
     else:
         text = json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n"
         write_atomically(out, text.encode(), mode=0o644)
-
-
-def _bytes_of(file: Path) -> bytes:
-    if _source_of(file) == STANDARD_INPUT:
-        return read_standard_input()
-    try:
-        return read_file(file)
-    except FileNotFoundError as e:
-        raise InputError(f"{file}: no such file; name a transcript or a text") from e
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
@@ -204,7 +192,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
 
     What is saved is checked first, and is kept as it is: JSON as iter-N.dr.json, JSONL as iter-N.dr.jsonl.
     """
-    path = save_deliberation(settings.iter_log_dir, iteration, _bytes_of(file), _source_of(file), force)
+    path = save_deliberation(settings.iter_log_dir, iteration, *read_given(file, _INPUT), force)
     if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")

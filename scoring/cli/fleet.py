@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # --help needs neither
     from scoring.fleet.dataset import DataSet, RepositoryState
     from scoring.fleet.run import Failed, FleetReport, Say
 
-
 _MOST_SHOWN = 50
 
 
@@ -72,11 +71,7 @@ def run(
 
 
 @click.group(
-    "fleet",
-    cls=OwnGroup,
-    own=run,
-    usage="FLEET.toml",
-    epilog="Example:  da-score fleet FLEET.toml --workers 2",
+    "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml --workers 2"
 )
 def command() -> None:
     """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.

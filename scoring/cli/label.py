@@ -37,9 +37,7 @@ from scoring.views import labelled
 from scoring.views.examined import Examined
 from scoring.views.score_pages import iteration_page
 
-EXIT_ERROR = 1
 _MOST_FAULTS = 50
-
 
 _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
 
@@ -132,7 +130,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
         complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
-        return EXIT_ERROR
+        return 1
     written = add_labels(settings.iter_log_dir, labels)
     text = f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n"
     reply(settings.json, {"labels": len(labels), "written": list(map(str, written))}, text)

@@ -11,8 +11,6 @@ from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 from scoring.views.table import Block, pipe_text
 
-_USUAL_WIDTH = 80
-
 
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
@@ -48,7 +46,7 @@ def _folded(text: str, stream: TextIO) -> str:
     width = 0
     with contextlib.suppress(OSError, ValueError):
         width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
-    return folded_text(text, width or _USUAL_WIDTH)
+    return folded_text(text, width or 80)
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
 
-
 _EVERYTHING = Selection()
 
 

@@ -60,6 +60,16 @@ def read_standard_input() -> bytes:
     return data
 
 
+def read_given(path: Path | str, what: str) -> tuple[bytes, str]:
+    """Return the bytes of a file, or for ``-`` of standard input, and its name; InputError asks to name ``what``."""
+    if str(path) == "-":
+        return read_standard_input(), "standard input"
+    try:
+        return read_file(path), str(path)
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file; name {what}") from e
+
+
 def decode(data: bytes, source: str) -> str:
     """Return the text of some bytes, without a byte-order mark; InputError when they are not UTF-8."""
     try:

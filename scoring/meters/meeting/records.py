@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import read_file
-from scoring.meters.plaindata import checked, decode, fault, json_schema, read_standard_input, read_values, utf8
+from scoring.meters.plaindata import checked, decode, fault, json_schema, read_given, read_values, utf8
 from scoring.text import shown
 
 _LARGEST = 10**9
@@ -222,12 +221,7 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
 
     InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
     """
-    if str(source) == "-":
-        return parse_meeting_records(read_standard_input(), "standard input")
-    try:
-        return parse_meeting_records(read_file(source), str(source))
-    except FileNotFoundError as e:
-        raise InputError(f"{source}: no such file; name a judge's records, or - for standard input") from e
+    return parse_meeting_records(*read_given(source, "a judge's records, or - for standard input"))
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
