@@ -142,7 +142,9 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         for label in labels:
             path = log_dir / label_file_name(label.iteration)
             if path not in before:
-                before[path] = _content(path)
+                before[path] = None
+                with contextlib.suppress(FileNotFoundError):
+                    before[path] = read_file(path, FILE_LIMIT)
             after[path] = _with_label(path, after.get(path, before[path]), label)
         remove_stale(log_dir)
         try:
@@ -156,13 +158,6 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
                         write_together([(path, content)])
             raise
     return list(before)
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return read_file(path, FILE_LIMIT)
-    except FileNotFoundError:
-        return None
 
 
 def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:

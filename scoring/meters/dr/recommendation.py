@@ -144,13 +144,12 @@ def recommend(
         ready_in_run = new.low_run > 0 and (ready.level == "HIGH" or (ready_in_run and new.low_run > 1))
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
-        reasons = (novelty_in_words(new, profile.k), readiness_in_words(ready), rule.why(situation))
+        reasons = (_novelty_in_words(new, profile.k), _readiness_in_words(ready), rule.why(situation))
         found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation)))
     return tuple(found)
 
 
-def novelty_in_words(new: RoundNovelty, k: int) -> str:
-    """Say how much of a round is new."""
+def _novelty_in_words(new: RoundNovelty, k: int) -> str:
     counted = f"{new.new_claims} of {new.claims} claims of round {new.round} are new, a rate of {rounded(new.rate):g}"
     if new.level == "LOW":
         rounds = "this round" if new.low_run == 1 else f"{new.low_run} rounds in a row"
@@ -161,8 +160,7 @@ def novelty_in_words(new: RoundNovelty, k: int) -> str:
     return f"Novelty is {new.level.lower()}: {counted}."
 
 
-def readiness_in_words(ready: RoundReadiness) -> str:
-    """Say how ready a round is, and what of it."""
+def _readiness_in_words(ready: RoundReadiness) -> str:
     found = "; ".join(part.found for part in ready.parts().values())
     return f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {found}."
 

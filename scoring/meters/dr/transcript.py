@@ -31,16 +31,12 @@ HEADER, ROUND = "transcript_header", "round"  # the types of the lines that coun
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
-def _without_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(text for text in texts if text.strip())
-
-
 def _null_is_empty(value: Any) -> Any:
     return () if value is None else value
 
 
 _Text = Annotated[StrictStr, AfterValidator(utf8)]
-_Texts = Annotated[tuple[_Text, ...], AfterValidator(_without_blank)]
+_Texts = Annotated[tuple[_Text, ...], AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
 _OptionalTexts = Annotated[_Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
