@@ -22,7 +22,6 @@ from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsErro
 from scoring.evidence.rules import Sources
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
-from scoring.meters.plaindata import is_object
 from scoring.score import score_iterations, write_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import fingerprints
@@ -213,8 +212,16 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
             if left <= 0 or not select.select([fd], [], [], left)[0]:
                 break
             data += (block := os.read(fd, 1 << 16))
-            if not block or (data.rstrip().endswith(b"}") and is_object(data)):
+            if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
                 break
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -118,7 +118,8 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
 
-    A file that says what it said before has its former bytes again; one that had nothing but the hook goes.
+    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that had
+    nothing but the hook from the beginning.
     """
     text, data = _read(path)
     places = _hooks(data)
