@@ -2,7 +2,7 @@
 
 A rubric that lets the meter vote names a :class:`Profile`, which is data of the rubric and never changes;
 :data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the settings (``[dr]``) or
-in a file: see docs/DIMINISHING_RETURNS.md.
+in a file: see docs/GUIDE.md.
 """
 
 from collections.abc import Iterable, Mapping
