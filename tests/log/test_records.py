@@ -8,7 +8,6 @@ import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import LogError, YamlError
-from scoring.log.find import NAME_THE_LOG
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import (
     AgentInfo,
@@ -25,6 +24,7 @@ from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
 MIB = 1 << 20
+NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
 
 FLAT = """\
 schema_version: 1
