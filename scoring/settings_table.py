@@ -54,17 +54,12 @@ Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 """What the keys of a table may hold; a table in it has kinds of its own."""
 
 
-def is_text(value: Any) -> bool:
-    """Return whether a value is text."""
-    return isinstance(value, str)
-
-
 def is_whole(value: Any, least: int, most: float) -> bool:
     """Return whether a value is a whole number from ``least`` to ``most``; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-TEXT = Kind("text", is_text)
+TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 
 

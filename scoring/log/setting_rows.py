@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 from rubric import RUBRIC_VERSION
 from scoring.frozen import Frozen
-from scoring.settings_table import FLAG, Kind, ListOf, is_text, is_whole
+from scoring.settings_table import FLAG, Kind, ListOf, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log is in its repository."""
@@ -29,7 +29,7 @@ def days_of(text: object) -> float:
 
 
 def _written(name: str) -> Kind:
-    return Kind(name, lambda value: is_text(value) and value.strip() != "")
+    return Kind(name, lambda value: isinstance(value, str) and value.strip() != "")
 
 
 PATH = Kind("a path", lambda value: isinstance(value, str | Path))
