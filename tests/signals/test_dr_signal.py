@@ -151,14 +151,11 @@ class TestValue:
         assert run("run", "--rubric", "2.2.0", "--json") == before
         assert '"SHIP' in before
 
-    def test_of_json_lines_is_the_same(self, log: Log) -> None:
+    def test_of_json_lines_is_the_same_and_json_wins_where_there_are_both(self, log: Log) -> None:
         log.give(lines(*CONVERGED), suffix=".dr.jsonl")
         assert log.value().detail == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
-
-    def test_is_read_from_json_where_there_are_both(self, log: Log) -> None:
-        log.give(document(*CONVERGED))
-        log.give(lines(*OPEN), suffix=".dr.jsonl")
-        assert log.value().detail.startswith("SHIP")
+        log.give(document(*OPEN))
+        assert log.value().detail.startswith("CONTINUE")
         log.give("{")
         assert not log.value().present
 
@@ -174,28 +171,23 @@ class TestValue:
 
 
 class TestAbsent:
-    def test_without_a_file(self, log: Log) -> None:
-        assert log.value() == absent_signal("no DR transcript for iter-1")
-
     @pytest.mark.parametrize(
-        "rounds", [pytest.param((spoken("one claim"),), id="claim"), pytest.param((spoken(),), id="without a claim")]
+        ("rounds", "why"),
+        [
+            ((spoken("one claim"),), "has 1 round; at least 2 needed"),
+            ((spoken(),), "has 1 round; at least 2 needed"),
+            ((spoken(), spoken("  ", actions=READY)), "has no claims"),
+        ],
     )
-    def test_with_one_round(self, log: Log, rounds: tuple[dict[str, Any], ...]) -> None:
+    def test_with_too_little_to_measure(self, log: Log, rounds: tuple[dict[str, Any], ...], why: str) -> None:
         log.give(document(*rounds))
-        assert log.value() == absent_signal("DR transcript for iter-1 has 1 round; at least 2 needed")
-
-    def test_without_claims(self, log: Log) -> None:
-        log.give(document(spoken(), spoken("  ", actions=READY)), iteration=2)
-        assert log.value(2) == absent_signal("DR transcript for iter-2 has no claims")
+        assert log.value() == absent_signal(f"DR transcript for iter-1 {why}")
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("", id="empty"),
-            pytest.param("{", id="broken"),
-            pytest.param("null", id="null"),
-            pytest.param('{"rounds": []}', id="no rounds"),
+            *("", "{", "null", '{"rounds": []}'),
             pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": "one"}}]}', id="claims that are no list"),
             pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": [1]}}]}', id="a claim that is no text"),
             pytest.param("[" * 100_000, id="deep"),
@@ -225,12 +217,9 @@ class TestAbsent:
         assert ends(log.value).detail.startswith("cannot read DR transcript for iter-1: ")
 
 
-class TestUse:
-    def test_is_to_vote_where_a_rubric_has_the_signal(self) -> None:
-        assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
-
-    def test_is_none_where_no_rubric_has_it(self) -> None:
-        assert optional_signals(default_rubric()) == optional_signals() == frozenset()
+def test_it_is_to_vote_where_a_rubric_has_the_signal_and_nowhere_else() -> None:
+    assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
+    assert optional_signals(default_rubric()) == optional_signals() == frozenset()
 
 
 class TestVotes:
