@@ -335,13 +335,13 @@ class TestVariables:
 WRONG_KINDS = {
     "iter-log-dir": ("a path", ["1", "true", '["log"]', "{a = 1}", "2026-01-01"]),
     "repo-dir": ("a path", ["1", "false", "[]"]),
-    "transcript-dir": ("a list of paths", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
+    "transcript-dir": ("a list of paths|a path", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
     "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
-    "worktrees": ("a list of globs of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
-    "test-commands": ("a list of commands", ["1", "true", "{a = 1}", '["./check", ""]']),
-    "code-globs": ("a list of globs of files", ["1", "true", "{a = 1}", '["*.py", ""]']),
-    "fix-words": ("a list of words", ["1", "true", "{a = 1}", '["fix", " "]']),
+    "worktrees": ("a list of globs of folders|a glob of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
+    "test-commands": ("a list of commands|a command", ["1", "true", "{a = 1}", '["./check", ""]']),
+    "code-globs": ("a list of globs of files|a glob of files", ["1", "true", "{a = 1}", '["*.py", ""]']),
+    "fix-words": ("a list of words|a word", ["1", "true", "{a = 1}", '["fix", " "]']),
     "horizon": ("a time above 0 such as 14d, 2w or 36h", ["14", '"0d"', '"soon"', '"-1d"', '"14 days"', "true"]),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
     "derive": ("true or false", ['"true"', "1", "0", "[]"]),
@@ -349,6 +349,7 @@ WRONG_KINDS = {
     "no-cache": ("true or false", ['"1"', "1"]),
     "processes": ("a number above 0", ["0", "-1", "1.5", '"2"', "true", "[]"]),
 }
+"""What each may be, of a list what an item may be too, and values that are none of it."""
 
 
 class TestFiles:
@@ -370,16 +371,9 @@ class TestFiles:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        one = {
-            "transcript-dir": "a path",
-            "worktrees": "a glob of folders",
-            "test-commands": "a command",
-            "code-globs": "a glob of files",
-            "fix-words": "a word",
-        }.get(key)
-        item = rf"|{key}\[[01]\] is .*, not {one}" if one else ""
-        wrong = f"{re.escape(where)}: ({key} is .*, not {WRONG_KINDS[key][0]}{item})"
-        assert re.fullmatch(wrong, str(raised.value))
+        kind, _, item = WRONG_KINDS[key][0].partition("|")
+        wrong = rf"{key} is .*, not {kind}" + (rf"|{key}\[[01]\] is .*, not {item}" if item else "")
+        assert re.fullmatch(f"{re.escape(where)}: ({wrong})", str(raised.value))
 
     def test_a_personal_setting_is_refused(self, file: Path) -> None:
         """A cache is trusted, and a repository that somebody checked out is not."""

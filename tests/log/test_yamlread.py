@@ -248,14 +248,10 @@ class TestItems:
     @pytest.mark.parametrize(
         ("written", "expected"),
         [
-            pytest.param("[a, b]", ["a", "b"], id="flow"),
-            pytest.param("[]", [], id="empty"),
-            pytest.param("null", [], id="null"),
-            pytest.param("~", [], id="tilde"),
-            pytest.param("", [], id="nothing"),
-            pytest.param("[a, 1, true]", ["a", "1", "true"], id="each-by-its-own-kind"),
-            pytest.param("[null, a, ~, '']", ["a", ""], id="null-items-are-dropped"),
-            pytest.param("!foo [a]", ["a"], id="tag-of-its-own"),
+            *((nothing, []) for nothing in ("[]", "null", "~", "")),
+            ("[a, 1, true]", ["a", "1", "true"]),
+            ("[null, a, ~, '']", ["a", ""]),
+            ("!foo [a]", ["a"]),
             pytest.param("\n- a\n-\n- b\n", ["a", "b"], id="block-at-the-indentation-of-its-key"),
         ],
     )
@@ -268,9 +264,6 @@ class TestItems:
     )
     def test_refuses_other_kinds(self, written: str, shown: str) -> None:
         assert refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
-
-    def test_refuses_an_item_that_does_not_fit(self) -> None:
-        assert refused("[1, x]", items_of(Reader.integer)) == "line 1: f: 'x' where a whole number belongs"
 
 
 class TestStruct:
@@ -292,14 +285,8 @@ class TestStruct:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("a: 1\n", id="plain"),
-            pytest.param("'a': 1\n", id="quoted"),
-            pytest.param("!!binary YQ==: 1\n", id="binary"),
-            pytest.param("!foo a: 1\n", id="tagged"),
-            pytest.param("? a\n: 1\n", id="explicit"),
-            pytest.param("name: &n a\n*n : 1\n", id="alias"),
-            pytest.param("~: x\na: 1\n", id="beside-a-null"),
-            pytest.param("a: 1\nA: 2\n", id="which-keeps-its-case"),
+            *("a: 1\n", "'a': 1\n", "!!binary YQ==: 1\n", "!foo a: 1\n", "? a\n: 1\n", "name: &n a\n*n : 1\n"),
+            *("~: x\na: 1\n", "a: 1\nA: 2\n"),
         ],
     )
     def test_reads_a_key_as_text(self, text: str) -> None:
@@ -355,12 +342,8 @@ class TestMerging:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("<<: 5\n", id="scalar"),
-            pytest.param("<<: null\n", id="null"),
-            pytest.param("<<: [5]\n", id="list-of-scalars"),
-            pytest.param("x: &x 5\n<<: *x\n", id="alias-of-a-scalar"),
-            pytest.param("x: &x [{a: 1}]\n<<: *x\n", id="alias-of-a-list"),
-            pytest.param("x: &x [{a: 1}]\n<<: [*x]\n", id="list-of-a-list"),
+            *("<<: 5\n", "<<: null\n", "<<: [5]\n", "x: &x 5\n<<: *x\n", "x: &x [{a: 1}]\n<<: *x\n"),
+            "x: &x [{a: 1}]\n<<: [*x]\n",
         ],
     )
     def test_refuses_what_is_no_mapping(self, text: str) -> None:
@@ -400,11 +383,8 @@ class TestAliases:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("&x\n<<: *x\n", id="root-merges-itself"),
-            pytest.param("k: &x {<<: *x}\n", id="block-merges-itself"),
-            pytest.param("k: &x {<<: [{}, *x]}\n", id="block-merges-itself-in-a-list"),
-            pytest.param("k: &x {k: *x}\n", id="block-holds-itself"),
-            pytest.param("k: &x {k: {k: {k: *x}}}\n", id="block-holds-itself-deep-down"),
+            *("&x\n<<: *x\n", "k: &x {<<: *x}\n", "k: &x {<<: [{}, *x]}\n"),
+            *("k: &x {k: *x}\n", "k: &x {k: {k: {k: *x}}}\n"),
         ],
     )
     def test_that_contain_themselves_are_refused(self, text: str) -> None:
@@ -450,15 +430,7 @@ class TestAliases:
 
 
 class TestStream:
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param(b"", id="nothing"),
-            pytest.param(b"\n\n", id="blank-lines"),
-            pytest.param(b"# only a comment\n", id="comment"),
-            pytest.param(b"\xef\xbb\xbf", id="byte-order-mark"),
-        ],
-    )
+    @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only a comment\n", b"\xef\xbb\xbf"])
     def test_without_a_document_is_none(self, data: bytes) -> None:
         assert parse(data) is None
 
@@ -480,17 +452,10 @@ class TestStream:
     def test_gives_its_first_document(self, text: str) -> None:
         assert struct(text, a=Reader.integer) == {"a": 1}
 
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param("a: \u00e9\n".encode(), id="utf-8"),
-            pytest.param("\ufeffa: \u00e9\n".encode(), id="utf-8-with-mark"),
-            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-le"), id="utf-16-little-endian"),
-            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-be"), id="utf-16-big-endian"),
-        ],
-    )
-    def test_may_start_with_a_byte_order_mark(self, data: bytes) -> None:
-        assert struct(data, a=Reader.string) == {"a": "\u00e9"}
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+    def test_may_start_with_a_byte_order_mark(self, encoding: str) -> None:
+        mark = "\ufeff" if "16" in encoding else ""
+        assert struct(f"{mark}a: \u00e9\n".encode(encoding), a=Reader.string) == {"a": "\u00e9"}
 
     @pytest.mark.parametrize(
         ("data", "reason"),

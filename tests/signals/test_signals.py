@@ -375,15 +375,6 @@ class TestVerifier:
         assert (found.present, found.sub_score) == (expected is not None, expected or 0)
         assert bare == present(1, "1/1 verifiers scored, mean status")
 
-    @pytest.mark.parametrize("path", ["../a.yaml", "/etc/passwd", "\0", "x" * 5_000, "\ud800", "a/" * 3_000])
-    def test_raises_for_no_path(self, tmp_path: Path, path: str) -> None:
-        record = IterationRecord(
-            verifiers=(VerifierRecord(status="fail", result_artifact=path),), review=ReviewBlock(decision_artifact=path)
-        )
-        found = extract_iterlog_signals(record, tmp_path)
-        assert found.verifier == present(0, "1/1 verifiers scored, mean status")
-        assert found.user_corrections == 0
-
 
 class TestVerifierClaim:
     LINKED, NOT_LINKED = present(1, "linked traces recorded"), present(0, "no linked traces recorded")
@@ -772,17 +763,8 @@ class TestReasons:
 
 class TestSignalTable:
     def test_is_in_the_order_of_the_rubric(self) -> None:
-        assert [signal.id for signal in SIGNALS] == [
-            "landed",
-            "verifier",
-            "tests",
-            "correction_pressure",
-            "scope",
-            "hook_outcomes",
-            "token_efficiency",
-            "diminishing_returns",
-            "human_label",
-        ]
+        first = "landed verifier tests correction_pressure scope hook_outcomes token_efficiency"
+        assert " ".join(signal.id for signal in SIGNALS) == f"{first} diminishing_returns human_label"
 
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
         log = IterlogSignals(present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0)
@@ -824,18 +806,10 @@ class TestSignalTable:
         pair = assembled(landed_claimed=SAID).integrity[0]
         found = SignalSet(1, {SignalID("landed"): SAID}, UNSEEN, (pair,))
         nothing = {"present": False, "sub_score": 0.0, "detail": "nothing"}
+        said = {"present": True, "sub_score": 1, "detail": "said", "source": None, "applicable": True, "fact": None}
         assert found.as_dict() == {
             "iteration": 1,
-            "signals": {
-                "landed": {
-                    "present": True,
-                    "sub_score": 1,
-                    "detail": "said",
-                    "source": None,
-                    "applicable": True,
-                    "fact": None,
-                }
-            },
+            "signals": {"landed": said},
             "integrity": [pair.as_dict()],
             "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},
         }
