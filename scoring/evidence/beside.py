@@ -107,8 +107,8 @@ def deliberation_names(iteration: int) -> list[str]:
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
     """Return where the DR transcript of an iteration is; None when there is none."""
-    paths = (Path(log_dir) / name for name in deliberation_names(iteration))
-    return next((path for path in paths if os.path.exists(path)), None)
+    paths = (os.path.join(log_dir, name) for name in deliberation_names(iteration))
+    return next((Path(path) for path in paths if os.path.exists(path)), None)
 
 
 def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFILE) -> DeliberationFacts | None:

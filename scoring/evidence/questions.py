@@ -64,16 +64,20 @@ def ask_transcripts(
     entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
 
     remotes = frozenset(map(same_remote, git.remotes()))
+    resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
-        resolved = git.resolved(made)
+        resolved.update(git.resolved(made))
 
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or place_of(entries, sha) != NO_ITERATION
 
         return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
 
-    answers = scan.answers(questions, neighbourhood, git.landed_as)
+    def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
+        return git.landed_as({name: resolved[name] for name in names if name in resolved})
+
+    answers = scan.answers(questions, neighbourhood, landed_as)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
 
 

@@ -192,7 +192,7 @@ def is_code(path: str, globs: Sequence[str] = ()) -> bool:
             task's scope are (``docs/EVIDENCE.md``, "Scope"): ``*`` stops at a folder and ``**`` does not.
     """
     if globs:
-        return path in _scope(tuple(globs))
+        return path in path_scope("corrected", tuple(globs))
     name, suffix = _name_and_suffix(path)
     return suffix in _CODE_SUFFIXES or name in _CODE_NAMES
 
@@ -210,8 +210,3 @@ def _name_and_suffix(path: str) -> tuple[str, str]:
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.rpartition(".")
     return name, suffix if stem else ""
-
-
-@lru_cache(maxsize=8)
-def _scope(globs: tuple[str, ...]) -> GlobScope:
-    return GlobScope(globs)

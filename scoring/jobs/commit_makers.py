@@ -43,7 +43,7 @@ def makers_of(
     sessions = scan.sessions(neighbourhood)
     by_checkpoint, by_commit = _by_checkpoint(scan, sessions), Times()
     elsewhere = sorted({sha for sha in resolved.values() if sha not in commits})
-    landed = {sha: names[-1] for sha, names in history.landed_as(elsewhere).items()}
+    landed = {sha: names[-1] for sha, names in history.landed_as(dict(zip(elsewhere, elsewhere, strict=True))).items()}
     unknown: list[tuple[Session, Made]] = []
     for session in sessions:
         for made in session.made:

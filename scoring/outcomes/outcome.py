@@ -161,8 +161,7 @@ class _Outcomes(CorrectedHistory):
     @cached_property
     def _times(self) -> list[int]:
         """The committer times of the mainline, newest first."""
-        lines = self._repository.run("rev-list", "--first-parent", "--timestamp", self.trunk.commit or "", "--")
-        return [int(line.split()[0]) for line in lines.splitlines()]
+        return [self._walk[sha].time or 0 for sha in self._graph.mainline]
 
     @cached_property
     def _earliest(self) -> list[int]:
@@ -195,7 +194,7 @@ class _Outcomes(CorrectedHistory):
 
     def _count(self, work: _Watched, fate: Fate, rules: OutcomeRules) -> _Counted:
         takers = {commit for commits in fate.taken for commit in commits}
-        fixes = {c for c in takers if rules.is_fix(self._subject[c]) and not self._taken_back((c,), work.until)}
+        fixes = {c for c in takers if rules.is_fix(self._walk[c].subject) and not self._taken_back((c,), work.until)}
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         by = self._taken_back((work.commit, work.also), work.until)
         return _Counted(fate.added, len(fate.taken), fixed, by)
@@ -212,7 +211,7 @@ class _Outcomes(CorrectedHistory):
         """Return the reverts that a commit of the mainline contains, by its index there."""
         if index not in self._reverts:
             places, introduced = self._graph.position, self._graph.introduced
-            messages = [(places[w.sha], w.sha, w.message) for w in self._walk if w.message]
+            messages = [(places[sha], sha, said.message) for sha, said in self._walk.items() if said.message]
             within = (said for said in messages if introduced[said[1]] >= index)
             self._reverts[index] = Reverts(within, self._graph.brought_by)
         return self._reverts[index]
@@ -220,7 +219,3 @@ class _Outcomes(CorrectedHistory):
     @cached_property
     def _reverts(self) -> dict[int, Reverts]:
         return {}
-
-    @cached_property
-    def _subject(self) -> dict[str, str]:
-        return {line.sha: line.subject for line in self._walk}

@@ -61,17 +61,10 @@ def emit(document: Mapping[str, Value]) -> bytes:
 
 def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
     """Write a mapping with its keys at ``indent``; ``first`` comes before the first key."""
-    spaces, inside = " " * indent, _next_stop(indent)
-    before = first or spaces
+    before, spaces = first or " " * indent, " " * indent
     for key, value in mapping.items():
-        kind = type(value)
-        if kind is str:
-            put(f"{before}{key}: {_text_line(value, inside)}")
-        elif kind is float and value:
-            put(f"{before}{key}: {_float(value)}\n")
-        else:
-            put(f"{before}{key}:")
-            _value(value, indent, put)
+        put(f"{before}{key}:")
+        _value(value, indent, put)
         before = spaces
 
 

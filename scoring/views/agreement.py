@@ -1,8 +1,7 @@
 """How far people agree on the labels they gave, and how far the score agrees with them (``docs/LOG.md``, "Labels").
 
 Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the square of
-the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for what chance gives. All
-three judgements are ordered, so both are taken by order. The intervals come from a seeded bootstrap over iterations.
+the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for what chance gives.
 """
 
 import random
@@ -18,9 +17,7 @@ from scoring.statistics import spearman
 
 Interval: TypeAlias = tuple[float, float]
 
-DRAWS = 2_000
-SEED = 20_260_101
-COVERED = 0.95
+DRAWS, SEED, COVERED = 2_000, 20_260_101, 0.95
 """Draws of a bootstrap, what makes them the same every time, and the share of them that an interval holds."""
 
 SCALES: Mapping[str, Sequence[Any]] = {"correctness": CORRECTNESS, "scope": SCOPES, "hallucination": HALLUCINATIONS}
@@ -57,36 +54,25 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     return 1 - (sum(total.values()) - 1) * observed / expected if expected else None
 
 
-def weighted_kappa(pairs: Iterable[tuple[float, float]]) -> float | None:
+def weighted_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Cohen's kappa of what two people said, a pair for each thing, weighted by the square of the distance.
 
     None without a pair, and where chance leaves nothing to disagree on: both say one and the same value throughout.
     """
-    counts = Counter(pairs)
-    number = sum(counts.values())
-    firsts: Counter[float] = Counter()
-    seconds: Counter[float] = Counter()
-    for (a, b), n in counts.items():
-        firsts[a] += n
-        seconds[b] += n
-    observed = sum(n * (a - b) ** 2 for (a, b), n in counts.items())
+    firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum((a - b) ** 2 for a, b in pairs)
     expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
-    return 1 - number * observed / expected if expected else None
+    return 1 - len(pairs) * observed / expected if expected else None
 
 
-def resampled(
-    values: Sequence[T], statistic: Callable[[list[T]], float | None], draws: int = DRAWS, seed: int = SEED
-) -> Interval | None:
-    """Return the bootstrap interval of a statistic: between which values :data:`COVERED` of the draws are.
-
-    Draws in which it is not defined are left out; None when they are most of them, or there are fewer than two values.
-    """
+def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
+    """Return the bootstrap interval of a statistic; None for fewer than two values, or where few draws have it."""
     if len(values) < 2:
         return None
-    chance = random.Random(seed)  # noqa: S311 - not a secret: the same interval every time
-    drawn = (statistic(chance.choices(values, k=len(values))) for _ in range(draws))
+    chance = random.Random(SEED)  # noqa: S311 - not a secret: the same interval every time
+    drawn = (statistic(chance.choices(values, k=len(values))) for _ in range(DRAWS))
     found = sorted(value for value in drawn if value is not None)
-    if 2 * len(found) <= draws:
+    if 2 * len(found) <= DRAWS:
         return None
     cut = (1 - COVERED) / 2 * (len(found) - 1)
     return found[round(cut)], found[round(len(found) - 1 - cut)]
@@ -134,12 +120,7 @@ Given: TypeAlias = Mapping[int, Mapping[str, Judgement]]
 
 
 def agreement(given: Given, scores: Sequence[tuple[float, float]]) -> LabelAgreement:
-    """Measure agreement.
-
-    Args:
-        given: the judgements.
-        scores: for each iteration that has both, its score without labels and the value of its labels, 0 to 1.
-    """
+    """Measure agreement; ``scores`` are pairs of a score without labels and the value of the labels, 0 to 1."""
     actors = sorted({actor for said in given.values() for actor in said})
     kappa = {
         (a, b): {name: _kappa(given, name, a, b) for name in SCALES}
@@ -147,8 +128,11 @@ def agreement(given: Given, scores: Sequence[tuple[float, float]]) -> LabelAgree
         if any(a in said and b in said for said in given.values())
     }
     alpha = {name: _alpha(given, name) for name in SCALES}
-    correlation = Measured(len(scores), _correlation(scores), resampled(scores, _correlation))
-    return LabelAgreement(len(given), tuple(actors), alpha, kappa, correlation)
+    return LabelAgreement(len(given), tuple(actors), alpha, kappa, _measured(scores, _correlation))
+
+
+def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
+    return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
@@ -158,14 +142,12 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 def _alpha(given: Given, name: str) -> Measured:
     values = ([_rank(name, judgement) for judgement in said.values()] for said in given.values())
     units = [tuple(sorted(v for v in unit if v is not None)) for unit in values]
-    paired = [unit for unit in units if len(unit) > 1]
-    return Measured(len(paired), krippendorff_alpha(paired), resampled(paired, krippendorff_alpha))
+    return _measured([unit for unit in units if len(unit) > 1], krippendorff_alpha)
 
 
 def _kappa(given: Given, name: str, a: str, b: str) -> Measured:
     both = [(_rank(name, said[a]), _rank(name, said[b])) for said in given.values() if a in said and b in said]
-    pairs = [(x, y) for x, y in both if x is not None and y is not None]
-    return Measured(len(pairs), weighted_kappa(pairs), resampled(pairs, weighted_kappa))
+    return _measured([(x, y) for x, y in both if x is not None and y is not None], weighted_kappa)
 
 
 def _rank(name: str, judgement: Judgement) -> float | None:

@@ -29,12 +29,12 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
 
     ``kept`` is what was known when the sidecar was written, for lines that are not found any more.
     """
-    observed = facts.observed
+    observed, landing, was = facts.observed, facts.landing, []
+    if kept and kept.method:
+        was.append(f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}")
     if observed is None:
-        if kept and kept.method:
-            yield from _as_it_was(kept)
+        yield from was
         return
-    landing = facts.landing
     if landing.sha:
         fate = ""
         if landing.reverted_by:
@@ -49,8 +49,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         yield f"the commit counts for iteration {facts.counted_for}, which names it too"
     if observed.method is None:
         yield f"no line of a transcript: {observed.problem or 'no session found for this iteration'}"
-        if kept and kept.method:
-            yield from _as_it_was(kept)
+        yield from was
         return
     if observed.checkpoint_tokens:
         yield "no transcript is here; the tokens are totals that its checkpoint states"
@@ -91,10 +90,6 @@ def _named(what: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     listed = ", ".join(cut(name, _LONGEST_NAME) for name in names[:_MOST_LISTED])
     return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"
-
-
-def _as_it_was(kept: OwnLines) -> Iterator[str]:
-    yield f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:

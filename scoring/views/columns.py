@@ -35,9 +35,7 @@ class Of(NamedTuple, Generic[T]):
 class DataColumn(Generic[T]):
     """A column of a table: its value is taken by ``take`` from what a row is of.
 
-    Attributes:
-        unit: in which unit, or which values there are; empty where there is nothing to say.
-        may_miss: whether it holds None where nothing is known; that is never 0 and never an empty text.
+    ``unit`` may also be which values there are. One that ``may_miss`` is None where nothing is known, never 0 or "".
     """
 
     name: str
@@ -52,29 +50,21 @@ class DataColumn(Generic[T]):
         return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
 
 
-_KINDS: dict[str, tuple[Kind, str]] = {
-    "text": ("text", ""),
-    "flag": ("yes/no", ""),
-    "count": ("integer", ""),
-    "share": ("number", "0 to 1"),
-    "dollars": ("number", "US dollars"),
-    "seconds": ("number", "seconds"),
-}
+_KINDS: dict[str, tuple[Kind, str]] = {"text": ("text", ""), "flag": ("yes/no", ""), "count": ("integer", "")}
+_KINDS |= {"share": ("number", "0 to 1"), "dollars": ("number", "US dollars"), "seconds": ("number", "seconds")}
 
 
 def _column(
     name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any], unit: str = ""
 ) -> DataColumn[Any]:
-    """Return a column.
+    """Return a column; ``kind`` is one of the above, or what is counted, with a ``?`` where the value may miss.
 
-    ``kind`` is one of the above, or what is counted; with a ``?`` where the value may miss. ``take`` is a function, or
-    the names of attributes of what the row is about, with dots between.
+    ``take`` is a function, or the names of attributes of what the row is about, with dots between.
     """
     word = kind.removesuffix("?")
     its_kind, its_unit = _KINDS.get(word, ("integer", word))
-    return DataColumn(
-        name, its_kind, unit or its_unit, meaning, _at(take) if isinstance(take, str) else take, word != kind
-    )
+    taken = _at(take) if isinstance(take, str) else take
+    return DataColumn(name, its_kind, unit or its_unit, meaning, taken, word != kind)
 
 
 def _at(path: str) -> Callable[[Of[Any]], Any]:
@@ -91,13 +81,13 @@ def _at(path: str) -> Callable[[Of[Any]], Any]:
 
 def _used(spending: str, meaning: str) -> Iterator[DataColumn[Any]]:
     """Yield the columns of the tokens that were used, by kind; ``spending`` is the attribute that has them."""
+    used = _at(spending)
+
+    def tokens(kind: str) -> Callable[[Of[Any]], Any]:
+        return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
+
     for kind in KINDS:
-        yield _column(f"used_{kind}_tokens", "tokens?", meaning, _tokens(_at(spending), kind))
-        meaning = "likewise"
-
-
-def _tokens(used: Callable[[Of[Any]], Any], kind: str) -> Callable[[Of[Any]], Any]:
-    return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
+        yield _column(f"used_{kind}_tokens", "tokens?", meaning if kind == KINDS[0] else "likewise", tokens(kind))
 
 
 def _listed(of: Of[Any], kind: str) -> str | None:

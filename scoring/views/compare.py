@@ -118,10 +118,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IterationDiff:
-    """One iteration under two rubrics, with a line for each signal of either.
-
-    ``reasons`` say by which rules its value or its band moved; they are found where the facts of both sides are known.
-    """
+    """One iteration under two rubrics, with a line for each signal of either, and why its value or its band moved."""
 
     before: Score
     after: Score
@@ -171,9 +168,8 @@ class Totals(NamedTuple):
 
     ``mean_change`` is over the iterations that are scored on both sides on enough evidence, with the ``interval`` of a
     paired bootstrap where there are two; ``mean_move`` is over those of them that moved. They are None where there is
-    no such iteration. ``band_changes`` counts pairs of bands that differ, ``signals`` has the number of iterations that
-    a signal moved and its mean effect on them, ``insufficient`` counts the iterations that have too little evidence on
-    one side, ``reasons`` the iterations by the rules that moved them.
+    none. ``signals`` has how many iterations a signal moved, and its mean effect on them; ``insufficient`` counts those
+    with too little evidence on one side, ``reasons`` those that a rule moved.
     """
 
     iterations: int
@@ -220,13 +216,21 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     Raises:
         ValueError: they are not of the same iterations.
     """
-    found = []
-    for a, b in zip(before.iterations, after.iterations, strict=True):
-        diff = diff_scores(a.score, b.score)
-        if diff.moved or diff.band_changed:
-            diff = replace(diff, reasons=tuple(_reasons(diff, _Side(before.rubric, a), _Side(after.rubric, b))))
-        found.append(diff)
-    return LogDiff(tuple(found))
+    pairs = zip(before.iterations, after.iterations, strict=True)
+    return LogDiff(tuple(_diff(_Side(before.rubric, a), _Side(after.rubric, b)) for a, b in pairs))
+
+
+class _Side(NamedTuple):
+    """One iteration under one rubric."""
+
+    rubric: Rubric
+    one: ScoredIteration
+
+
+def _diff(old: _Side, new: _Side) -> IterationDiff:
+    diff = diff_scores(old.one.score, new.one.score)
+    reasons = _reasons(diff, old, new) if diff.moved or diff.band_changed else ()
+    return replace(diff, reasons=tuple(reasons))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
@@ -269,16 +273,6 @@ def _votes(row: SignalContribution | None) -> bool:
     return row is not None and row.present
 
 
-# Why an iteration moved
-
-
-class _Side(NamedTuple):
-    """One iteration under one rubric."""
-
-    rubric: Rubric
-    one: ScoredIteration
-
-
 def _counted_before(move: SignalMove, old: _Side, new: _Side) -> bool:
     counted_now = old.one.facts.counted_for is None and new.one.facts.counted_for is not None
     return counted_now and _votes(move.before) and not _votes(move.after) and move.signal in (LANDED, SCOPE)
@@ -303,10 +297,7 @@ RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
     ("other_evidence", "other evidence", lambda _, old, new: old.rubric.evidence != new.rubric.evidence),
     ("other_meter", "its meter goes by other data", lambda *_: True),
 )
-"""What may have moved a signal: name, words, and whether it did; the first that did is given.
-
-A rule looks at the facts and the rows of both sides, never at the texts of details.
-"""
+"""What may have moved a signal: name, words, and whether it did; the first that did is given."""
 
 
 def _reasons(diff: IterationDiff, old: _Side, new: _Side) -> Iterator[Reason]:
@@ -317,17 +308,20 @@ def _reasons(diff: IterationDiff, old: _Side, new: _Side) -> Iterator[Reason]:
         if signals:
             text = words.format(counted_for=new.one.facts.counted_for)
             yield Reason(name, signals, f"{text}: {', '.join(signals)}")
+    if diff.band_changed:
+        yield from _band_reasons(diff, new.rubric)
+    if by_weight := tuple(move.signal for move in diff.by_weight):
+        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")
+
+
+def _band_reasons(diff: IterationDiff, rubric: Rubric) -> Iterator[Reason]:
     after, weight = diff.after, diff.after.coverage.weight
     capping = tuple(row.signal for row in after.breakdown if row.cap)
-    if not diff.band_changed:
-        pass
-    elif after.band == BAND_INSUFFICIENT:
-        lack = f"{weight * 100:.1f} % of the weight, {new.rubric.minimum_coverage * 100:.1f} % needed"
-        lack = "none of its own tool calls was seen" if new.rubric.suffices(weight) else lack
+    if after.band == BAND_INSUFFICIENT:
+        lack = f"{weight * 100:.1f} % of the weight, {rubric.minimum_coverage * 100:.1f} % needed"
+        lack = "none of its own tool calls was seen" if rubric.suffices(weight) else lack
         yield Reason("too_little_evidence", (), f"too little evidence: {lack}")
     elif diff.before.band == BAND_INSUFFICIENT:
         yield Reason("enough_evidence", (), f"enough evidence: {weight * 100:.1f} % of the weight")
-    elif capping and after.band != new.rubric.band(after.value):
+    elif capping and after.band != rubric.band(after.value):
         yield Reason("last_test_run_failed", capping, f"last test run failed: at best {after.band}")
-    if by_weight := tuple(move.signal for move in diff.by_weight):
-        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")

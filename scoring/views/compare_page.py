@@ -6,33 +6,15 @@ from typing import Any
 
 from rubric.model import FULL_TEXT
 from scoring.text import counted
+from scoring.views import cells
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.table import (
-    BAND,
-    ITER,
-    TASK,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Table,
-    TableRow,
-    band_cell,
-    band_text,
-    number,
-    pairs,
-    score_cell,
-)
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, band_text, number, pairs
 
 
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> Iterator[Block]:
-    """Yield two rubrics side by side and, where there is a log, its iterations under both, with their ``tasks``.
-
-    ``source`` is the directory of the log; None where none was asked for.
-    """
+    """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
     sides = [Column(name, width=max(7, len(name)), right=True) for name in diff.names]
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield Line()
@@ -48,7 +30,7 @@ def comparison_page(
         return
     yield Line(f"Iterations of {source}", "bold")
     yield Line()
-    columns = (ITER, TASK, *sides, Column("CHANGE", width=7, right=True), BAND)
+    columns = (cells.ITER, cells.TASK, *sides, Column("CHANGE", width=7, right=True), cells.BAND)
     rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
@@ -93,9 +75,9 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
 
 
 def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
-    before, after = (score_cell(side.value, side.scored) for side in (item.before, item.after))
+    before, after = (cells.score_cell(side.value, side.scored) for side in (item.before, item.after))
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
-    band = band_cell(item.after.band)
+    band = cells.band_cell(item.after.band)
     if item.band_changed:
         band = Cell(band.value, f"{band_text(item.before.band)} → {band.text}", band.style)
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band

@@ -18,19 +18,20 @@ from scoring.text import show_hidden, visible
 from scoring.views.table import AnyCell, Block, Cell, Line, Table, as_cell
 
 _GAP = 2
-_BELOW = 4
-"""By how many spaces what goes below a row is moved to the right."""
-_LEAST = 20
-"""The least width in which a text is folded beside another."""
-_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
-"""What a line begins with before its text: spaces, a mark, or a name."""
+_BELOW = 4  # by how many spaces what goes below a row is moved to the right
+_LEAST = 20  # the least width in which a text is folded beside another
+_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")  # before a line's text: spaces, a mark, or a name
 
 
 def draw(blocks: Iterable[Block], console: Console) -> None:
     """Draw lines and tables on a terminal."""
     for block in blocks:
         if block.only in (None, "terminal"):
-            for part in [_line(block, console.width)] if isinstance(block, Line) else _table(block, console.width):
+            if isinstance(block, Line):
+                parts = iter([_hung(Text(style=block.style).join(map(_text, block.cells())), console.width)])
+            else:
+                parts = _table(block, console.width)
+            for part in parts:
                 console.print(part, overflow="fold")
 
 
@@ -49,21 +50,18 @@ def unpadded(text: str) -> str:
 
 def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
     found = as_cell(cell)
-    return Text(show_hidden(found.brief_shown if brief else found.shown), f"{style} {found.style}".strip())
+    return Text(show_hidden(found.shown(brief)), f"{style} {found.style}".strip())
 
 
 def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
     """Return texts beside each other, of which none is folded."""
-    aligned = []
-    for n, text in enumerate(texts):
-        padded = text.copy()
-        padded.align("right" if n < len(right) and right[n] else "left", widths[n])
-        aligned.append(padded)
+    aligned = [text.copy() for text in texts]
+    for n, text in enumerate(aligned):
+        text.align("right" if n < len(right) and right[n] else "left", widths[n])
     return Text(" " * _GAP).join(aligned)
 
 
 def _beside(first: Text, width: int, last: Text) -> Grid:
-    """Return a text of some width, and one beside it that is folded."""
     grid = Grid.grid()
     grid.add_column(width=width, no_wrap=True)
     grid.add_column(overflow="fold")
@@ -76,18 +74,15 @@ def _has_room(text: Text, width: int) -> bool:
     return max(map(cell_len, text.plain.split()), default=0) <= width
 
 
-def _line(line: Line, width: int) -> RenderableType:
-    return _hung(Text(style=line.style).join(map(_text, line.cells())), width)
-
-
 def _hung(text: Text, width: int) -> RenderableType:
     """Return a line; where it is folded, the rest goes below its text, or without room for that to the left."""
     found = _START.match(text.plain)
     start = found.end() if found else 0
+    wide = cell_len(text.plain[:start])
     if text.cell_len <= width or not start:
         return text
-    if start * 2 <= width and _has_room(text, width - start):
-        return _beside(text[:start], start, text[start:])
+    if wide * 2 <= width and _has_room(text, width - wide):
+        return _beside(text[:start], wide, text[start:])
     return text[len(text.plain) - len(text.plain.lstrip()) :]
 
 
@@ -96,11 +91,7 @@ def _below(text: Text, width: int) -> Padding:
 
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:
-    """Yield a table in the first form that has room."""
-    shown = [n for n, column in enumerate(table.columns) if column.only in (None, "terminal", "full")]
-    rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in table.table_rows()]
-    table = table._replace(columns=[table.columns[n] for n in shown], rows=rows)
-    for part in _fitted(table, max(width - table.indent, 1)):
+    for part in _fitted(table.shown_in(None, "terminal", "full"), max(width - table.indent, 1)):
         yield Padding(part, (0, 0, 0, table.indent)) if table.indent else part
 
 

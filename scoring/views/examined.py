@@ -39,9 +39,8 @@ ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 class Examined(Frozen, frozen=True):
     """One iteration as a pass over its log finds it.
 
-    ``score`` is the one that counts, from ``origin``. ``computed`` is what the evidence gives now, under the rubric
-    that was asked for, from ``facts`` and ``signals``. ``outcome`` is what became of the work, where that was asked
-    for; it has no part in any score. ``state`` is what the sidecar is worth.
+    ``score`` is the one that counts, from ``origin``; ``computed`` is what ``facts`` and ``signals`` give now, under
+    the rubric that was asked for. ``outcome`` is there where it was asked for; ``state`` is what the sidecar is worth.
     """
 
     facts: IterationFacts
@@ -68,7 +67,7 @@ class Examined(Frozen, frozen=True):
         landing, outcome = self.facts.landing, self.outcome
         stayed = None if landing.unknown is not None else landing.landed and landing.reverted_by is None
         defective = True if landing.reverted_by is not None else outcome and outcome.defective
-        return Used(self.score.iteration, self.spending, stayed, None if defective is None else not defective)
+        return Used(self.spending, stayed, None if defective is None else not defective)
 
     @property
     def differs(self) -> bool:
@@ -85,10 +84,9 @@ class Examined(Frozen, frozen=True):
 class LogView(Frozen, frozen=True):
     """A log that can be gone through, under a rubric.
 
-    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one.
-    ``observe`` reads DR transcripts also where the rubric does not have them vote; ``options`` say how evidence is
-    found and read, and those of :meth:`examine` come before them. ``broken`` takes every entry that a lenient rubric
-    leaves out because it cannot be read. ``outcomes`` says how outcomes are measured; without it none are.
+    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one. ``observe``
+    reads DR transcripts also where they do not vote; options of :meth:`examine` come before ``options``. ``broken``
+    takes every entry that a lenient rubric leaves out. Without ``outcomes`` none are measured.
     """
 
     iter_log_dir: Path

@@ -11,10 +11,11 @@ from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
+from scoring.views.cells import value_text
 from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
-from scoring.views.table import band_text, value_text
+from scoring.views.table import band_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200
@@ -24,8 +25,7 @@ _LONGEST_NAME = 200
 class ExplainedSignal:
     """One signal: its row of the breakdown, what it cost, and where it comes from.
 
-    ``cost`` is how much higher the score were with a full vote; None where it did not vote. ``could_add`` is how much
-    a full vote would change the score, whether it voted or not.
+    ``cost`` is how much higher the score were with a full vote; None where it did not vote, where ``could_add`` is it.
     """
 
     signal: str
@@ -46,10 +46,7 @@ class ExplainedSignal:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """An iteration's score, signal by signal, with the claims that were made about it.
-
-    ``kept`` is what its evidence file says of its lines, where it was scored under rules that attribute them.
-    """
+    """An iteration's score, signal by signal; ``kept`` is what its evidence file says of its lines."""
 
     one: Examined
     signals: tuple[ExplainedSignal, ...]
@@ -69,10 +66,7 @@ class Explanation:
         return {
             "iteration": one.record.iteration,
             "task_id": one.record.task_id,
-            "rubric_version": score.rubric_version,
-            "scored": score.scored,
-            "value": score.value,
-            "band": score.band,
+            **{name: getattr(score, name) for name in ("rubric_version", "scored", "value", "band")},
             "bounds": asdict(score.bounds),
             "coverage": asdict(score.coverage),
             "origin": one.origin,
@@ -93,11 +87,7 @@ class Explanation:
 def explain(
     one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, horizon_days: float = 0
 ) -> Explanation:
-    """Explain the score of an iteration that a pass over its log found.
-
-    ``entry`` is where its fields are, and ``kept`` what its evidence file says of its lines, where they are known;
-    ``horizon_days`` is how long its work was watched, where its outcome was asked for.
-    """
+    """Explain a score; ``entry`` is where the fields are, ``horizon_days`` how long the work was watched."""
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
     signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
     return Explanation(one, signals, str(entry.path) if entry else None, kept, horizon_days)
@@ -128,10 +118,7 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
 
 
 def explanation_text(explanation: Explanation, bounds: bool = False) -> str:
-    """Return why an iteration scored what it did, in paragraphs.
-
-    With ``bounds`` they are beside the value, and what each vote goes by is beside its detail.
-    """
+    """Return why an iteration scored what it did; with ``bounds`` also those, and what each vote goes by."""
     return "".join(printable(line) + "\n" for line in _lines(explanation, bounds))
 
 

@@ -23,9 +23,8 @@ _ROW_GROUP = 8192
 class Writer:
     """Writes the rows of one table to a stream.
 
-    Attributes:
-        needs: the optional extra of da-score and the module of it that the format needs; None when it needs nothing.
-        binary: its name in the message that a terminal cannot show it; empty when it is text.
+    ``needs`` is the optional extra and the module of it that the format needs; ``binary`` its name in the message that
+    a terminal cannot show it, empty when it is text.
     """
 
     needs: tuple[str, str] | None = None
@@ -92,13 +91,13 @@ class ParquetWriter(Writer):
     def _write_group(self) -> None:
         import pyarrow as pa
 
-        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
-        self._rows = []
+        if self._rows:
+            self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
+            self._rows = []
 
     def close(self) -> None:
         """Write what is left."""
-        if self._rows:
-            self._write_group()
+        self._write_group()
         self._writer.close()
 
 
@@ -116,12 +115,8 @@ def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
     import pyarrow as pa
 
     types = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64(), "yes/no": pa.bool_()}
-    return pa.schema(
-        [
-            pa.field(c.name, types[c.kind], nullable=c.may_miss, metadata={"meaning": c.meaning, "unit": c.unit})
-            for c in columns
-        ]
-    )
+    about = [{"meaning": c.meaning, "unit": c.unit} for c in columns]
+    return pa.schema([pa.field(c.name, types[c.kind], c.may_miss, m) for c, m in zip(columns, about, strict=True)])
 
 
 def require(extra: str, *modules: str) -> None:
@@ -132,10 +127,8 @@ def require(extra: str, *modules: str) -> None:
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
-        what = " and ".join(missing)
-        if not extra:
-            raise InputError(f"this needs {what}: pip install {' '.join(missing)}")
-        raise InputError(f"this needs {what}, of the extra {extra!r}: {installing(extra)}")
+        how = f", of the extra {extra!r}: {installing(extra)}" if extra else f": pip install {' '.join(missing)}"
+        raise InputError(f"this needs {' and '.join(missing)}{how}")
 
 
 def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]) -> None:

@@ -30,16 +30,10 @@ def rows(
     recompute: bool = False,
     **options: Unpack[Options],
 ) -> Iterator[DataRow]:
-    """Yield the rows of one table of one log, as dictionaries of plain values.
+    """Yield the rows of one table of one log, as dictionaries of plain values (docs/TABLES.md).
 
-    Args:
-        table: ``iterations``, ``signals``, ``integrity``, ``sessions`` or ``tasks``.
-        iter_log_dir: the directory with ``iter-N.yaml``.
-        repo_dir: the repository.
-        transcript_dirs: folders of transcript files.
-        rubric: scores what has no sidecar; the default rubric when None.
-        recompute: take no score from a sidecar.
-        options: how evidence is found and read.
+    ``rubric``, or else the default one, scores what has no sidecar, and with ``recompute`` everything; ``options`` say
+    how evidence is found and read.
 
     Raises:
         InputError: there is no such table.

@@ -25,9 +25,8 @@ _COLUMNS = (
 class IntegritySummary:
     """How the claims of one role about one signal compare with what was observed.
 
-    ``comparable`` counts pairs with both sides; ``over_claims`` counts those that claimed more than was observed.
-    Deltas are observed minus claimed, in [-1, 1]; None when nothing compares. ``iterations`` are those that compare,
-    ``over_claimed`` those among them that over-claimed.
+    ``comparable`` counts pairs with both sides, which are of ``iterations``. Deltas are observed minus claimed, in
+    [-1, 1]; None when nothing compares.
     """
 
     role: AgentRole

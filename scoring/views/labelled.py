@@ -15,8 +15,7 @@ from scoring.views.agreement import LabelAgreement, Measured, agreement
 from scoring.views.table import Block, Cell, Column, Line, Table, number
 
 _NOTE_WIDTH = 40
-_NEAR = 1
-"""Decimals of a distance that count: what is nearer than that is no reason to label one rather than another."""
+_NEAR = 1  # decimals of a distance that count
 
 
 def labels_of(log_dir: Path, iterations: Iterable[int], warn: Warn) -> dict[int, tuple[LabelRecord, ...]]:
@@ -37,7 +36,7 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[s
     """Yield the labels of an iteration as plain data, with whether each counts towards human_label."""
     counting = counting_labels(labels)
     for label in labels:
-        edit = label.latest or (label.history[-1] if label.history else None)
+        edit = label.latest or next(reversed(label.history), None)
         judgement = edit.judgement if edit else Judgement()
         yield {
             "iteration": iteration,
@@ -76,10 +75,9 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An iteration that could be labelled: its score without labels, its distance from its neighbours, its coverage.
+    """An iteration that could be labelled: its score without labels, and the share of the weight that it rests on.
 
-    ``value`` and ``neighbours``, the mean of the nearest scores before and after, are None where there is no score;
-    ``coverage`` is a share of the weight, from 0 to 1.
+    ``neighbours`` is the mean of the nearest scores before and after; None where there is none.
     """
 
     iteration: int
@@ -109,21 +107,16 @@ def candidates(scores: Sequence[tuple[PersistedScore, str]], done: Collection[in
     """Return the iterations that are not ``done``, that with the most telling label first.
 
     That is one with a score far from those of its neighbours (to a tenth), then one that rests on little, then an
-    old one.
-
-    Args:
-        scores: the scores of a log in order, each with the task of its iteration.
-        done: the iterations that need no label.
+    old one. ``scores`` are those of a log in order, each with its task.
     """
     values = [unlabelled_value(score) for score, _ in scores]
     found = []
     for place, (score, task_id) in enumerate(scores):
         if score.iteration not in done:
-            sides = (reversed(values[:place]), iter(values[place + 1 :]))
-            near = [value for side in sides if (value := next((v for v in side if v is not None), None)) is not None]
+            sides = values[:place][::-1], values[place + 1 :]
+            near = [known[0] for side in sides if (known := [v for v in side if v is not None])]
             mean = sum(near) / len(near) if near else None
-            rows = [row for row in score.breakdown if row.signal != HUMAN_LABEL]
-            weight = coverage_of(rows).weight
+            weight = coverage_of([row for row in score.breakdown if row.signal != HUMAN_LABEL]).weight
             found.append(Candidate(score.iteration, task_id, values[place], mean, weight))
     return sorted(found, key=lambda c: (-round(c.distance, _NEAR), c.coverage, c.iteration))
 
@@ -153,16 +146,10 @@ def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[Pe
     pairs = []
     for score in scores:
         value = unlabelled_value(score)
-        label = label_value_of(labels.get(score.iteration, ()), score.iteration)
-        if value is not None and label is not None:
-            pairs.append((value, label))
+        label = label_value(LabelFacts(Path(), labels.get(score.iteration, ())), score.iteration)
+        if value is not None and label.present:
+            pairs.append((value, label.sub_score))
     return agreement(given, pairs)
-
-
-def label_value_of(labels: Sequence[LabelRecord], iteration: int) -> float | None:
-    """Return what the labels of an iteration say together, from 0 to 1; None when none counts."""
-    found = label_value(LabelFacts(Path(), tuple(labels)), iteration)
-    return found.sub_score if found.present else None
 
 
 def agreement_page(found: LabelAgreement) -> Iterator[Block]:

@@ -14,19 +14,13 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 _SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
 _SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
-"""The scores of a round by their headings."""
-
 _ENDING_SCORES = ("E", "C", "F", "RECENT", "M")
 _LEGEND = (
     "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
     "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
 )
-_STATUS_STYLES = {
-    "must_continue": "red",
-    "continue_targeted": "yellow",
-    "ready_to_decide": "bold green",
-    "park_or_abort": "magenta",
-}
+_STATUS_STYLES = {"must_continue": "red", "continue_targeted": "yellow"}
+_STATUS_STYLES |= {"ready_to_decide": "bold green", "park_or_abort": "magenta"}
 
 
 def _scores(verdict: MeetingVerdict, heads: Iterable[str]) -> list[str]:

@@ -22,22 +22,15 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
     """Return the table of a log's outcomes, a row for each iteration; what is not known is a dash."""
     columns = [Column("ITER", right=True), Column("STATUS"), Column("COMMIT")]
     columns += [Column(head, right=True) for head in ("ADDED", "CHANGED", "SURVIVED", "FIXED")]
-    columns += [Column("REVERTED BY"), Column("DEFECTIVE")]
-    rows = []
-    for one in outcomes:
-        cells: list[AnyCell] = [
-            one.iteration,
-            one.status.replace("_", " "),
-            _cell(one.commit, (one.commit or "")[:_SHORT]),
-            _cell(one.lines_added),
-            _cell(one.lines_changed),
-            _cell(one.survival, f"{(one.survival or 0) * 100:.0f} %"),
-            _cell(one.lines_fixed),
-            _cell(one.reverted_by, (one.reverted_by or "")[:_SHORT]),
-            _cell(one.defective, "yes" if one.defective else "no")._replace(style="red" if one.defective else ""),
-        ]
-        rows.append(cells)
-    return Table(columns, rows)
+    return Table([*columns, Column("REVERTED BY"), Column("DEFECTIVE")], list(map(_outcome_row, outcomes)))
+
+
+def _outcome_row(one: Outcome) -> Sequence[AnyCell]:
+    defective = _cell(one.defective, "yes" if one.defective else "no")._replace(style="red" if one.defective else "")
+    survival = _cell(one.survival, f"{(one.survival or 0) * 100:.0f} %")
+    commit, reverted_by = (_cell(sha, (sha or "")[:_SHORT]) for sha in (one.commit, one.reverted_by))
+    head = one.iteration, one.status.replace("_", " "), commit, _cell(one.lines_added), _cell(one.lines_changed)
+    return *head, survival, _cell(one.lines_fixed), reverted_by, defective
 
 
 def _cell(value: Any, text: str = "") -> Cell:

@@ -1,8 +1,6 @@
-"""What ``run`` and ``iteration`` show: scores as lines and tables, and as JSON.
+"""What ``run`` and ``iteration`` show: scores as lines and tables (docs/COMMANDS.md, "Tables on a pipe"), and as JSON.
 
-A pipe gets the reference's tables, byte for byte (docs/COMMANDS.md, "Tables on a pipe"); a terminal gets the same with
-colours, and with the coverage beside every score. The JSON has the keys of the sidecars, and what a sidecar does not
-hold beside them.
+The JSON has the keys of the sidecars, and what a sidecar does not hold beside them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,38 +17,17 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State, in_words
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.text import counted
+from scoring.views import cells
 from scoring.views.chain import chain_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    ITER,
-    SCORE,
-    TASK,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Place,
-    Table,
-    TableRow,
-    band_cell,
-    band_text,
-    bounds_text,
-    coverage_cell,
-    number,
-    pairs,
-    score_cell,
-    value_text,
-)
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, TableRow, band_text, number, pairs
 
 _BAR = 20
 
 LOST = Column("", only="full", prose=True)
-_RUN = (ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE, Column("DATE", width=0), LOST)
+_RUN = [cells.ITER, cells.TASK, cells.SCORE, cells.BOUNDS, cells.BAND._replace(width=26), cells.COVERAGE]
+_RUN += [Column("DATE", width=0), LOST]
 """The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
 _BREAKDOWN = (
     Column("SIGNAL", width=22),
@@ -75,8 +52,7 @@ def run_page(
 ) -> Iterator[Block]:
     """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
 
-    ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. With
-    ``intervals`` a terminal shows those of the means of sessions, which take a moment.
+    ``written`` counts the iteration and session sidecars that were written; None when none were meant to be.
     """
     title, lines = f"Outcome scoring — rubric {scored.rubric.version}", scored.lines
     full = scored.rubric.text == FULL_TEXT
@@ -101,10 +77,7 @@ def run_page(
 
 
 def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
-    """Yield the line that says what a rubric of the reference cannot see here, and what to do; only on a terminal.
-
-    ``named`` is whether folders of transcripts were named.
-    """
+    """Yield what a rubric of the reference cannot see here; ``named`` is whether transcript folders were named."""
     if scored.rubric.evidence != EVIDENCE_REFERENCE or scored.trunk is None:
         return
     missing = [] if scored.trunk.commit else ["there is no branch master, so nothing counts as landed"]
@@ -118,19 +91,18 @@ def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
 
 def next_steps(scored: LogSummary) -> Iterator[Block]:
     """Yield the line that points on after the first score of a log; only on a terminal."""
+    text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
     if with_value := [line for line in scored.lines if line.scored]:
         lowest = min(with_value, key=lambda line: line.value).iteration
         text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
-    else:
-        text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
     yield Line(text, "dim", only="terminal")
 
 
 def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
-    value, bounds = score_cell(line.value, line.scored), bounds_text(line.bounds, line.scored)
+    value, bounds = cells.score_cell(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    sure = coverage_cell(line.coverage)
-    return line.iteration, line.task_id, value, bounds, band_cell(line.band), sure, line.date, lost
+    sure = cells.coverage_cell(line.coverage)
+    return line.iteration, line.task_id, value, bounds, cells.band_cell(line.band), sure, line.date, lost
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -155,12 +127,11 @@ def iteration_page(
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
-    ``source`` is the sidecar. A terminal shows the ``objectives`` too. With ``full`` a pipe shows the coverage, the
-    ``state`` of the sidecar and what the iteration used, and cuts nothing.
+    ``source`` is the sidecar. With ``full`` a pipe shows all that a terminal does but ``objectives``, and cuts nothing.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
-    sure = value_text(score.value, score.scored, score.bounds)
+    sure = cells.value_text(score.value, score.scored, score.bounds)
     yield Line(f"{name}   score {sure}   band {band}", "bold", only="terminal")
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
@@ -233,10 +204,7 @@ def score_payload(
     state: State | None = None,
     spending: Spending | None = None,
 ) -> dict[str, Any]:
-    """Return one iteration with its bounds and coverage, and the ``state`` of its sidecar; what is scored is current.
-
-    With it go the meter where there is a DR transcript, and, where known, the attribution and what it used.
-    """
+    """Return one iteration as data, with what is known beside its score; what is scored now is current."""
     attributed = {"attribution": attribution} if attribution else {}
     worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
     used = {"spending": spending.as_dict()} if spending else {}
@@ -254,10 +222,7 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
 
 
 def run_payload(scored: LogSummary, items: Iterable[object]) -> dict[str, Any]:
-    """Return a whole scored log, with the share of iterations in which each signal is present.
-
-    ``items`` are what :func:`run_item` returns of each iteration, as they are or encoded.
-    """
+    """Return a whole scored log; ``items`` are what :func:`run_item` returns of each iteration, or that encoded."""
     members = {line.iteration: line for line in scored.lines}
     return {
         "rubric_version": scored.rubric.version,

@@ -11,41 +11,14 @@ from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import State
 from scoring.statistics import Interval, bootstrap_interval
+from scoring.views import cells
 from scoring.views.spending import Spending, spending_lines
-from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    INTERVAL,
-    ITER,
-    SCORE,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Place,
-    Table,
-    band_cell,
-    band_text,
-    bounds_text,
-    coverage_cell,
-    number,
-    score_cell,
-    value_text,
-)
+from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, band_text, number
 
-SESSIONS = (
-    Column("SESSION", width=40, cut=True),
-    SCORE,
-    BOUNDS,
-    INTERVAL,
-    Column("ITERS", width=11, right=True),
-    BAND,
-    COVERAGE,
-)
+SESSIONS = [Column("SESSION", width=40, cut=True), cells.SCORE, cells.BOUNDS, cells.INTERVAL]
+SESSIONS += [Column("ITERS", width=11, right=True), cells.BAND, cells.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
+_MEMBERS = (cells.ITER, cells.SCORE, cells.BOUNDS, cells.BAND, cells.COVERAGE, Column("STATE", only="full", prose=True))
 
 
 def session_rows(
@@ -56,11 +29,11 @@ def session_rows(
     return [
         (
             Cell(session.session_id, brief=beginnings[session.session_id]),
-            score_cell(session.value, session.scored),
-            bounds_text(_bounds(session, members)),
+            cells.score_cell(session.value, session.scored),
+            cells.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
-            band_cell(session.band),
+            cells.band_cell(session.band),
             Cell(None, _coverage_text(session, members), brief=_brief_coverage(session, members)),
         )
         for session in sessions
@@ -86,18 +59,16 @@ def session_page(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
 ) -> Iterator[Block]:
-    """Yield a session and its iterations.
+    """Yield a session and its iterations; ``members`` are the scores of these, as far as they are known.
 
-    A terminal shows how sure the scores are, as far as ``members`` has those of its iterations, and with ``intervals``
-    also that of the mean. ``full`` is whether a pipe shows the coverage too, what the session used, and the ``states``
-    of its scores.
+    With ``intervals`` a terminal shows that of the mean; with ``full`` a pipe shows all else that a terminal does.
     """
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
     yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = value_text(session.value, session.scored, _bounds(session, members))
-    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
+    sure = cells.value_text(session.value, session.scored, _bounds(session, members))
+    yield Line([Cell(name, style="bold"), f" score {sure}   ", cells.band_cell(session.band)], only="terminal")
     yield Line(_coverage_text(session, members, " iterations", " on average"), "dim", only=None if full else "terminal")
     if intervals and (interval := _interval(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
@@ -119,17 +90,16 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[Blo
 
 
 def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[AnyCell, ...]:
-    bounds = bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = coverage_cell(member.coverage) if member else Cell(None, "-")
+    bounds = cells.bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = cells.coverage_cell(member.coverage) if member else Cell(None, "-")
     worth = Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, score_cell(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, worth
+    return ref.iteration, cells.score_cell(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:
-    """Return the bootstrap interval of a session's mean; None where fewer than two iterations are in it."""
     return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
 
 
@@ -153,7 +123,6 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str,
 
 
 def _coverage_text(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> str:
-    """Say how many iterations are scored, on how much of the weight on average, and how many not on enough."""
     scored, total, weight, too_few = _coverage(session, members).values()
     parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
     return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))
@@ -171,13 +140,9 @@ def session_payload(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
 ) -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, what it rests on, and what it used, if known.
+    """Return one session as its sidecar holds it, with its bounds, the interval of its mean, and what it rests on.
 
     With ``states`` also what its scores are worth: the worst of it, and by iteration.
-    ``members`` are the scores of its iterations, as far as they are there. The bounds are the means of those of the
-    members that are in its mean; null when not all of them are there. The interval is that of its mean, ``[low, high]``
-    with 95 % confidence; null when fewer than two members are in it. The coverage says how many members are scored,
-    how many of these on too little evidence, and on how much of the weight they rest.
     """
     bounds, interval, worth = _bounds(session, members), _interval(session), {}
     if states is not None:
@@ -192,7 +157,7 @@ def session_payload(
     return {
         **session_as_dict(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
-        "interval": interval and list(interval),
+        "interval": interval,
         "coverage": _coverage(session, members),
         **({"spending": spending.as_dict()} if spending else {}),
         **worth,

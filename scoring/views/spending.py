@@ -1,9 +1,8 @@
 """What iterations used: tokens by kind, the models, time, and what that cost. It has no part in any score.
 
 ``docs/TABLES.md``, "Tokens and cost", says where the numbers come from. Prices are those of genai-prices; none is
-written down here, and nothing is fetched. A price list knows steps: above some size of the prompt a token has another
-price. So tokens are counted by the size of their prompt, and priced at it. The module is long because it goes from
-tokens to prices to what a page shows of both.
+written down here, and nothing is fetched. Above some size of the prompt a token has another price, so tokens are
+counted by the size of their prompt, and priced at it.
 """
 
 import datetime
@@ -19,7 +18,6 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 from scoring.frozen import Frozen
 
-HOW_TO_GET = f"what tokens cost needs the extra 'cost': {installing('cost')}"
 _OUTPUT = 1000
 
 
@@ -30,14 +28,9 @@ def can_price() -> bool:
 
 
 def price(spent: Spent, time: int | None = None) -> float | None:
-    """Return what tokens cost, in US dollars.
+    """Return what tokens cost, in US dollars; None where the model is not known, or no price list is installed.
 
-    Args:
-        spent: the tokens; none of them costs anything when there are none.
-        time: when they were used, in nanoseconds since 1970; None takes the prices of now.
-
-    Returns:
-        None where the model is not known, or the price lists are not installed.
+    ``time`` is when they were used, in nanoseconds since 1970; None takes the prices of now.
     """
     if not can_price() or not spent.model:
         return None
@@ -51,10 +44,7 @@ def price(spent: Spent, time: int | None = None) -> float | None:
 
 @lru_cache(maxsize=4096)
 def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None:
-    """Return what a token costs in US dollars: input, output, read from the cache, written to it, and for an hour.
-
-    They are those of a day, counted from 1970, for prompts of one size; None for an unknown model.
-    """
+    """Return what a token costs on a day since 1970: input, output, read from the cache, written to it, for an hour."""
     from genai_prices import Usage, calc_price  # its price lists take half a second to load
 
     size = PROMPT_STEPS[step] if step < len(PROMPT_STEPS) else 2 * PROMPT_STEPS[-1]
@@ -84,21 +74,16 @@ reference's rules); the totals that a checkpoint states; the entry, which is a c
 
 
 class Spending(Frozen, frozen=True, dict=True):
-    """What one iteration used, or several together.
+    """What one iteration used, or several together; what is not known is None.
 
-    Attributes:
-        source: where the tokens come from; None where the parts of a sum differ, or there are none.
-        spent: the tokens, by model and by the size of the prompt.
-        seconds: from the first line to the last one; None where no line is known.
-        began: when the first line was written, in nanoseconds since 1970; None where that is not known.
-        ended: when the last one was.
-        shared_with: the iteration that has the same lines and counts them; a sum leaves this one out.
+    ``spent`` are the tokens, by model and by the size of the prompt; ``source`` is None too where those of a sum
+    differ. From the first line to the last, written at ``ended`` in nanoseconds since 1970, are ``seconds``.
+    ``shared_with`` is the iteration that has the same lines and counts them; a sum leaves this one out.
     """
 
     source: TokensFrom | None = None
     spent: tuple[Spent, ...] = ()
     seconds: float | None = None
-    began: int | None = None
     ended: int | None = None
     shared_with: int | None = None
     parts: "tuple[Spending, ...]" = ()
@@ -137,10 +122,8 @@ class Spending(Frozen, frozen=True, dict=True):
         if self.parts:
             parts = [part.cost for part in self.parts if part.cost is not None]
             return sum(parts) if parts else None, sorted({name for part in self.parts for name in part.unpriced})
-        if not can_price():
-            return None, []
-        if self.source == "lines":  # tokens of a response that is in several lines would be paid several times
-            return None, [""]
+        if not can_price() or self.source == "lines":  # lines have a response several times, and its tokens as often
+            return None, [""] if can_price() else []
         costs = [(one.model, price(one, self.ended)) for one in self.spent]
         known = [cost for _, cost in costs if cost is not None]
         return sum(known) if known else None, sorted({model for model, cost in costs if cost is None})
@@ -163,9 +146,9 @@ def spending_of(facts: IterationFacts) -> Spending | None:
     record, seen, observed = facts.record, facts.transcripts, facts.observed
     model = record.agent.model
     shared = observed.shared_with if observed else None
-    times: tuple[float | None, int | None, int | None] = None, None, None
+    times: tuple[float | None, int | None] = None, None
     if seen and seen.began is not None and seen.ended is not None:
-        times = (seen.ended - seen.began) / NS, seen.began, seen.ended
+        times = (seen.ended - seen.began) / NS, seen.ended
     if seen and observed and observed.checkpoint_tokens:
         given, reads, written = seen.input_tokens, seen.cache_reads, seen.cache_creations
         if 0 < reads <= given and written == given - reads:  # Codex has all of it in its input
@@ -189,20 +172,14 @@ def together(found: Iterable[Spending | None]) -> Spending | None:
         return None
     sources = {part.source for part in parts}
     seconds = [part.seconds for part in parts if part.seconds is not None]
-    began = min((part.began for part in parts if part.began is not None), default=None)
-    ended = max((part.ended for part in parts if part.ended is not None), default=None)
     spent = tuple(one for part in parts for one in part.spent)
     source = sources.pop() if len(sources) == 1 else None
-    return Spending(source, spent, sum(seconds) if seconds else None, began, ended, parts=parts)
+    return Spending(source, spent, sum(seconds) if seconds else None, parts=parts)
 
 
 class Used(NamedTuple):
-    """What one iteration used, and what became of it: whether the work landed and stayed, and whether it was sound.
+    """What an iteration used, whether it landed and stayed, and was sound (no fix, no revert); None: not known."""
 
-    Sound is what needed neither a fix nor a revert. Both are None where that is not known.
-    """
-
-    iteration: int
     spending: Spending | None
     landed: bool | None
     sound: bool | None
@@ -218,7 +195,7 @@ class Purchase(NamedTuple):
 
     ``priced`` of ``iterations`` have a cost, and ``landed`` of these landed and stayed. ``per_landed`` is what all of
     them cost by those that landed, so work that came to nothing is in it; ``unsound`` is the cost of work that was
-    reverted or fixed, in the iterations ``unsound_in``; ``not_landed`` that of work which never landed.
+    reverted or fixed; ``not_landed`` that of work which never landed.
     """
 
     spending: Spending | None
@@ -227,7 +204,6 @@ class Purchase(NamedTuple):
     landed: int
     per_landed: float | None
     unsound: float | None
-    unsound_in: list[int]
     not_landed: float | None
 
     @property
@@ -241,7 +217,7 @@ def purchase(members: Iterable[Used]) -> Purchase:
     every = list(members)
     priced = [(one, cost) for one in every if (cost := one.cost) is not None]
     landed = sum(one.landed is True for one, _ in priced)
-    unsound = [(one, cost) for one, cost in priced if one.sound is False]
+    unsound = [cost for one, cost in priced if one.sound is False]
     lost = [cost for one, cost in priced if one.landed is False and one.sound is not False]
     known = any(one.sound is not None for one, _ in priced)
     landing_known = any(one.landed is not None for one, _ in priced)
@@ -251,8 +227,7 @@ def purchase(members: Iterable[Used]) -> Purchase:
         len(priced),
         landed,
         sum(cost for _, cost in priced) / landed if landed else None,
-        sum((cost for _, cost in unsound), 0.0) if known else None,
-        [one.iteration for one, _ in unsound],
+        sum(unsound, 0.0) if known else None,
         sum(lost, 0.0) if landing_known else None,
     )
 
@@ -285,7 +260,7 @@ def duration_text(seconds: float | None) -> str:
 def price_note(found: Spending) -> str:
     """Say why a cost is missing, or what is not in it; "" where it is whole."""
     if not can_price():
-        return HOW_TO_GET
+        return f"what tokens cost needs the extra 'cost': {installing('cost')}"
     if found.source == "lines":
         return "no cost: under the reference's rules a response that is written twice counts twice"
     if not found.unpriced:
@@ -299,17 +274,13 @@ def spending_lines(found: Spending | None) -> list[str]:
     """Return what an iteration or a session used in at most three lines; none where nothing is known."""
     if found is None:
         return []
-    lines = []
-    if found.spent:
-        counts = [f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items()]
-        lines.append(f"tokens {tokens_text(found.total_tokens)}: {', '.join(counts)}")
-    facts = [f"cost {cost_text(found.cost)}"] if found.cost is not None else []
-    facts += [f"took {duration_text(found.seconds)}"] if found.seconds is not None else []
-    facts += [", ".join(found.models[:3])] if found.models else []
-    facts += [f"shared with iteration {found.shared_with}"] if found.shared_with is not None else []
-    facts += ["as the entry says"] if found.source == "entry" else []
-    if facts:
-        lines.append(" · ".join(facts))
-    if found.spent and (note := price_note(found)):
-        lines.append(note)
-    return lines
+    counts = ", ".join(f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items())
+    facts = [
+        "" if found.cost is None else f"cost {cost_text(found.cost)}",
+        "" if found.seconds is None else f"took {duration_text(found.seconds)}",
+        ", ".join(found.models[:3]),
+        "" if found.shared_with is None else f"shared with iteration {found.shared_with}",
+        "as the entry says" if found.source == "entry" else "",
+    ]
+    used, note = (f"tokens {tokens_text(found.total_tokens)}: {counts}", price_note(found)) if found.spent else ("", "")
+    return list(filter(None, (used, " · ".join(filter(None, facts)), note)))

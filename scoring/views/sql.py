@@ -63,7 +63,7 @@ def database() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
-    """Run one SQL statement in a database that has some tables, and reaches neither files nor the network from now on.
+    """Run one SQL statement in a database that has some tables, which then reaches neither files nor the network.
 
     Raises:
         InputError: the statement cannot be run; the text says why.

@@ -1,14 +1,13 @@
 """What a command shows, as a value: lines and tables, as text for a pipe and as JSON; drawing.py draws them.
 
 The text is byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
-Every text is shown with its control characters escaped. The columns and cells that pages of scores share come last.
+Every text is shown with its control characters escaped.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from rubric import BAND_LABELS, Bounds
-from rubric.scorer import Coverage
+from rubric import BAND_LABELS
 from scoring.text import cut, printable
 
 Place: TypeAlias = Literal["pipe", "terminal"]
@@ -27,15 +26,10 @@ class Cell(NamedTuple):
     style: str = ""
     brief: str | None = None
 
-    @property
-    def shown(self) -> str:
-        """The text, safe to print: control characters are escaped."""
-        return printable(str(self.value) if self.text is None else self.text)
-
-    @property
-    def brief_shown(self) -> str:
-        """The brief text where there is one, safe to print."""
-        return self.shown if self.brief is None else printable(self.brief)
+    def shown(self, brief: bool = False) -> str:
+        """Return the text, or the brief one where there is one, with its control characters escaped."""
+        text = self.brief if brief and self.brief is not None else self.text
+        return printable(str(self.value) if text is None else text)
 
 
 AnyCell: TypeAlias = Cell | str | int
@@ -52,16 +46,19 @@ def number(value: float, present: bool = True) -> str:
     return f"{value:.3f}" if present else "-"
 
 
+def band_text(band: str) -> str:
+    """Return what people read for a band."""
+    return BAND_LABELS.get(band, band)
+
+
 class Column(NamedTuple):
-    """One column of a table, under the heading ``head``.
+    """One column of a table, under the heading ``head``, and under ``key`` in JSON where it has one.
 
     Attributes:
-        key: the key in JSON; empty leaves the column out of JSON.
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal cuts nothing.
-        right: whether the terminal aligns it to the right, as numbers are. A pipe aligns everything to the left.
-        only: the one place that shows the column; None for both, ``json`` for neither. A column ``full`` is for a
-            terminal, and for a table with full text.
+        right: whether a terminal aligns it to the right, as numbers are; a pipe never does.
+        only: the one place that shows it; None for both, ``json`` for neither, ``full`` for a terminal and full text.
         prose: whether its texts explain themselves, so that they need no name below a row that has no room for them.
     """
 
@@ -83,10 +80,9 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table.
+    """A table; a bare sequence of cells is a row without notes.
 
     Attributes:
-        rows: the rows; a bare sequence of cells is a row without notes.
         heads: whether the headings are shown.
         indent: by how many spaces everything is moved to the right.
         notes: the heading of the column in which a terminal shows the notes of rows, where it is wide enough.
@@ -107,42 +103,38 @@ class Table(NamedTuple):
     records: bool = False
 
     def pipe(self) -> str:
-        """Return the table as text: two spaces between columns, the last one not padded.
-
-        A table with a column that fits its content has no spaces at line ends.
-        """
-        here = (None, "pipe", "full") if self.full else (None, "pipe")
-        shown = [n for n, column in enumerate(self.columns) if column.only in here]
-        widths = [None if self.full else self.columns[n].width for n in shown]
-        cuts = [width if self.columns[n].cut else None for n, width in zip(shown, widths, strict=True)]
-        lines: list[tuple[list[str], Sequence[str]]] = []
-        if self.heads:
-            lines.append(([self.columns[n].head for n in shown], ()))
-        for row in self.table_rows():
-            cells = [as_cell(row.cells[n]).shown for n in shown]
-            lines.append(
-                ([c if most is None else cut(c, most) for c, most in zip(cells, cuts, strict=True)], row.notes)
-            )
-        fitted = [max((len(line[n]) for line, _ in lines), default=0) for n in range(len(shown))]
-        fitted = [most if width is None else width for most, width in zip(fitted, widths, strict=True)]
+        """Return the table as text; one with a column that fits its content has no spaces at line ends."""
+        table = self.shown_in(*((None, "pipe", "full") if self.full else (None, "pipe")))
+        lines = [[column.head for column in table.columns]] if self.heads else []
+        for row in table.table_rows():
+            texts = [as_cell(cell).shown() for cell in row.cells]
+            cuts = [column.width if column.cut and not self.full else None for column in table.columns]
+            lines.append([t if most is None else cut(t, most) for t, most in zip(texts, cuts, strict=True)])
+        fits = self.full or any(column.width is None for column in table.columns)
+        widths = [
+            max(map(len, texts)) if self.full or column.width is None else column.width
+            for column, texts in zip(table.columns, zip(*lines, strict=True), strict=False)
+        ]
+        notes = [()] * self.heads + [row.notes for row in table.table_rows()]
         text = ""
-        for cells, notes in lines:
-            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], fitted, strict=False)]
-            line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-            text += (line.rstrip(" ") if None in widths else line) + "\n"
-            text += "".join(" " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in notes)
+        for line, below in zip(lines, notes, strict=True):
+            padded = [f"{cell:<{width}}" for cell, width in zip(line[:-1], widths, strict=False)]
+            shown = " " * self.indent + _GAP.join([*padded, *line[-1:]])
+            text += (shown.rstrip(" ") if fits else shown) + "\n"
+            text += "".join(" " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in below)
         return text
+
+    def shown_in(self, *places: str | None) -> "Table":
+        """Return the table with the columns that are for some places."""
+        shown = [n for n, column in enumerate(self.columns) if column.only in places]
+        rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in self.table_rows()]
+        return self._replace(columns=[self.columns[n] for n in shown], rows=rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
-        return [
-            {
-                column.key: as_cell(cell).value
-                for column, cell in zip(self.columns, row.cells, strict=True)
-                if column.key
-            }
-            for row in self.table_rows()
-        ]
+        keys = [column.key for column in self.columns]
+        rows = (zip(keys, row.cells, strict=True) for row in self.table_rows())
+        return [{key: as_cell(cell).value for key, cell in row if key} for row in rows]
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each with its notes."""
@@ -158,7 +150,7 @@ class Line(NamedTuple):
 
     def pipe(self) -> str:
         """Return the line as text."""
-        return "".join(as_cell(part).shown for part in self.cells()) + "\n"
+        return "".join(as_cell(part).shown() for part in self.cells()) + "\n"
 
     def cells(self) -> Sequence[AnyCell]:
         """Return the parts."""
@@ -176,51 +168,3 @@ def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int
 def pipe_text(blocks: Iterable[Block]) -> str:
     """Return lines and tables as text for a pipe."""
     return "".join(block.pipe() for block in blocks if block.only in (None, "pipe"))
-
-
-_BAND_STYLES = {
-    "excellent": "bold green",
-    "good": "green",
-    "fair": "yellow",
-    "poor": "red",
-    "insufficient": "dim",
-    "unscored": "dim",
-}
-
-ITER = Column("ITER", width=6, right=True)
-SCORE = Column("SCORE", width=9, right=True)
-BAND = Column("BAND", width=0)
-BOUNDS = Column("BOUNDS", only="terminal")
-INTERVAL = Column("95 %", only="terminal")
-COVERAGE = Column("COVERAGE", only="full")
-TASK = Column("TASK", width=12, cut=True)
-
-
-def score_cell(value: float, scored: bool) -> Cell:
-    """Return a score as a cell; what is not scored has no value."""
-    return Cell(value if scored else None, number(value, scored))
-
-
-def band_cell(band: str) -> Cell:
-    """Return a band as a cell, in its colour and by the name that people read."""
-    return Cell(band, band_text(band), _BAND_STYLES.get(band, ""), brief=band)
-
-
-def band_text(band: str) -> str:
-    """Return what people read for a band."""
-    return BAND_LABELS.get(band, band)
-
-
-def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
-    """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
-    return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
-
-
-def coverage_cell(coverage: Coverage) -> Cell:
-    """Return what a score rests on as a cell, in brief ``6/8 · 83 %``."""
-    return Cell(None, str(coverage), brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %")
-
-
-def value_text(value: float, scored: bool, bounds: Bounds | None) -> str:
-    """Return a value with its bounds, as a terminal shows both."""
-    return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()

@@ -5,20 +5,17 @@ which commit another one landed, and where the repository's remotes are. The age
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import GitError
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.evidence.git.walk import named_commits
-from scoring.log.model import IterationRecord
 
 MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
@@ -26,6 +23,7 @@ MOST_ASKED = 2000
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
+_SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OWN_BRANCHES = "refs/heads/entire/"
@@ -104,25 +102,23 @@ class AttributedHistory(CorrectedHistory):
         """Return the SHAs of names that stand for a commit here."""
         return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
 
-    def landed_as(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return, for commits that are here, their full name and that of the trunk commit that brought their change."""
-        here = dict(list(self.resolved(names).items())[:MOST_ASKED])
+    def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+        """Return, for each commit under its name, its SHA and that of the trunk commit that brought its change."""
+        here = dict(list(named.items())[:MOST_ASKED])
         landings = self.landings(here.values())
-        landed = {sha: landing.commit for sha, landing in landings.items()}
-        return {name: tuple(filter(None, (sha, landed.get(sha)))) for name, sha in here.items()}
+        return {name: tuple(filter(None, (sha, landings[sha].commit))) for name, sha in here.items()}
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return whether commits landed that no entry may name, by SHA; none where the trunk cannot be named."""
-        records = [IterationRecord(iteration=n, commit=sha) for n, sha in enumerate(dict.fromkeys(shas))]
-        try:
-            history = AttributedHistory(self._repository, records, self.trunk.name) if records else self
-        except GitError:  # the trunk is a branch of none of the names that may be given: nothing lands
-            return {}
-        return {record.commit: history.landing(record) for record in records}
+        """Return whether commits landed that no entry may name, by SHA."""
+        first = {sha: n for n, sha in enumerate(dict.fromkeys(shas))}
+        if not self.trunk.commit:
+            return {sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK) for sha in first}
+        found = self._landings_of(self._graph_with(first), self._commits(first), first)
+        return {sha: found.of(sha) for sha in first}
 
     def on_trunk(self) -> list[str]:
         """Return the commits of the trunk, newest first."""
-        return [line.sha for line in self._walk]
+        return list(self._walk)
 
     def tips(self) -> dict[str, str]:
         """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
@@ -149,47 +145,35 @@ class AttributedHistory(CorrectedHistory):
         index = self._graph.introduced.get(sha)
         if index is None or (merge := self._graph.mainline[index]) == sha:
             return ""
-        m = _MERGED.match(self._trunk_subjects[merge])
+        m = _MERGED.match(self._walk[merge].subject)
         return next(filter(None, m.groups()), "") if m else ""
-
-    @cached_property
-    def _trunk_subjects(self) -> dict[str, str]:
-        return {line.sha: line.subject for line in self._walk}
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
-        found = named_commits(self._repository, shas)
         return {
             sha: WrittenCommit(
                 sha, c.parents, c.authored, c.date, c.subject, checkpoint_ids(c.message), agents_named(c.message)
             )
-            for sha, c in found.items()
+            for sha, c in self._commits(dict.fromkeys(shas)).items()
         }
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""
-        return answered(self._ask_sizes, shas)
 
-    def _ask_sizes(self, batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-        question = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
-        answer = self._repository.ask(*question, given=as_lines(batch))
-        if answer.returncode:
-            return None
-        found = dict.fromkeys(batch, ChangeSize())
-        sha = ""
-        for line in as_text(answer.stdout).split("\n"):
-            if _COMMIT_LINE.fullmatch(line):
-                sha = line
-            elif line:
-                added, removed, _ = line.split("\t", 2)
-                size = found[sha]
-                more = (0 if count == "-" else int(count) for count in (added, removed))
-                found[sha] = ChangeSize(size.files + 1, *(a + b for a, b in zip(size[1:], more, strict=True)))
-        return found
+        def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
+            answer = self._repository.ask(*_SIZES, given=as_lines(batch))
+            found = dict.fromkeys(batch, ChangeSize())
+            sha = ""
+            for line in as_text(answer.stdout).split("\n"):
+                if _COMMIT_LINE.fullmatch(line):
+                    sha = line
+                elif line:
+                    added, removed = (0 if count == "-" else int(count) for count in line.split("\t", 2)[:2])
+                    size = found[sha]
+                    found[sha] = ChangeSize(size.files + 1, size.added + added, size.removed + removed)
+            return None if answer.returncode else found
 
-    def state(self) -> tuple[object, ...]:
-        """Return what changes when the branches or the trunk do."""
-        return self.trunk.ref, self.trunk.commit, sorted(self._references.commits.items())
+        return answered(ask, shas)
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

@@ -1,6 +1,6 @@
 """The history of a repository under the corrected rules; git is asked when an answer is first needed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -72,8 +72,6 @@ class CorrectedHistory(GitFacts):
             if alike is None:
                 return found(unknown=Unknown.UNRESOLVED)
             return found(facts.MESSAGE, alike, reverted_by=self._landings.reverted_by(alike))
-        if self.trunk.shallow and not self._graph.on_trunk(sha):
-            return found(unknown=Unknown.SHALLOW)
         return replace(self._landings.of(sha), field=field)
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
@@ -95,38 +93,50 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, Commit]:
-        return named_commits(self._repository, [sha for sha in self._resolved.values() if sha])
+        return self._commits([sha for sha in self._resolved.values() if sha])
+
+    def _commits(self, shas: Collection[str]) -> dict[str, Commit]:
+        """Return commits by their SHAs, those of the trunk as the walk has them; what git cannot read is left out."""
+        beside = [sha for sha in shas if sha not in self._walk]
+        return {sha: self._walk[sha] for sha in shas if sha in self._walk} | named_commits(self._repository, beside)
 
     @cached_property
-    def _walk(self) -> Sequence[Commit]:
+    def _walk(self) -> dict[str, Commit]:
+        """The commits of the trunk by their SHAs, newest first."""
         tip = self.trunk.commit
-        return trunk_commits(self._repository, tip, "--date-order") if tip else ()
+        return {line.sha: line for line in trunk_commits(self._repository, tip, "--date-order")} if tip else {}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        return newest_by_subject(self._walk)
+        return newest_by_subject(self._walk.values())
 
     @cached_property
     def _graph(self) -> CommitGraph:
-        trunk = [(line.sha, line.parents) for line in self._walk]
-        contained = {sha for sha, _ in trunk}
-        beside = [sha for sha in dict.fromkeys(sha for _, sha in self._iterations) if sha not in contained]
+        return self._graph_with([sha for _, sha in self._iterations])
+
+    def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
+        """Return the trunk with what is beside it: commits, and where these are also the tips of branches."""
+        trunk = [(line.sha, line.parents) for line in self._walk.values()]
+        beside = [sha for sha in dict.fromkeys(shas) if sha not in self._walk]
         if not beside:
             return CommitGraph(trunk)
         # Without a trunk nothing lands, and no branch can speak for what it contains.
-        tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if trunk and sha not in contained]
+        tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if trunk and sha not in self._walk]
         lines = lines_beside(self._repository, beside, tips, self.trunk.commit)
         # Where clocks were wrong, git may list commits that the trunk contains.
-        return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
+        return CommitGraph(trunk, [line for line in lines if line[0] not in self._walk])
 
     @cached_property
     def _landings(self) -> Landings:
-        first = {sha: number for number, sha in reversed(self._iterations)}
+        return self._landings_of(self._graph, self._named, {sha: n for n, sha in reversed(self._iterations)})
+
+    def _landings_of(self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]) -> Landings:
+        """Return the landings of commits, each with the number of the first iteration that names it."""
         branches = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
         names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in branches.items()}
         tips = [Tip(sha, number) for sha, number in first.items()], [Tip(sha, 0, name) for sha, name in names.items()]
         ordered = (sorted(some, key=lambda tip: (tip.iteration, tip.branch)) for some in tips)
-        return Landings(self._repository, self.trunk, self._walk, self._graph, self._named, *ordered)
+        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, *ordered)
 
     @cached_property
     def _shallow(self) -> frozenset[str]:

@@ -143,8 +143,6 @@ def _named(line: bytes) -> str:
 def _unquoted(name: bytes) -> str:
     if name[:1] != b'"':
         return as_text(name)
-    return as_text(_ESCAPE.sub(lambda m: _PLAIN.get(m[1]) or _byte(m[1]), name[1:-1]))
-
-
-def _byte(escape: bytes) -> bytes:
-    return bytes([int(escape, 8)]) if len(escape) == 3 else escape
+    return as_text(
+        _ESCAPE.sub(lambda m: _PLAIN.get(m[1], bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1]), name[1:-1])
+    )

@@ -4,7 +4,7 @@
 commits at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from scoring.evidence.git import facts
@@ -31,7 +31,7 @@ class Landings:
         self,
         repository: GitRepository,
         trunk: Trunk,
-        walk: Sequence[Commit],
+        walk: Collection[Commit],
         graph: CommitGraph,
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
@@ -44,7 +44,7 @@ class Landings:
         branches.
         """
         self._repository, self._graph, self._commits = repository, graph, commits
-        self._tip = trunk.commit or ""
+        self._tip, self._shallow = trunk.commit or "", trunk.shallow
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
@@ -60,7 +60,7 @@ class Landings:
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if not self._graph.on_trunk(sha):
-            return self._decided[sha]
+            return self._found(sha, unknown=Unknown.SHALLOW) if self._shallow else self._decided[sha]
         merges = self._graph.brought_by(sha)
         reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
         return self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
@@ -130,8 +130,9 @@ class Landings:
             self._old_git = version if version < MERGE_GIT else None
             merged = merged_trees(isolated, version, self._tip, rest) if rest and not self._old_git else {}
         self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
+        same_tree = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip() if merged else ""
         for sha in rest:
-            if merged.get(sha) == self._trunk_tree:
+            if merged.get(sha) == same_tree:
                 who = self._reverts.of((sha,), _EVERYWHERE)
                 found[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
         return found
@@ -210,7 +211,3 @@ class Landings:
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
         self._changes |= changes(self._repository, [pair for pair in pairs if pair not in self._changes])
-
-    @cached_property
-    def _trunk_tree(self) -> str:
-        return self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()

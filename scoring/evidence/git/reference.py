@@ -113,7 +113,7 @@ class ReferenceHistory(GitFacts):
         """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
         found: dict[str, list[tuple[int, str]]] = {}
         for place, line in enumerate(self._walk):
-            for m in _HEX_RUN.finditer(line.message):
+            for m in _HEX_RUN.finditer(line.message if "revert" in line.message.lower() else ""):
                 if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
                     run = m[0].lower()
                     found.setdefault(run[:_SHORTEST_RUN], []).append((place, run))

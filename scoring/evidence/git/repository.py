@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git.starter import Git, as_lines, as_text, time_limit
+from scoring.evidence.git.starter import OBJECT_WORDS, Git, as_lines, as_text, time_limit
 from scoring.files import reason, refuse_special
 
 TRUNK = "master"
@@ -17,8 +17,6 @@ TRUNK = "master"
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
-OBJECT_WORDS = 3
-"""In how many words git says that an object is here: its id, its kind, its size."""
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 OPENING_TIMEOUT = 30
@@ -128,17 +126,19 @@ class GitRepository(Git):
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
-        blobs: dict[str, str] = {}
-        for line in listed.split(b"\0")[:-1]:
-            about, _, path = line.partition(b"\t")
-            _, kind, oid = about.decode().split()
-            name = as_text(path).removeprefix(prefix)
-            if kind == "blob" and wanted(name):
-                blobs[name] = oid
-        contents = self.contents(blobs.values())
-        if lost := next((name for name, oid in blobs.items() if oid not in contents), None):
-            raise GitError(f"{self.directory}: {prefix}{lost} of {sha[:12]} is not in this clone")
-        return {name: contents[oid] for name, oid in blobs.items()}
+        found: dict[str, bytes] = {}
+        with self.objects() as content:
+            for line in listed.split(b"\0")[:-1]:
+                about, _, path = line.partition(b"\t")
+                _, kind, oid = about.decode().split()
+                name = as_text(path).removeprefix(prefix)
+                if kind == "blob" and wanted(name):
+                    try:
+                        found[name] = b"".join(content(oid))
+                    except GitError as e:
+                        why = f"{prefix}{name} of {sha[:12]} is not in this clone, or cannot be read"
+                        raise GitError(f"{self.directory}: {why}") from e
+        return found
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes objects have, by their ids in full; one that is not here is left out.
@@ -150,23 +150,13 @@ class GitRepository(Git):
         return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Return what objects hold, by their ids in full; one that is not here is left out.
+        """Return what objects hold, by their ids in full.
 
         Raises:
-            GitError: git cannot read one of them.
+            GitError: one of them is not here, or cannot be read.
         """
-        asked = as_lines(oids)
-        answer = self.run("cat-file", "--batch", given=asked) if asked else b""
-        found: dict[str, bytes] = {}
-        at = 0
-        while at < len(answer):
-            end = answer.index(b"\n", at)
-            row, at = answer[at:end].split(), end + 1
-            if len(row) == OBJECT_WORDS:
-                size = int(row[2])
-                found[row[0].decode()] = answer[at : at + size]
-                at += size + 1
-        return found
+        with self.objects() as content:
+            return {oid: b"".join(content(oid)) for oid in oids}
 
 
 def answered(

@@ -18,14 +18,14 @@ _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$",
 
 def reverted_shas(message: str) -> list[str]:
     """Return the SHAs, full or abbreviated and in lower case, that a message says to revert, in its order."""
-    return [sha for line in message.split("\n") for sha in _in_line(line)]
+    return [sha for line in message.split("\n") if "revert" in line.lower() for sha in _in_line(line)]
 
 
 def _in_line(line: str) -> list[str]:
     words = list(_WORD.finditer(line))
     starts = [word.start() for word in words]
     found = []
-    for sha in _SHA.finditer(line) if words else ():
+    for sha in _SHA.finditer(line):
         n = bisect(starts, sha.start())
         if n and sha.start() - words[n - 1].end() <= _FURTHEST:
             said = _meant(line, words, n - 1)
@@ -46,7 +46,7 @@ class Reverts:
     """The reverts on one trunk. A place is a number that is smaller for what is newer."""
 
     def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
-        """Read the messages: place, SHA and message of each commit of the trunk that speaks of a revert.
+        """Read the messages: place, SHA and message of each commit of the trunk that may speak of a revert.
 
         ``brought_by`` returns the merges that brought a commit in; to revert one of them reverts the commit too.
         """

@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,13 @@ TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
 TIMEOUT = 300
 """After how many seconds without a word git is given up, where the variable names no other number."""
 
+OBJECT_WORDS = 3
+"""In how many words git says that an object is here: its id, its kind, its size."""
+
 Answer = subprocess.CompletedProcess[bytes]
+
+Content = Callable[[str], Iterator[bytes]]
+"""Yields what an object holds, by its id in full, in pieces."""
 
 
 class Git:
@@ -78,7 +84,7 @@ class Git:
         Raises:
             GitError: git could not be started, or did not answer in time.
         """
-        return _answer(self._command(arguments), _environment(), given, limit or time_limit())
+        return _answer(self._command(arguments), given, limit or time_limit())
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what git prints; see :meth:`ask`.
@@ -98,7 +104,6 @@ class Git:
         Raises:
             GitError: it failed; what it printed before has been yielded.
         """
-        command = self._command(arguments)
         with contextlib.ExitStack() as stack:
             try:
                 source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
@@ -106,17 +111,8 @@ class Git:
                 source.seek(0)
             except OSError as e:
                 raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
-            streams = {"stdin": source, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
-            process = stack.enter_context(_started(command, _environment(), **streams))
-            assert process.stdout is not None
-            output, limit = process.stdout.fileno(), time_limit()
-            ready = select.poll()
-            ready.register(output, select.POLLIN)
-            while True:
-                if not ready.poll(limit * 1000):
-                    raise _too_late(command, limit)
-                if not (piece := os.read(output, PIECE)):
-                    break
+            process = stack.enter_context(_started(self._command(arguments), stdin=source, stderr=subprocess.DEVNULL))
+            while piece := _next_piece(process):
                 yield piece
         if process.returncode:
             self.run(*arguments, given=given)  # says why
@@ -136,11 +132,32 @@ class Git:
         if any(parts):
             yield b"".join(parts)
 
+    @contextlib.contextmanager
+    def objects(self) -> Iterator[Content]:
+        """Give what reads objects, one to its end after the other, by one process of git that starts when it is needed.
+
+        It raises GitError for an object that is not here or cannot be read; then the next one may be asked for.
+        """
+        command = self._command(("cat-file", "--batch"))
+        with contextlib.ExitStack() as stack:
+            running: list[subprocess.Popen[bytes]] = []
+
+            def content(oid: str) -> Iterator[bytes]:
+                if not running:
+                    running.append(stack.enter_context(_started(command, stderr=subprocess.DEVNULL)))
+                try:
+                    yield from _content(running[0], oid)
+                except BaseException:
+                    running.pop().kill()  # the rest of what it prints is of this object
+                    raise
+
+            yield content
+
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
         environment = {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
         command = ["git", "-C", os.fspath(self.directory), "config", *question]
-        return as_text(_answer(command, environment, b"", time_limit()).stdout)
+        return as_text(_answer(command, b"", time_limit(), environment).stdout)
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
         options = [part for setting in (*_CONFIG, *self.settings) for part in ("-c", setting)]
@@ -167,9 +184,8 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | _ENVIRONMENT
 
 
-def _answer(command: list[str], environment: dict[str, str], given: bytes, limit: float) -> Answer:
-    pipe = subprocess.PIPE
-    with _started(command, environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+def _answer(command: list[str], given: bytes, limit: float, environment: dict[str, str] | None = None) -> Answer:
+    with _started(command, environment, stderr=subprocess.PIPE) as process:
         try:
             answer = process.communicate(given, timeout=limit)
         except subprocess.TimeoutExpired as e:
@@ -177,11 +193,46 @@ def _answer(command: list[str], environment: dict[str, str], given: bytes, limit
     return subprocess.CompletedProcess(command, process.returncode, *answer)
 
 
-@contextlib.contextmanager
-def _started(command: list[str], environment: dict[str, str], **how: Any) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
+def _content(process: "subprocess.Popen[bytes]", oid: str) -> Iterator[bytes]:
+    """Yield what an object holds, as ``cat-file --batch`` prints it: behind a line with its size, before a line end."""
+    assert process.stdin is not None
     try:
-        process = subprocess.Popen(command, env=environment, start_new_session=True, **how)
+        os.write(process.stdin.fileno(), as_lines([oid]))
+    except OSError as e:
+        raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
+    head = b""
+    while b"\n" not in head and (piece := _next_piece(process)):
+        head += piece
+    row, _, piece = head.partition(b"\n")
+    words = row.split()
+    if len(words) != OBJECT_WORDS:
+        raise GitError(f"object {oid} is not in this clone, or cannot be read")
+    left = int(words[2]) + 1
+    while (left := left - len(piece)) > 0:
+        yield piece
+        if not (piece := _next_piece(process)):
+            raise GitError(f"object {oid}: git ended early")
+    yield piece[:-1]
+
+
+def _next_piece(process: "subprocess.Popen[bytes]") -> bytes:
+    """Return what git prints next, as soon as it does; b"" at the end."""
+    assert process.stdout is not None
+    ready, limit = select.poll(), time_limit()
+    ready.register(process.stdout, select.POLLIN)
+    if not ready.poll(limit * 1000):
+        raise _too_late(process.args, limit)
+    return os.read(process.stdout.fileno(), PIECE)
+
+
+@contextlib.contextmanager
+def _started(
+    command: list[str], environment: dict[str, str] | None = None, *, stdin: Any = subprocess.PIPE, stderr: int
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
+    streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": stderr, "bufsize": 0}
+    try:
+        process = subprocess.Popen(command, env=environment or _environment(), start_new_session=True, **streams)
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
@@ -195,7 +246,7 @@ def _started(command: list[str], environment: dict[str, str], **how: Any) -> "It
             raise
 
 
-def _too_late(command: Sequence[str], limit: float) -> GitError:
+def _too_late(command: Any, limit: float) -> GitError:
     """Return the error for a git that did not answer in time."""
     where = command[command.index("-C") + 1]
     why = f"a file in it may be no plain file, or slow; {TIMEOUT_VARIABLE} gives it more than {limit:g} seconds"

@@ -1,5 +1,6 @@
 """The commits of a trunk and those beside it: parents, subjects, times and files."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from scoring.text import fold, trim
 
 # Each field ends with NUL, and each commit too (-z), so that no message can be taken for a separator.
 _LOG = ("-z", "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%s%x00%B%x00")
+_TELLING = re.compile("revert|entire-checkpoint:|co-authored-by:", re.IGNORECASE)
 _NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG)
 _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
 
@@ -55,18 +57,20 @@ def _time(text: str) -> int | None:
 def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Commit]:
     """Return a commit and its ancestors, newest first, in the ``order`` that an option of ``git log`` names.
 
-    Messages are kept where they speak of a revert, and empty elsewhere.
+    Messages are kept where they speak of a revert, a checkpoint or an author beside the first, and empty elsewhere.
 
     Raises:
         GitError: git cannot read the history of the trunk.
     """
     found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
-    return [commit if "revert" in commit.message.lower() else commit._replace(message="") for commit in found]
+    return [commit if _TELLING.search(commit.message) else commit._replace(message="") for commit in found]
 
 
-def newest_by_subject(walk: Sequence[Commit]) -> dict[str, str]:
+def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
     """Return the newest commit of each subject, trimmed and folded to one case; an empty subject is left out."""
-    found = {fold(trim(commit.subject)): commit.sha for commit in reversed(walk)}
+    found: dict[str, str] = {}
+    for commit in walk:
+        found.setdefault(fold(trim(commit.subject)), commit.sha)
     found.pop("", None)
     return found
 

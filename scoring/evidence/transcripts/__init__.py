@@ -1,7 +1,6 @@
 """Transcripts of coding agents, read down to the few numbers that scoring needs.
 
-:mod:`discovery` finds the files, :mod:`scan` reads them in several processes, :mod:`lines` gives each line to the
-reader of the harness that wrote it, :mod:`rows` is what is kept of a file and where, :mod:`tally` sums up, and
-:mod:`facts` is what comes out. A harness is one file after :mod:`harness` and one line in :mod:`readers`; the rules of
-the reference are one more reader, :mod:`reference`.
+:mod:`discovery` finds the files, :mod:`scan` has them read, :mod:`lines` gives each line to the reader of its harness,
+:mod:`rows` is what is kept of a file, :mod:`tally` sums up, and :mod:`facts` is what comes out. A harness is one file
+after :mod:`harness` and one line in :mod:`readers`; the rules of the reference are one more, :mod:`reference`.
 """

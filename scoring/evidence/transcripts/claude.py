@@ -6,23 +6,24 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    COUNT_LIMIT,
     MODEL_LIMIT,
     NO_TIME,
+    Count,
     Harness,
     Home,
     JsonReader,
+    RawField,
     command_flags,
-    decoded,
     keys_of,
     reads_loop_state,
+    value_of,
 )
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
@@ -41,20 +42,17 @@ _COMPACTED = b'"compact_boundary"'
 _GOES_ON = b'"Command running in background with ID'
 """How the result of a command begins that has not ended yet."""
 
-_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
-_Raw: TypeAlias = msgspec.Raw | UnsetType
-
 
 class _Usage(msgspec.Struct, gc=False):
-    input_tokens: _Count = None
-    output_tokens: _Count = None
-    cache_read_input_tokens: _Count = None
-    cache_creation_input_tokens: _Count = None
-    cache_creation: _Raw = UNSET
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    cache_creation: RawField = UNSET
 
 
 class _Creation(msgspec.Struct, gc=False):
-    ephemeral_1h_input_tokens: _Count = None
+    ephemeral_1h_input_tokens: Count | None = None
 
 
 class _Item(msgspec.Struct, gc=False):
@@ -63,11 +61,11 @@ class _Item(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     name: str | None = None
-    input: _Raw = UNSET
+    input: RawField = UNSET
     tool_use_id: str | None = None
     is_error: bool | None = None
-    text: _Raw = UNSET
-    content: _Raw = UNSET
+    text: RawField = UNSET
+    content: RawField = UNSET
 
 
 class _Message(msgspec.Struct, gc=False):
@@ -79,17 +77,17 @@ class _Message(msgspec.Struct, gc=False):
 
 class _Line(msgspec.Struct, gc=False):
     type: str | None = None
-    subtype: _Raw = UNSET
+    subtype: RawField = UNSET
     timestamp: str | None = None
     cwd: str | None = None
-    uuid: _Raw = UNSET
-    parentUuid: _Raw = UNSET  # noqa: N815 - as it is written
+    uuid: RawField = UNSET
+    parentUuid: RawField = UNSET  # noqa: N815 - as it is written
     sessionId: str | None = None  # noqa: N815 - as it is written
     requestId: str | None = None  # noqa: N815 - as it is written
     isSidechain: bool | None = None  # noqa: N815 - as it is written
     isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
     message: _Message | None = None
-    payload: _Raw = UNSET
+    payload: RawField = UNSET
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -103,7 +101,7 @@ class _NotebookInput(msgspec.Struct, gc=False):
     notebook_path: str | None = None
 
 
-_creation, _anything = msgspec.json.Decoder(_Creation), msgspec.json.Decoder()
+_creation = msgspec.json.Decoder(_Creation)
 _input, _notebook_input = msgspec.json.Decoder(_Input), msgspec.json.Decoder(_NotebookInput)
 
 _Key: TypeAlias = tuple[str, str, int, int]
@@ -121,7 +119,6 @@ class ClaudeReader(JsonReader):
         self._spans: dict[tuple[str | None, str | None, str | None], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, list[Any]] = {}
-        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
         self._opens: bool | None = None
         self._cwd = ""
 
@@ -135,8 +132,7 @@ class ClaudeReader(JsonReader):
             if line.payload is not UNSET and line.message is None:
                 foreign.append(position)
                 continue
-            stamp = line.timestamp
-            time = None if stamp is None else timestamp_ns(stamp)
+            time = timestamp_ns(line.timestamp)
             if time is None:
                 self.skipped[NO_TIME] += 1
                 continue
@@ -191,7 +187,7 @@ class ClaudeReader(JsonReader):
             _for_an_hour(usage),
         )
         if not message.id:
-            self._tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
+            self.tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
             return
         key = message.id, line.requestId or "", int(line.isSidechain is True), span
         place = number if self._seen.looks else time, number
@@ -205,7 +201,7 @@ class ClaudeReader(JsonReader):
         if kind == "tool_use":
             key, flags = self._call(item)
             if flags or seen.looks:
-                self._tables[CALL].append((span, number, key, flags))
+                self.tables[CALL].append((span, number, key, flags))
         elif kind == "tool_result":
             text, failed = partial(_text_of, item.content), item.is_error is True
             if failed and seen.looks and text().startswith(REFUSED):
@@ -213,7 +209,7 @@ class ClaudeReader(JsonReader):
                 return
             goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
             key = seen.result(item.tool_use_id, None if goes_on else failed, text)
-            self._tables[VERDICT].append((span, number, key, int(failed)))
+            self.tables[VERDICT].append((span, number, key, int(failed)))
         elif kind == "text" and by_user and seen.looks and _text_of(item.text).startswith(INTERRUPTED):
             seen.interrupted()
 
@@ -221,13 +217,13 @@ class ClaudeReader(JsonReader):
         """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
         name, seen = item.name or "", self._seen
         if name == "Bash":
-            command = _given(_input, item).command or ""
+            command = _given(item).command or ""
             shows = seen.looks or item.input is not UNSET
             return seen.command(item.id, command, self._cwd), command_flags(command) if shows else 0
         if name in EDIT_TOOLS and seen.looks:
-            path = _given(_input, item).file_path or _given(_notebook_input, item).notebook_path or ""
+            path = _given(item).file_path or value_of(item.input, _notebook_input, _NotebookInput()).notebook_path or ""
             return seen.edit(item.id, (path,), self._cwd), 0
-        reads = name == "Read" and reads_loop_state(_given(_input, item).file_path or "")
+        reads = name == "Read" and reads_loop_state(_given(item).file_path or "")
         return seen.call(item.id, name in QUESTIONS, name in AGENTS), LOOP_STATE if reads else 0
 
     def rows(self) -> Rows:
@@ -235,16 +231,15 @@ class ClaudeReader(JsonReader):
         spans = [
             LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT]) for cwd, session, model in self._spans
         ]
-        responses, refused = list(self._tables[RESPONSE]), self._seen.refused_calls
+        responses, refused = list(self.tables[RESPONSE]), self._seen.refused_calls
         requests: dict[str, int] = {"": 0}
         for (name, request, side, span), ((_, number), copies, tokens) in self._responses.items():
             if request not in requests:
                 requests[request] = key_of(request)
             responses.append((span, number, key_of(name), requests[request], side, copies, *tokens))
-        calls = [row for row in self._tables[CALL] if row[2] not in refused]
-        found = {RESPONSE: responses, CALL: calls, VERDICT: self._tables[VERDICT]}
-        tables = {kind: rows for kind, rows in found.items() if rows}
-        rows = Rows(spans, self._covers, tables, self.skipped)
+        calls = [row for row in self.tables[CALL] if row[2] not in refused]
+        tables = {**self.tables, RESPONSE: responses, CALL: calls}
+        rows = Rows(spans, self._covers, {kind: found for kind, found in tables.items() if found}, self.skipped)
         return self._seen.fill(rows, self._opens is True)
 
 
@@ -252,27 +247,19 @@ def _for_an_hour(usage: _Usage) -> int:
     """Return how many of the tokens written to the cache are to be kept for an hour; 0 where that is not said."""
     if usage.cache_creation is UNSET or b"1h" not in memoryview(usage.cache_creation).tobytes():
         return 0
-    try:
-        found = _creation.decode(usage.cache_creation).ephemeral_1h_input_tokens or 0
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return 0
+    found = value_of(usage.cache_creation, _creation, _Creation()).ephemeral_1h_input_tokens or 0
     return min(found, usage.cache_creation_input_tokens or 0)
 
 
-def _given(decoder: msgspec.json.Decoder[Any], item: _Item) -> Any:
+def _given(item: _Item) -> _Input:
     """Return the input of a call; one that is no plain object is empty."""
-    try:
-        return decoded(decoder, b"{}" if item.input is UNSET else item.input)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return decoder.decode(b"{}")
+    given: _Input = value_of(item.input, _input, _Input())
+    return given
 
 
-def _text_of(content: _Raw) -> str:
+def _text_of(content: RawField) -> str:
     """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
-    try:
-        found = "" if content is UNSET else decoded(_anything, content)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return ""
+    found = value_of(content)
     if isinstance(found, list):
         texts = [item.get("text") for item in found if isinstance(item, dict)]
         return "\n".join(text for text in texts if isinstance(text, str))

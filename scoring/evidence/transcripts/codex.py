@@ -1,14 +1,14 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because the format is: five kinds of calls
-and of verdicts, written differently by each version.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because each version writes calls and
+verdicts in its own way.
 """
 
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -27,14 +27,16 @@ from scoring.evidence.transcripts.codex_counting import (
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    COUNT_LIMIT,
+    BROKEN,
     MODEL_LIMIT,
     NO_TIME,
     OTHER_TYPE,
     Copy,
+    Count,
     Harness,
     Home,
     JsonReader,
+    RawField,
     ReadAgain,
     command_flags,
     decoded,
@@ -62,19 +64,15 @@ _RUNNING = re.compile(r"Process running with session ID (\d+)")
 _SCRIPT_OPTIONS = ("-lc", "-c")
 
 
-_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
-_Raw: TypeAlias = msgspec.Raw | UnsetType
-
-
 class _Usage(msgspec.Struct, gc=False):
     """The totals of a session, in the order of :data:`~scoring.evidence.transcripts.codex_counting.TOTALS_STATED`."""
 
-    input_tokens: _Count = -1
-    cached_input_tokens: _Count = -1
-    cache_write_input_tokens: _Count = -1
-    output_tokens: _Count = -1
-    reasoning_output_tokens: _Count = -1
-    total_tokens: _Count = -1
+    input_tokens: Count = -1
+    cached_input_tokens: Count = -1
+    cache_write_input_tokens: Count = -1
+    output_tokens: Count = -1
+    reasoning_output_tokens: Count = -1
+    total_tokens: Count = -1
 
 
 class _Info(msgspec.Struct, gc=False):
@@ -88,32 +86,41 @@ class _Payload(msgspec.Struct, gc=False):
     type: str | None = None
     call_id: str | None = None
     name: str | None = None
-    info: _Raw = UNSET
-    arguments: _Raw = UNSET
-    input: _Raw = UNSET
-    output: _Raw = UNSET
-    action: _Raw = UNSET
-    success: _Raw = UNSET
-    result: _Raw = UNSET
-    id: _Raw = UNSET
-    forked_from_id: _Raw = UNSET
-    source: _Raw = UNSET
-    cwd: _Raw = UNSET
-    turn_id: _Raw = UNSET
-    reason: _Raw = UNSET
-    git: _Raw = UNSET
-    model: _Raw = UNSET
+    info: RawField = UNSET
+    arguments: RawField = UNSET
+    input: RawField = UNSET
+    output: RawField = UNSET
+    action: RawField = UNSET
+    success: RawField = UNSET
+    result: RawField = UNSET
+    id: RawField = UNSET
+    forked_from_id: RawField = UNSET
+    source: RawField = UNSET
+    cwd: RawField = UNSET
+    turn_id: RawField = UNSET
+    reason: RawField = UNSET
+    git: RawField = UNSET
+    model: RawField = UNSET
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    exit_code: Any = None
+
+
+class _Ended(msgspec.Struct, gc=False):
+    """An output that is an object."""
+
+    metadata: _Metadata | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
-    """A line of a rollout."""
-
     type: str | None = None
     timestamp: str | None = None
     payload: _Payload | UnsetType | None = UNSET
 
 
 _decode_info = msgspec.json.Decoder(_Info | None).decode
+_decode_ended = msgspec.json.Decoder(_Ended).decode
 _anything = msgspec.json.Decoder()
 
 
@@ -128,8 +135,7 @@ class CodexReader(JsonReader):
         self._spans: list[LineSpan] = [LineSpan()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
-        self._counts: list[tuple[int, ...]] = []
-        self._tables: dict[int, list[tuple[int, ...]]] = {COUNT: self._counts, CALL: [], VERDICT: []}
+        self._counts = self.tables[COUNT]
         self._opens = False
         self._folder = ""
         self._running: dict[str, str] = {}
@@ -147,8 +153,7 @@ class CodexReader(JsonReader):
             if payload is UNSET:
                 foreign.append(position)
                 continue
-            stamp = line.timestamp
-            time = None if stamp is None else timestamp_ns(stamp)
+            time = timestamp_ns(line.timestamp)
             if time is None:
                 self.skipped[NO_TIME] += 1
                 continue
@@ -163,13 +168,15 @@ class CodexReader(JsonReader):
                         self._count(number, _decode_info(payload.info))
                 elif kind in _VERDICTS:
                     self._end(number, payload, _VERDICTS[kind](payload))
-                elif kind in _COMMANDS:
-                    self._call(number, payload, _COMMANDS[kind](payload))
+                elif kind == "custom_tool_call":
+                    self._custom_call(number, payload)
+                elif kind in ("function_call", "local_shell_call"):
+                    self._call(number, payload)
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(number, time, line.type, payload)
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
                     self._seen.interrupted()
-            except (msgspec.MsgspecError, ValueError, RecursionError, TypeError):
+            except (*BROKEN, TypeError):
                 self.skipped[OTHER_TYPE] += 1
         return foreign
 
@@ -184,7 +191,7 @@ class CodexReader(JsonReader):
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
-        self._tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, int(value)))
+        self.tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, int(value)))
 
     def _count(self, number: int, info: _Info | None) -> None:
         totals, last = (None, None) if info is None else (info.total_token_usage, info.last_token_usage)
@@ -210,45 +217,46 @@ class CodexReader(JsonReader):
         if span.cwd and (span.opens == CONTEXT or span is own_meta(self._spans)):
             self._folder = span.cwd
 
-    def _call(self, number: int, payload: _Payload, command: str | None) -> None:
-        """Note a call of any tool; ``command`` is what it runs, if it runs one."""
-        call, seen = payload.call_id, self._seen
-        if seen.looks or command is not None:
-            self._row(CALL, number, call, 0 if command is None else command_flags(command))
+    def _custom_call(self, number: int, payload: _Payload) -> None:
+        """Note a call of a tool that is given a text: a patch, or a program."""
+        call, seen, text = payload.call_id, self._seen, _text_of(payload.input)
+        runs = payload.name == "exec" and "exec_command" in text
+        if seen.looks or runs:
+            self._row(CALL, number, call, command_flags(text) if runs else 0)
         if not seen.looks:
             return
-        if payload.type == "custom_tool_call":
-            text = _text_of(payload.input)
-            if payload.name == "apply_patch":
-                seen.edit(call, _patched(text), self._folder)
-            elif payload.name == "exec":
-                commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
-                seen.command(call, commands, self._folder, _patched(text))
-                self._programs.add(call)
-            else:
-                seen.call(call)
+        if payload.name == "apply_patch":
+            seen.edit(call, _patched(text), self._folder)
+        elif payload.name == "exec":
+            commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
+            seen.command(call, commands, self._folder, _patched(text))
+            self._programs.add(call)
+        else:
+            seen.call(call)
+
+    def _call(self, number: int, payload: _Payload) -> None:
+        """Note a call of any other tool."""
+        call, seen, local = payload.call_id, self._seen, payload.type == "local_shell_call"
+        field = _COMMAND_TOOLS.get(payload.name or "", "command" if local else "")
+        if not field and not seen.looks:
             return
-        given = (
-            _value_of(payload.action) if payload.type == "local_shell_call" else _parsed(_text_of(payload.arguments))
-        )
+        given = _value_of(payload.action) if local else _parsed(_text_of(payload.arguments))
+        asked = _member(given, "command" if local else field)
+        self._row(CALL, number, call, command_flags(_command_text(asked)) if field else 0)
+        if not seen.looks:
+            return
         if payload.name == "apply_patch":
             seen.edit(call, _patched(_as_text(_member(given, "input"))), self._folder)
-        elif command is None:
+        elif not field:
             seen.call(call, agent=payload.name == "spawn_agent")
-            if (
-                payload.name == "write_stdin"
-                and call
-                and (begun := self._running.get(str(_member(given, "session_id"))))
-            ):
+            begun = self._running.get(str(_member(given, "session_id")))
+            if payload.name == "write_stdin" and call and begun:
                 self._goes_on[call] = begun
         else:
-            field = _COMMAND_TOOLS.get(payload.name or "", "command")
-            folder = (
-                _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory")) or self._folder
-            )
-            asked = _member(given, field)
-            script = _script(asked)
-            seen.command(call, script, folder, _patched(script) if "apply_patch" in script else ())
+            folder = _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory"))
+            script = _script(_member(given, field))
+            patched = _patched(script) if "apply_patch" in script else ()
+            seen.command(call, script, folder or self._folder, patched)
 
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         """Note how a call ended, if that is said."""
@@ -269,16 +277,16 @@ class CodexReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        tables = {kind: rows for kind, rows in self._tables.items() if rows}
+        tables = {kind: rows for kind, rows in self.tables.items() if rows}
         return self._seen.fill(settled(Rows(self._spans, self._covers, tables, self.skipped)), self._opens)
 
 
-def _value_of(raw: _Raw) -> Any:
+def _value_of(raw: RawField) -> Any:
     """Return what a field of a payload holds; None when it is not there."""
     return None if raw is UNSET else decoded(_anything, raw)
 
 
-def _text_of(raw: _Raw) -> str:
+def _text_of(raw: RawField) -> str:
     """Return the text that a field of a payload holds; "" when it is none."""
     return _as_text(_value_of(raw))
 
@@ -292,7 +300,7 @@ def _parsed(text: str) -> Any:
     """Return what is in a text that should be JSON; None when it is not."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except BROKEN:
         return None
 
 
@@ -305,50 +313,25 @@ def _member(value: Any, *names: str) -> Any:
 
 def _uuid7_ms(name: str) -> int:
     """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
-    parts = name.split("-")
-    if list(map(len, parts)) != [8, 4, 4, 4, 12] or parts[2][0] != "7" or not set(name) <= _UUID_LETTERS:
-        return -1
-    return int(parts[0] + parts[1], 16)
+    found = _UUID7.fullmatch(name)
+    return int(found[1] + found[2], 16) if found else -1
 
 
-_UUID_LETTERS = frozenset("0123456789abcdefABCDEF-")
+_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
 
 _SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
 """Where a sub-agent names the session that started it, in ``source``."""
 
 
-# What a call asks for.
-
-
-def _function_command(payload: _Payload) -> str | None:
-    """Return the command of a function call, None when it is no command tool."""
-    field = _COMMAND_TOOLS.get(payload.name or "")
-    if field is None:
-        return None
-    return _command_text(_member(_parsed(_text_of(payload.arguments)), field))
-
-
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
 """The tools that run a command, and the argument that holds it."""
-
-
-def _custom_command(payload: _Payload) -> str | None:
-    program = _text_of(payload.input) if payload.name == "exec" else ""
-    return program if "exec_command" in program else None
 
 
 def _command_text(command: Any) -> str:
     if isinstance(command, list):
         return " ".join(part for part in command if isinstance(part, str))
     return _as_text(command)
-
-
-_COMMANDS: dict[str | None, Callable[[_Payload], str | None]] = {
-    "function_call": _function_command,
-    "local_shell_call": lambda payload: _command_text(_member(_value_of(payload.action), "command")),
-    "custom_tool_call": _custom_command,
-}
 
 
 # How a call ended: True failed, False did not, None does not say.
@@ -401,7 +384,11 @@ def _texts(items: Any) -> Iterable[str]:
 
 
 def _json_verdict(text: str) -> bool | None:
-    code = _member(_parsed(text), "metadata", "exit_code")
+    try:
+        metadata = _decode_ended(text).metadata
+    except BROKEN:
+        return None
+    code = metadata and metadata.exit_code
     return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
 
 
@@ -481,7 +468,6 @@ class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
-    runs_on = True
     reader, counter = CodexReader, CodexCounter
     input_holds_cached = True
 
@@ -510,6 +496,6 @@ class Codex(Harness):
         """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
         return codex_counting.without_replay(rows, again)
 
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript together: totals run from one into the next."""
-        return codex_counting.joined(parts)
+    def joined(self, first: Rows, second: Rows) -> Rows:
+        """Return two parts of a transcript as one: totals run from the first into the second."""
+        return codex_counting.joined(first, second)

@@ -165,17 +165,14 @@ def without_replay(rows: Rows, again: ReadAgain) -> Rows:
     return replace(rows, covers=live, tables=tables, lines=[line for line in rows.lines if line[0] in numbers])
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Put the parts of one transcript together: totals run from one into the next."""
-    whole = Rows()
-    for part in parts:
-        counts = len(whole.tables.get(COUNT, ()))
-        tables = {
-            kind: [(span, time, before + counts, *rest) for span, time, before, *rest in found]
-            for kind, found in part.tables.items()
-        }
-        whole.extend(Rows(part.spans, part.covers, tables))
-    return settled(whole)
+def joined(first: Rows, second: Rows) -> Rows:
+    """Return two parts of a transcript as one: totals run from the first into the second."""
+    spans, counts = len(first.spans), len(first.tables.get(COUNT, ()))
+    tables = {kind: list(found) for kind, found in first.tables.items()}
+    for kind, rows in second.tables.items():
+        behind = ((span + spans, time, before + counts, *rest) for span, time, before, *rest in rows)
+        tables.setdefault(kind, []).extend(behind)
+    return settled(Rows([*first.spans, *second.spans], [*first.covers, *second.covers], tables))
 
 
 class CodexCounter(TranscriptCounter):

@@ -71,8 +71,9 @@ def continued(files: Iterable[File]) -> list[File]:
     for file in files:
         key = (file.harness.name, file.owner)
         before = last.get(key)
-        if file.checkpoint and before and file.harness.runs_on and not file.rows.opens and all(file.fresh):
-            file = _behind(before, file)
+        goes_on = file.checkpoint and before and not file.rows.opens and all(file.fresh)
+        if before and goes_on and (whole := _behind(before, file)):
+            file = whole
             counted.remove(before)
         counted.append(file)
         if file.checkpoint:
@@ -80,8 +81,8 @@ def continued(files: Iterable[File]) -> list[File]:
     return counted
 
 
-def _behind(first: File, second: File) -> File:
-    """Return two files as one."""
+def _behind(first: File, second: File) -> File | None:
+    """Return two files as one; None where they count the same apart."""
     shift = max(first.numbers, default=-1) + 1
     rows = second.rows
     tables = {
@@ -90,7 +91,9 @@ def _behind(first: File, second: File) -> File:
         if kind < RUN
     }
     covers = [[number + shift for number in numbers] for numbers in rows.covers]
-    joined = first.harness.joined([first.rows, Rows(rows.spans, covers, tables)])
+    joined = first.harness.joined(first.rows, Rows(rows.spans, covers, tables))
+    if joined is None:
+        return None
     joined.lines = [*first.rows.lines, *((number + shift, time, key) for number, time, key in rows.lines)]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)

@@ -326,11 +326,13 @@ _seconds = {f"{second:02d}": second * NS for second in range(60)}
 _millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
 
 
-def timestamp_ns(text: str) -> int | None:
+def timestamp_ns(text: str | None) -> int | None:
     """Return the time a stamp names, or None when it is no RFC 3339 stamp that counts.
 
     The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: its four parts are looked up.
     """
+    if text is None:
+        return None
     try:
         return _hours[text[:14]] + _minutes[text[14:17]] + _seconds[text[17:19]] + _millis[text[19:]]
     except KeyError:

@@ -6,25 +6,27 @@ its line. It names no folder, only the hash of one.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    COUNT_LIMIT,
+    BROKEN,
     HASHED_FOLDER,
     MODEL_LIMIT,
     NO_TIME,
     OTHER_TYPE,
+    Count,
     FileNames,
     Harness,
     Home,
     JsonReader,
+    RawField,
     command_flags,
     decoded,
     keys_of,
+    value_of,
 )
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
@@ -42,31 +44,29 @@ _REFUSALS = "did not allow", "denied"
 
 _EXIT, _OUTPUT = "\nExit Code: ", "\nOutput: "
 
-_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)] | None
-
 
 class _Tokens(msgspec.Struct, gc=False):
-    input: _Count = None
-    output: _Count = None
-    cached: _Count = None
-    thoughts: _Count = None
-    tool: _Count = None
+    input: Count | None = None
+    output: Count | None = None
+    cached: Count | None = None
+    thoughts: Count | None = None
+    tool: Count | None = None
 
 
 class _ToolCall(msgspec.Struct, gc=False):
     id: str | None = None
     name: str | None = None
     status: str | None = None
-    args: msgspec.Raw | UnsetType = UNSET
-    result: msgspec.Raw | UnsetType = UNSET
+    args: RawField = UNSET
+    result: RawField = UNSET
 
 
 class _ChatMessage(msgspec.Struct, gc=False):
     id: str | None = None
     type: str | None = None
     timestamp: str | None = None
-    model: msgspec.Raw | UnsetType = UNSET
-    content: msgspec.Raw | UnsetType = UNSET
+    model: RawField = UNSET
+    content: RawField = UNSET
     tokens: _Tokens | None = None
     toolCalls: list[_ToolCall | None] | None = None  # noqa: N815 - as it is written
 
@@ -86,7 +86,6 @@ class _Arguments(msgspec.Struct, gc=False):
 
 _message = msgspec.json.Decoder(_ChatMessage)
 _arguments = msgspec.json.Decoder(_Arguments)
-_anything = msgspec.json.Decoder()
 
 
 class GeminiReader(JsonReader):
@@ -100,7 +99,6 @@ class GeminiReader(JsonReader):
         self._spans: list[LineSpan] = []
         self._covers: list[list[int]] = []
         self._models: dict[str, int] = {}
-        self._tables: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
 
     def take(self, lines: Sequence[_Chat]) -> list[int]:
         """Take some chats; there is one in a file."""
@@ -111,7 +109,7 @@ class GeminiReader(JsonReader):
             for number, written in enumerate(chat.messages or ()):
                 try:
                     self._take(number, written, decoded(_message, written))
-                except (msgspec.MsgspecError, ValueError, RecursionError):
+                except BROKEN:
                     self.skip(OTHER_TYPE)
         return []
 
@@ -124,19 +122,19 @@ class GeminiReader(JsonReader):
         return self._models[model]
 
     def _take(self, number: int, written: msgspec.Raw, message: _ChatMessage) -> None:
-        time = None if message.timestamp is None else timestamp_ns(message.timestamp)
+        time = timestamp_ns(message.timestamp)
         if time is None:
             self.skip(NO_TIME)
             return
         key, seen = key_of(message.id) if message.id else 0, self._seen
-        named = _value_of(message.model)
+        named = value_of(message.model)
         span = self._span(named[:MODEL_LIMIT] if isinstance(named, str) else "", self._spans[self._models[""]])
         seen.line(span, number, time, key or seen.line_key(bytes(written)))
         self._covers[span].append(number)
         if message.type == "gemini":
             seen.responds(message.id)
             if message.tokens and any(spent := _spent(message.tokens)):
-                self._tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
+                self.tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
             for call in message.toolCalls or ():
                 if call:
                     self._call(span, number, call)
@@ -145,16 +143,16 @@ class GeminiReader(JsonReader):
 
     def _call(self, span: int, number: int, call: _ToolCall) -> None:
         """Note a call and how it ended, which is written with it."""
-        key, given = key_of(call.id) if call.id else 0, _given(call)
+        key, given = key_of(call.id) if call.id else 0, value_of(call.args, _arguments, _Arguments())
         text = _result_of(call.result)
         printed, failed = _printed(text) if call.name == SHELL else (text, False)
         refused = call.status == "cancelled" and any(words in text for words in _REFUSALS)
         self._note(call, given, refused, failed or call.status == "error", lambda: printed)
         if refused:
             return
-        self._tables[CALL].append((span, number, key, command_flags(given.command or "") if call.name == SHELL else 0))
+        self.tables[CALL].append((span, number, key, command_flags(given.command or "") if call.name == SHELL else 0))
         if call.status in ("success", "error"):
-            self._tables[VERDICT].append((span, number, key, int(failed or call.status == "error")))
+            self.tables[VERDICT].append((span, number, key, int(failed or call.status == "error")))
 
     def _note(self, call: _ToolCall, given: _Arguments, refused: bool, failed: bool, output: Callable[[], str]) -> None:
         seen = self._seen
@@ -173,8 +171,7 @@ class GeminiReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        tables = {kind: rows for kind, rows in self._tables.items() if rows}
-        return self._seen.fill(Rows(self._spans, self._covers, tables, self.skipped), True)
+        return self._seen.fill(Rows(self._spans, self._covers, self.tables, self.skipped), True)
 
 
 def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:
@@ -183,31 +180,16 @@ def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:
     return (tokens.output or 0) + (tokens.thoughts or 0), given, cached, max(given - cached, 0)
 
 
-def _given(call: _ToolCall) -> _Arguments:
-    """Return the arguments of a call; those that are no plain object are none."""
-    try:
-        return _Arguments() if call.args is UNSET else decoded(_arguments, call.args)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _Arguments()
-
-
-def _value_of(raw: "msgspec.Raw | UnsetType") -> Any:
-    try:
-        return None if raw is UNSET else decoded(_anything, raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-
-
-def _text_of(raw: "msgspec.Raw | UnsetType") -> str:
+def _text_of(raw: RawField) -> str:
     """Return the text of a message, or that of its parts."""
-    found = _value_of(raw)
+    found = value_of(raw)
     parts = [part.get("text") if isinstance(part, dict) else part for part in found] if isinstance(found, list) else []
     return found if isinstance(found, str) else "".join(part for part in parts if isinstance(part, str))
 
 
-def _result_of(raw: "msgspec.Raw | UnsetType") -> str:
+def _result_of(raw: RawField) -> str:
     """Return what a call answered: its output, or why it has none."""
-    found = _value_of(raw)
+    found = value_of(raw)
     for part in found if isinstance(found, list) else [found]:
         answer = part.get("functionResponse") if isinstance(part, dict) else None
         said = answer.get("response") if isinstance(answer, dict) else None

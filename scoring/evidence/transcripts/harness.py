@@ -1,18 +1,19 @@
 """What the module of a harness provides, and what such modules have in common.
 
-The module is long because it is the one place where a harness's author looks: the reader, the counter, the harness and
-what all of them share.
+The module is long because it is all that a harness's author needs: reader, counter, harness, and what they share.
 """
 
 import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter as Counts
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
@@ -77,6 +78,13 @@ MODEL_LIMIT = 200
 COUNT_LIMIT = 1 << 40
 """The largest number of tokens that one line may state."""
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
+RawField: TypeAlias = msgspec.Raw | UnsetType
+"""A field that is only decoded where it is needed."""
+
+BROKEN = msgspec.MsgspecError, ValueError, RecursionError
+"""What decoding raises: it is no JSON, of another type, or nested too deep."""
+
 InRepository = Callable[[str], bool]
 """Whether work in a folder is work in the repository."""
 
@@ -97,6 +105,7 @@ class JsonReader:
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
+        self.tables: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
         self.number = 0
         """The number, in the file, of the first of the lines that are taken."""
         self.behind = 0
@@ -126,7 +135,7 @@ class JsonReader:
         """
         try:
             lines = self.decoder.decode_lines(block)
-        except (msgspec.MsgspecError, ValueError, RecursionError):  # one of them is odd
+        except BROKEN:  # one of them is odd
             return self._one_by_one(block)
         if not _has_lines(block, len(lines)):  # blank ones are in between
             return self._one_by_one(block)
@@ -156,7 +165,7 @@ class JsonReader:
         """Return what a line holds: one value, or several where a line break is missing."""
         try:
             return self.decoder.decode_lines(line)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        except BROKEN:
             return [decoded(self.decoder, line)]
 
     def skip(self, reason: str) -> None:
@@ -239,9 +248,6 @@ class Harness(ABC):
     call_table: int = 1
     """The table of its rows that has the calls of tools; the last number but one is the key of the call."""
 
-    runs_on: bool = False
-    """Whether totals run on, so that what a line counts depends on the lines before it."""
-
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
         return [span.cwd for span in spans]
@@ -254,12 +260,9 @@ class Harness(ABC):
         """
         return rows
 
-    def joined(self, parts: Sequence[Rows]) -> Rows:
-        """Put the parts of one transcript, in order, together."""
-        whole = Rows()
-        for part in parts:
-            whole.extend(part)
-        return whole
+    def joined(self, first: Rows, second: Rows) -> Rows | None:  # noqa: ARG002 - for those with totals
+        """Return two parts of a transcript as one; None where what a line counts depends on no line before it."""
+        return None
 
 
 def _has_lines(block: bytes, count: int) -> bool:
@@ -275,10 +278,7 @@ _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 def keys_of(line: bytes) -> frozenset[str]:
     """Return the keys of a JSON object; none of anything else."""
-    try:
-        return frozenset(decoded(_keys, line))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return frozenset()
+    return frozenset(value_of(line, _keys, ()))
 
 
 def _is_too_deep(line: bytes) -> bool:
@@ -298,9 +298,7 @@ def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> 
     Harnesses cut the text of tools anywhere.
 
     Raises:
-        msgspec.ValidationError: a field holds another type.
-        msgspec.MsgspecError, ValueError: it is no JSON.
-        RecursionError: it is nested too deep.
+        msgspec.MsgspecError, ValueError, RecursionError: as in :data:`BROKEN`.
     """
     try:
         return decoder.decode(text)
@@ -312,6 +310,17 @@ def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> 
         except (ValueError, RecursionError):
             raise e from None
         return decoder.decode(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+_anything = msgspec.json.Decoder()
+
+
+def value_of(raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anything, otherwise: Any = None) -> Any:
+    """Return what a text or a field holds; something else where it is missing or broken."""
+    try:
+        return otherwise if raw is UNSET else decoded(decoder, raw)
+    except BROKEN:
+        return otherwise
 
 
 # What the objective checks look for in a tool call.

@@ -67,50 +67,10 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
 
 
 def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
-    """Yield what is between two offsets of a file, a block at a time.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Yield what is between two offsets of a file, a block at a time (raises OSError: the file cannot be read)."""
     while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
         start += len(data)
         yield data
-
-
-class LineBlocks:
-    """Cuts data that comes in chunks into blocks of whole lines.
-
-    Iterating yields the blocks, each of which ends with a line break. After that ``behind`` is the offset behind the
-    last line break, and ``rest`` is what follows it. A line over :data:`LINE_LIMIT` is left out.
-    """
-
-    def __init__(self, data: Iterable[bytes], start: int, too_long: Callable[[int], None]) -> None:
-        """Take the data, the offset at which it begins, and what takes the offset of a line that is too long."""
-        self._data, self._too_long = data, too_long
-        self.behind, self.rest = start, b""
-
-    def __iter__(self) -> Iterator[bytes]:
-        at, rest, skipping = self.behind, b"", False
-        for chunk in self._data:
-            data = chunk
-            at += len(data)
-            if not skipping and len(rest) + (data.find(b"\n") if b"\n" in data else len(data)) > LINE_LIMIT:
-                rest, skipping = b"", True
-            if skipping:
-                _, found, data = data.partition(b"\n")
-                if not found:
-                    continue
-                self._too_long(self.behind)
-                skipping, self.behind = False, at - len(data)
-            whole, found, tail = data.rpartition(b"\n")
-            if found:
-                yield rest + whole + found
-                rest, self.behind = tail, at - len(tail)
-            else:
-                rest += data
-        if skipping:
-            self._too_long(self.behind)
-        self.rest = rest
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
@@ -240,7 +200,8 @@ def read_whole(
     if document:
         lines.document(_document(data))
     else:  # it will not grow: a last line without an end is what there is
-        lines.last(_read_blocks(data, 0, lines, too_long).rest)
+        _, rest = _read_lines(data, 0, lines, too_long)
+        lines.last(rest)
     return lines.rows()
 
 
@@ -269,9 +230,9 @@ def read_parts(
             lines.document(text)
             start += len(text)
         else:
-            blocks = _read_blocks(data, start, lines, too_long)
-            lines.last(blocks.rest)
-            start = blocks.behind + len(blocks.rest)
+            behind, rest = _read_lines(data, start, lines, too_long)
+            lines.last(rest)
+            start = behind + len(rest)
     return lines.rows()
 
 
@@ -296,12 +257,29 @@ def _document(data: Iterable[bytes]) -> bytes:
     return bytes(text)
 
 
-def _read_blocks(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> LineBlocks:
-    def skip(offset: int) -> None:
+def _read_lines(data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> tuple[int, bytes]:
+    """Read data in blocks of whole lines; return the offset behind the last line break, and what follows it."""
+    at = behind = start
+    rest, skipping = b"", False
+    for chunk in data:
+        piece = chunk
+        at += len(piece)
+        if not skipping and len(rest) + (piece.find(b"\n") if b"\n" in piece else len(piece)) > LINE_LIMIT:
+            rest, skipping = b"", True
+        if skipping:
+            _, found, piece = piece.partition(b"\n")
+            if not found:
+                continue
+            lines.skip(TOO_LONG)
+            too_long(behind)
+            skipping, behind = False, at - len(piece)
+        whole, found, tail = piece.rpartition(b"\n")
+        if found:
+            lines.block(rest + whole + found)
+            rest, behind = tail, at - len(tail)
+        else:
+            rest += piece
+    if skipping:
         lines.skip(TOO_LONG)
-        too_long(offset)
-
-    blocks = LineBlocks(data, start, skip)
-    for block in blocks:
-        lines.block(block)
-    return blocks
+        too_long(behind)
+    return behind, rest

@@ -2,9 +2,7 @@
 
 A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
-paths that were written and the first words of test commands.
-
-The module is long because it is all that a reader can note, and what becomes of it.
+paths that were written and the first words of test commands. The module is long because one line may say all of it.
 """
 
 import posixpath

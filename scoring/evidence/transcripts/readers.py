@@ -4,12 +4,11 @@ For a further harness, write its file after :class:`~scoring.evidence.transcript
 the second table.
 """
 
-from typing import Unpack
+from functools import partial
 
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
 from scoring.evidence.transcripts.discovery import discover
-from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
@@ -29,7 +28,4 @@ ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
 HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")
 """Transcripts as found on disk: every response counts once, and only work done in the repository."""
 
-
-def harness_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> Scan:
-    """Prepare to read the transcripts of all harnesses; ``reading`` says how."""
-    return Scan(HARNESS_TRANSCRIPTS, places, **reading)
+harness_scan = partial(Scan, HARNESS_TRANSCRIPTS)

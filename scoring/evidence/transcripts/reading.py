@@ -9,10 +9,12 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import GitError
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import Content
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import opened, read_parts, read_whole
@@ -43,6 +45,8 @@ class Reading:
 
     def __init__(self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None) -> None:
         self._harnesses, self._make_tools = harnesses, tools
+        self._open = contextlib.ExitStack()
+        self._objects: dict[GitRepository, Content] = {}
 
     @cached_property
     def _tools(self) -> TestTools | None:
@@ -58,8 +62,10 @@ class Reading:
         how = writers(self._harnesses, transcript), too_long, self._tools
         try:
             with _no_collection():
-                if transcript.repository is not None:
-                    parts = map(partial(transcript.repository.pieces, "cat-file", "blob"), transcript.blobs)
+                if (repository := transcript.repository) is not None:
+                    if repository not in self._objects:
+                        self._objects[repository] = self._open.enter_context(repository.objects())
+                    parts = map(self._objects[repository], transcript.blobs)
                     return FileRead(read_parts(parts, *how), warnings)
                 with opened(path, warnings.append) as fd:
                     if fd is not None:
@@ -67,6 +73,11 @@ class Reading:
         except (OSError, GitError) as e:
             warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
         return FileRead(None, warnings)
+
+    def close(self) -> None:
+        """End what reads objects in git."""
+        self._open.close()
+        self._objects.clear()
 
 
 class Pool:
@@ -110,9 +121,10 @@ class Pool:
                     del future  # and with it the packed rows
                     done.add(number)
                     yield number, FileRead(None if rows is None else unpack(rows), warnings)
-        for number, (transcript, _) in self._transcripts.items():
-            if number not in done:
-                yield number, self._reading.read(transcript)
+        with contextlib.closing(self._reading):
+            for number, (transcript, _) in self._transcripts.items():
+                if number not in done:
+                    yield number, self._reading.read(transcript)
 
     def close(self) -> None:
         """Stop, and leave what is being read."""

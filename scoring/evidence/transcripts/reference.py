@@ -1,10 +1,10 @@
 """The rules of the reference: every line as it is written, in the files directly inside the named folders.
 
 Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
-claims every line, counts every line where it is, and is reported by no name; the engine is that of all transcripts.
+claims every line, counts every line where it is, and is reported by no name.
 
-Lines are decoded into the few fields that count, and read exactly only where that cannot vouch for them: reading every
-line exactly takes four times as long, and a run over 60 MB of transcripts twice as long. A line is plain when
+Lines are decoded into the few fields that count, and read exactly only where that cannot vouch for them: a run over
+60 MB of transcripts that reads every line exactly takes twice as long. A line is plain when
 
 - every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
   with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
@@ -12,13 +12,13 @@ line exactly takes four times as long, and a run over 60 MB of transcripts twice
 - encoded again, it is as long as it was, so no key was given twice (the decoder keeps only the last, and encoding can
   shorten a line but never lengthens it).
 
-All other lines go to :func:`~scoring.evidence.transcripts.reference_exact.read_exactly`; a property
-test compares the two.
+All other lines go to :mod:`~scoring.evidence.transcripts.reference_exact`; a property test compares the two.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeAlias, Unpack
+from functools import partial
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -29,8 +29,6 @@ from scoring.evidence.transcripts.facts import (
     COVERED,
     LOOP_STATE,
     TESTS,
-    ReadingOptions,
-    TranscriptPlaces,
     timestamp_ns,
 )
 from scoring.evidence.transcripts.harness import (
@@ -306,7 +304,4 @@ class Reference(Harness):
 REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts", alone=True)
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
-
-def reference_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> Scan:
-    """Prepare to read transcripts as the reference does; ``reading`` says how."""
-    return Scan(REFERENCE_TRANSCRIPTS, places, **reading)
+reference_scan = partial(Scan, REFERENCE_TRANSCRIPTS)

@@ -60,14 +60,6 @@ class Rows(msgspec.Struct, array_like=True):
         own = next((span.session for span in self.spans if span.opens and span.session), None)
         return list(dict.fromkeys(s.session for s in self.spans if s.session)) if own is None else [own]
 
-    def extend(self, other: "Rows") -> None:
-        """Put what follows in the transcript behind this; what observes is read in one piece."""
-        shift = len(self.spans)
-        self.spans += other.spans
-        self.covers += other.covers
-        for kind, found in other.tables.items():
-            self.tables.setdefault(kind, []).extend((span + shift, *rest) for span, *rest in found)
-
 
 RESPONSE, CALL, VERDICT = range(3)
 """The tables of what is counted. Behind span and line they have these columns; a harness may have others of its own:
@@ -125,11 +117,7 @@ _decoder = msgspec.msgpack.Decoder(FileRows)
 
 
 def unpack(data: bytes) -> FileRows:
-    """Read what ``pack`` wrote, for the store or for another process.
-
-    Raises:
-        ValueError: it is not whole.
-    """
+    """Read what ``pack`` wrote, for the store or for another process (raises ValueError: it is not whole)."""
     try:
         return _decoder.decode(data)
     except msgspec.MsgspecError as e:

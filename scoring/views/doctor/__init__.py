@@ -43,8 +43,7 @@ class LogFound:
 class RepositoryFound:
     """The repository, the trunk in it, and which commits of the log it does not know, by iteration.
 
-    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used; ``browsed`` are
-    its branches and remotes.
+    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used.
     """
 
     path: Path
@@ -79,10 +78,9 @@ class SignalFound:
 
 @dataclass(frozen=True, slots=True)
 class AttributionFound:
-    """How the lines of the iterations were found.
+    """How the lines of iterations were found: by method, how many iterations and sessions, with ``none`` at the end.
 
-    ``methods`` has how many iterations and how many sessions each method found, also one that found nothing, and at
-    the end under ``none`` how many have no session. ``without`` are these, by the reason, most frequent first.
+    ``without`` are the iterations without a session, by the reason, most frequent first.
     """
 
     methods: dict[str, tuple[int, int]]
@@ -105,10 +103,7 @@ class Examination:
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
-    """Look at everything that a score under a rubric would be computed from. Raises nothing that a user can act on.
-
-    The warnings of ``sources``, which are under the rubric's rules, come back with the rest.
-    """
+    """Look at all that a score would be computed from; what a user can act on comes back, with every warning."""
     warnings: list[str] = []
     noted = msgspec.structs.replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
     broken: list[LogError] = []

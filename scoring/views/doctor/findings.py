@@ -44,9 +44,8 @@ def _log(seen: Examination) -> Iterator[Finding]:
     elif not log.iterations and not log.broken:
         advice = "da-score derive writes the entries of what git knows, da-score entry new writes one by hand"
         yield Finding("log", "problem", f"{log.path} holds no entry", advice)
-    stops = (
-        "a run stops at it" if seen.rubric.loading == STRICT else "it is left out of every run, which then exits with 1"
-    )
+    strict = seen.rubric.loading == STRICT
+    stops = "a run stops at it" if strict else "it is left out of every run, which then exits with 1"
     for text in log.broken:
         advice = f"fix the entry, or move it out of the log: {stops}"
         yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)

@@ -14,10 +14,7 @@ from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
-_EXAMPLES = 2
-_MOST_SESSIONS = 5
-_MOST_ITERATIONS = 10
-_LEVEL_STYLES = {"problem": "bold red", "note": "yellow"}
+_EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS = 2, 5, 10
 
 
 def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -> Iterator[Block]:
@@ -65,7 +62,7 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
         return
     yield Line("WHAT TO DO", "bold")
     for number, finding in enumerate(found, 1):
-        level = Cell(finding.level, style=_LEVEL_STYLES.get(finding.level, ""))
+        level = Cell(finding.level, style="bold red" if finding.level == "problem" else "yellow")
         yield Line([f"{number:>3}. ", level, f": {finding.what}"])
         yield Line(f"     → {finding.advice}")
 

@@ -7,7 +7,7 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a f
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from rubric import BAND_INSUFFICIENT
@@ -15,27 +15,13 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.text import as_utf8, counted, cut, visible
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates.drops import MAX_DROP
-from scoring.views.gates.gate import (
-    MIN_BAND,
-    MIN_COVERAGE,
-    MIN_LOW,
-    MIN_MEAN,
-    MIN_SCORE,
-    NO_OVER_CLAIMS,
-    NO_STALE,
-    NO_UNRESOLVED_COMMITS,
-    NO_UNSCORED,
-    REQUIRE_VERIFIED,
-    Demand,
-    Gate,
-    mean_score,
-)
+from scoring.views.gates import drops, gate
+from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.table import number
 
 GATES: list[Gate] = [
-    *(MIN_SCORE, MIN_BAND, MIN_MEAN, MIN_COVERAGE, MIN_LOW, MAX_DROP),
-    *(NO_OVER_CLAIMS, NO_UNSCORED, NO_UNRESOLVED_COMMITS, NO_STALE, REQUIRE_VERIFIED),
+    *(gate.MIN_SCORE, gate.MIN_BAND, gate.MIN_MEAN, gate.MIN_COVERAGE, gate.MIN_LOW, drops.MAX_DROP),
+    *(gate.NO_OVER_CLAIMS, gate.NO_UNSCORED, gate.NO_UNRESOLVED_COMMITS, gate.NO_STALE, gate.REQUIRE_VERIFIED),
 ]
 """Every gate, in the order of the help."""
 
@@ -50,17 +36,12 @@ _LINK = re.compile(r"://|@|www\.", re.IGNORECASE)
 _LONGEST = 300  # characters of a text, on a page and in a name
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """One gate that one iteration did not hold up to; ``iteration`` is None for the log as a whole."""
 
     gate: str
     iteration: int | None
     reason: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Return plain data; the iteration is known from where it is."""
-        return {"gate": self.gate, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +57,22 @@ class Checked:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        state = {"state": self.state.name, "state_reason": self.state.reason or None} if self.state else {}
+        score = self.score
         return {
             "iteration": self.iteration,
             "task_id": self.task_id,
-            "rubric_version": self.score.rubric_version,
-            "scored": self.score.scored,
-            "value": self.score.value,
-            "band": self.score.band,
-            "bounds": asdict(self.score.bounds),
-            "coverage": asdict(self.score.coverage),
-            **state,
+            **{name: getattr(score, name) for name in ("rubric_version", "scored", "value", "band")},
+            "bounds": asdict(score.bounds),
+            "coverage": asdict(score.coverage),
+            **({"state": self.state.name, "state_reason": self.state.reason or None} if self.state else {}),
             "passed": not self.failures,
-            "failures": [failure.as_dict() for failure in self.failures],
+            "failures": _plain(self.failures),
             "notes": list(self.notes),
         }
+
+
+def _plain(failures: Iterable[Failure]) -> list[dict[str, str]]:
+    return [{"gate": failure.gate, "reason": failure.reason} for failure in failures]
 
 
 @dataclass(slots=True)
@@ -123,7 +105,7 @@ class Verdict:
             "gates": self.demanded,
             "mean": self.mean,
             "iterations": [one.as_dict() for one in self.iterations],
-            "failures": [failure.as_dict() for failure in self.whole],
+            "failures": _plain(self.whole),
         }
 
 
@@ -135,49 +117,47 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
         InputError: a file or revision that an option names is not what it should be.
     """
     found = []
-    for gate in GATES:
-        values = [given.get(option.key) for option in gate.options]
+    for kind in GATES:
+        values = [given.get(option.key) for option in kind.options]
         if any(value is not None and value is not False for value in values):
-            found.append(Demand(gate, gate.demanded(*values, log)))
+            found.append(Demand(kind, kind.demanded(*values, log)))
     return found
 
 
 def check(examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None) -> Verdict:
-    """Check iterations, in order; ``last`` is how many of the newest they are, for the verdict to say.
+    """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
-    The scores are those that the evidence gives. Where evidence is gone, the score is that of the sidecar, and a
-    note says so. A sidecar that says more than the evidence gives fails, whatever the demands are.
+    Where evidence is gone, the score is that of the sidecar, and a note says so. A sidecar that says more than the
+    evidence gives fails, whatever the demands are.
 
     Raises:
         SettingsError: there is a drop to check and nothing to compare with.
     """
-    demanded = {option.key: False if option.kind == "flag" else None for gate in GATES for option in gate.options}
-    for gate, value in made:
-        demanded |= zip((option.key for option in gate.options), gate.shown(value), strict=True)
+    demanded = {option.key: False if option.kind == "flag" else None for kind in GATES for option in kind.options}
+    for kind, value in made:
+        demanded |= zip((option.key for option in kind.options), kind.shown(value), strict=True)
     verdict = Verdict(demanded | {"last": last})
-    for found in examined:
-        one = found.by_evidence
-        iteration, state = one.record.iteration, one.state
-        failures = (
-            [Failure(SIDECAR, iteration, f"{state.says_more}{_AGAIN.format(iteration)}")] if state.says_more else []
-        )
-        failures += [Failure(gate.name, iteration, reason) for gate, value in made for reason in gate.fails(value, one)]
-        notes = [note for gate, value in made for note in gate.notes(value, one)]
-        if not one.score.scored:
-            notes.insert(0, "no signal is present, so there is no score to check")
-        elif one.score.band == BAND_INSUFFICIENT:
-            notes.insert(0, "not enough evidence, so the score is in no mean")
-        said = state.says_more or any(str(state) in failure.reason for failure in failures)
-        if state.name != "current" and not said:
-            notes.append(str(state))
-        verdict.iterations.append(
-            Checked(iteration, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
-        )
+    verdict.iterations = [_checked(one.by_evidence, made) for one in examined]
     scores = [one.score for one in verdict.iterations]
-    verdict.whole = [
-        Failure(gate.name, None, reason) for gate, value in made for reason in gate.fails_whole(value, scores)
-    ]
+    for kind, value in made:
+        verdict.whole += [Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)]
     return verdict
+
+
+def _checked(one: Examined, made: Sequence[Demand]) -> Checked:
+    iteration, state, failures = one.record.iteration, one.state, []
+    if state.says_more:
+        failures.append(Failure(SIDECAR, iteration, f"{state.says_more}{_AGAIN.format(iteration)}"))
+    failures += [Failure(kind.name, iteration, reason) for kind, value in made for reason in kind.fails(value, one)]
+    notes = [note for kind, value in made for note in kind.notes(value, one)]
+    if not one.score.scored:
+        notes.insert(0, "no signal is present, so there is no score to check")
+    elif one.score.band == BAND_INSUFFICIENT:
+        notes.insert(0, "not enough evidence, so the score is in no mean")
+    said = state.says_more or any(str(state) in failure.reason for failure in failures)
+    if state.name != "current" and not said:
+        notes.append(str(state))
+    return Checked(iteration, one.record.task_id, one.score, tuple(failures), tuple(notes), state)
 
 
 def junit(verdict: Verdict, log: str) -> bytes:

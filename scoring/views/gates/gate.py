@@ -15,13 +15,7 @@ from scoring.views.examined import Examined, LogView
 
 @dataclass(frozen=True, slots=True)
 class GateOption:
-    """One option of a gate, as ``da-score check`` shows it.
-
-    Attributes:
-        name: the long name, without dashes before it.
-        metavar: the name of its value; empty for a flag.
-        kind: what it takes: a share, which is a number in [0, 1], a text, or nothing.
-    """
+    """One option of a gate, by its long name without dashes; a share is a number in [0, 1], a flag takes no value."""
 
     name: str
     help: str
@@ -44,8 +38,7 @@ class Gate:
 
     Attributes:
         options: what it is asked for with; the first one names it.
-        fails: yields why an iteration does not hold, a reason each.
-        fails_whole: yields why the log does not; it takes the scores of all iterations, in order.
+        fails: yields why an iteration does not hold; ``fails_whole`` why the log does not, by all scores in order.
         notes: yields what is worth saying of an iteration, whether it holds or not.
         demanded: makes of what the options were given, and the log, what is demanded; it may raise OptionError.
         shown: returns what is demanded as plain data, a value an option.
@@ -127,11 +120,8 @@ def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]
 def _over_claims(_: bool, one: Examined) -> Iterator[str]:
     for pair in one.signals.integrity:
         if pair.delta < 0:
-            claimed, observed = pair.claimed, pair.observed
-            yield (
-                f"{pair.role} over-claimed {pair.signal}: claimed {claimed.sub_score:.2f} ({claimed.detail}), "
-                f"observed {observed.sub_score:.2f} ({observed.detail})"
-            )
+            claimed, observed = (f"{side.sub_score:.2f} ({side.detail})" for side in (pair.claimed, pair.observed))
+            yield f"{pair.role} over-claimed {pair.signal}: claimed {claimed}, observed {observed}"
 
 
 def _unscored(_: bool, one: Examined) -> Iterator[str]:

@@ -12,25 +12,15 @@ from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
 from scoring.text import cell, counted, json_escaped, spans
+from scoring.views.cells import BAND_STYLES
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers, charts
 from scoring.views.report.answers import ReportChanges, about
 from scoring.views.report.digest import Digest, commit_page
-from scoring.views.spending import (
-    Purchase,
-    cost_text,
-    duration_text,
-    price_note,
-    spending_lines,
-    tokens_text,
-)
+from scoring.views.spending import Purchase, cost_text, duration_text, price_note, spending_lines, tokens_text
 from scoring.views.table import Cell, Line, band_text, number
 
-_SIZE_LIMIT = 256 << 20
-"""The largest earlier page, in bytes, that is compared with; that of 100,000 iterations has about 80 MB."""
-_MOST_ROWS = 100
-_MOST_CHANGES = 8
-_MOST_CLAIMS = 10
+_SIZE_LIMIT = 256 << 20  # of an earlier page that is compared with; that of 100,000 iterations has about 80 MB
 _SHA = 10
 _AT_ONCE = 1000
 _DATA = b'<script type="application/json" id="da-score-data">'
@@ -54,9 +44,9 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
         d=digest,
         project=digest.project or "This log",
         since=since,
-        most=_MOST_ROWS,
-        changes_shown=_MOST_CHANGES,
-        claims_shown=_MOST_CLAIMS,
+        most=100,
+        changes_shown=8,
+        claims_shown=10,
         certainty=list(certainty(digest)),
         mean_band="" if digest.mean is None else digest.rubric.band(digest.mean),
         foretold=_foretold(digest.validity) if digest.validity else None,
@@ -167,8 +157,6 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_ABSENT = "·"
-_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
 _NARROWEST = 40
 
 
@@ -178,7 +166,7 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
         bounds = [round(n * len(values) / width) for n in range(width + 1)]
         parts = ([v for v in values[a:b] if v is not None] for a, b in pairwise(bounds))
         values = [sum(part) / len(part) if part else None for part in parts]
-    return "".join(_ABSENT if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
+    return "".join("·" if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
 
 
 def report_lines(digest: Digest, width: int) -> Iterator[Line]:
@@ -209,7 +197,7 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     yield Line()
     most = max(digest.bands.values())
     for name, n in digest.bands.items():
-        bar = Cell("█" * round(n / most * min(room, 40)), style=_STYLES.get(name, "dim"))
+        bar = Cell("█" * round(n / most * min(room, 40)), style=BAND_STYLES.get(name, "dim"))
         yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {n}"))
     lowest = []
     for line in digest.lowest():

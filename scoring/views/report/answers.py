@@ -15,18 +15,12 @@ from scoring.views.spending import Purchase, purchase
 _WORST = 5
 _MOST_STEPS = 6
 _MOST_GROUPS = 15
-_WORTH_SAYING = 0.01
-"""What a step must be able to add to the mean to be said."""
-_SELDOM = 0.5
-"""The share of iterations below which it is said how a signal could be present."""
+_WORTH_SAYING = 0.01  # what a step must be able to add to the mean to be said
+_SELDOM = 0.5  # the share of iterations below which it is said how a signal could be present
 
 
 class SignalLoss(NamedTuple):
-    """What one signal costs the scores: on average over those that count, where it is zero, and where it costs most.
-
-    ``mean`` are points of the mean score, 0 to 1; ``share`` the share of all that is lost, 0 to 1; ``zeros`` the
-    iterations in which its vote is 0.
-    """
+    """What one signal costs of the mean, its share of all that is lost, where its vote is 0, where it costs most."""
 
     label: str
     signal: str
@@ -180,10 +174,7 @@ Change: TypeAlias = tuple[ReportedIteration, float | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportChanges:
-    """What is different since the last report: iteration, and its score before and now (None: there was none).
-
-    ``rescored`` are those of the moved ones that were scored under another rubric and do not compare.
-    """
+    """What is different since the last report; ``rescored`` moved under another rubric, and do not compare."""
 
     new: list[ReportedIteration]
     moved: list[Change]
@@ -223,10 +214,9 @@ def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> R
     """Compare a report's iterations with the snapshot of an earlier one."""
     known = [(line, before[str(line.iteration)]) for line in now if str(line.iteration) in before]
     moved = [(line, was) for line, was in known if was[:2] != [line.rubric_version, line.value]]
-    numbers = {line.iteration for line in now}
     return ReportChanges(
         [line for line in now if str(line.iteration) not in before],
         [(line, was[1]) for line, was in moved],
-        sorted({int(n) for n in before} - numbers),
+        sorted({int(n) for n in before} - {line.iteration for line in now}),
         frozenset(line.iteration for line, was in moved if was[0] != line.rubric_version),
     )

@@ -22,14 +22,11 @@ _COLOURS = tuple(f"#0{n}0{n}0{n}" for n in range(1, 8))
 INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = _COLOURS
 _VARIABLES = ("ink", "faint", "accent", "good", "fair", "poor", "second")
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
-_WIDE, _NARROW = 11, 4.7
-"""How wide a picture is, in inches, on a page and on a phone: letters are as large on both."""
+_WIDE, _NARROW = 11, 4.7  # how wide a picture is, in inches, on a page and on a phone: letters are as large on both
 MOST_LINKS = 1500
 """Up to how many iterations each dot of the scores leads to its breakdown."""
-_MOST_CHANGES = 20
-_MOST_DOTS = 600
-"""Above how many iterations a picture shows the means of neighbours, which keeps the page small."""
-_MOST_RULES = 15
+_MOST_CHANGES, _MOST_RULES = 20, 15
+_MOST_DOTS = 600  # above that a picture shows the means of neighbours, which keeps the page small
 _RC: Any = {
     "text.parse_math": False,
     "svg.fonttype": "none",
@@ -71,10 +68,7 @@ def pictures(digest: Digest) -> dict[str, Any]:
 
 
 def drawn(draw: Callable[..., tuple[str, str]], name: str, width: float, height: float, *what: Any) -> str:
-    """Return a picture of a size in inches as SVG in the colours of the page, with ids of its own.
-
-    ``draw`` draws ``what`` on axes, and returns the title and what the picture says, in words.
-    """
+    """Return what ``draw`` draws, in inches, as SVG with ids of its own; it returns the title and what that says."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -85,18 +79,16 @@ def drawn(draw: Callable[..., tuple[str, str]], name: str, width: float, height:
         title, said = draw(figure.add_subplot(), *what)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    text = text[text.index("<svg") :]
-    text = text.replace(' target="_blank"', ' tabindex="-1"')  # the table has the same links, for the keyboard
+    text = text[text.index("<svg") :].replace(' target="_blank"', ' tabindex="-1"')  # the table has links for keyboards
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     for colour, variable in zip(_COLOURS, _VARIABLES, strict=True):
         text = text.replace(colour, f"var(--{variable})")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(url\(|xlink:href=")#(?!iter-)', rf"\1#{name}-", text)
     head, _, drawing = text.partition(">")
-    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
-    names = f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">'
-    names += f"{html.escape(printable(said))}</desc>"
-    return f'{head} role="img" aria-labelledby="{name}-title {name}-desc">{names}{drawing}'
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head) + f' role="img" aria-labelledby="{name}-title {name}-desc"'
+    title, said = html.escape(title), html.escape(printable(said))
+    return f'{head}><title id="{name}-title">{title}</title><desc id="{name}-desc">{said}</desc>{drawing}'
 
 
 def _is_narrow(axes: Any) -> bool:

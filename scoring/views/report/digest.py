@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -26,10 +25,8 @@ from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIt
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""
-_BEFORE = 5
-"""With how many iterations before it an iteration is compared to see whether it improved."""
-_NAME = 200
-"""How many characters of the name of a rule a report shows."""
+_BEFORE = 5  # with how many iterations before it an iteration is compared to see whether it improved
+_NAME = 200  # how many characters of the name of a rule a report shows
 
 
 class Trend(NamedTuple):
@@ -65,7 +62,6 @@ class Digest:
     validity: Validity | None = None
     """Whether the scores foretell what became of the work; None where that was not asked for."""
     project: str = ""
-    """What the repository is called."""
     pages: str = ""
     """What comes before the name of a commit in the address of its page; "" where there is none."""
 
@@ -167,15 +163,14 @@ class Digest:
     def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
         """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
         found: list[tuple[ReportedIteration, float]] = []
-        for _, run in groupby(
-            (line for line in self.lines if line.value is not None), lambda line: line.rubric_version
-        ):
-            before: list[float] = []  # scores compare under one rubric only
-            for line in run:
-                value = line.value or 0.0
-                if before and (rise := value - sum(before) / len(before)) > 0:
+        before: list[float] = []
+        version = ""
+        for line in self.lines:
+            if line.value is not None:
+                before = before[-_BEFORE:] if line.rubric_version == version else []  # else they do not compare
+                if before and (rise := line.value - sum(before) / len(before)) > 0:
                     found.append((line, rise))
-                before = [*before, value][-_BEFORE:]
+                before, version = [*before, line.value], line.rubric_version
         return sorted(found, key=lambda pair: -pair[1])[:count]
 
     def snapshot(self) -> dict[str, list[Any]]:
@@ -199,14 +194,8 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     return found
 
 
-_PAGES = {
-    "github": "/commit/",
-    "gitlab": "/-/commit/",
-    "bitbucket": "/commits/",
-    "codeberg": "/commit/",
-    "gitea": "/commit/",
-    "forgejo": "/commit/",
-}
+_PAGES = {"gitlab": "/-/commit/", "bitbucket": "/commits/"}
+_PAGES |= dict.fromkeys(("github", "codeberg", "gitea", "forgejo"), "/commit/")
 """What is between a repository and a commit, by a word in the name of the host."""
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
@@ -216,20 +205,13 @@ _PATH_LIMIT = 500
 def commit_pages(remotes: Mapping[str, str]) -> str:
     """Return what comes before the name of a commit in the address of its page; "" where no remote's host is known.
 
-    ``remotes`` are the URLs of remotes by their names, of which ``origin`` comes first. The address begins with
-    ``https://``, has neither a user nor a password in it, and is quoted.
+    Of the remotes ``origin`` comes first. The address is quoted, and has neither a user nor a password in it.
     """
     for _, url in sorted(remotes.items(), key=lambda one: (one[0] != "origin", one[0])):
         host, _, path = same_remote(url).partition("/")
         page = next((page for word, page in _PAGES.items() if word in host), None)
-        parts = path.split("/")
-        if (
-            page
-            and _HOST.fullmatch(host)
-            and len(path) <= _PATH_LIMIT
-            and len(parts) > 1
-            and not {"", ".", ".."} & {*parts}
-        ):
+        is_path = len(path) <= _PATH_LIMIT and "/" in path and not {"", ".", ".."} & {*path.split("/")}
+        if page and _HOST.fullmatch(host) and is_path:
             return f"https://{host}/{quote(path)}{page}"
     return ""
 

@@ -15,10 +15,8 @@ from scoring.views.examined import Examined
 from scoring.views.gates.gate import weakest
 from scoring.views.spending import Spending, Used
 
-_NAME, _DETAIL = 200, 1000
-"""How many characters of a name and of a detail a report shows."""
-_MOST_PLACES = 5
-"""How many transcripts of one iteration a report names."""
+_NAME, _DETAIL = 200, 1000  # how many characters of a name and of a detail a report shows
+_MOST_PLACES = 5  # how many transcripts of one iteration a report names
 
 
 class Vote(NamedTuple):
@@ -55,11 +53,7 @@ class ReportedClaim(NamedTuple):
 
 
 class Deliberated(NamedTuple):
-    """What the diminishing-returns meter says of an iteration's deliberation.
-
-    ``score``, ``novelty`` (of the last round) and ``readiness`` are in [0, 1]; None when the transcript cannot be read,
-    for the reason that ``detail`` gives.
-    """
+    """What the diminishing-returns meter says of an iteration's deliberation, 0 to 1; None where it cannot be read."""
 
     verdict: str
     score: float | None
@@ -79,12 +73,11 @@ class LinesPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportedIteration:
-    """One iteration in a report. ``value`` is None when it has no score; sub-scores are None where absent.
+    """One iteration in a report; what is not known is None.
 
     ``commit`` is the full name of the commit that it led to on the trunk, or else its own. ``landed`` is whether the
-    work came to the trunk and stayed; ``sound`` whether it needed neither a fix nor a revert there within the horizon;
-    both are None where that is not known. ``advice`` says, row by row, what would make the vote better. ``places`` are
-    where its lines are.
+    work came to the trunk and stayed; ``sound`` whether it needed neither a fix nor a revert there within the horizon.
+    ``advice`` says, row by row, what would make the vote better. ``places`` are where its lines are.
     """
 
     iteration: int
@@ -133,7 +126,7 @@ class ReportedIteration:
     @property
     def used(self) -> Used:
         """What it used, and what became of it."""
-        return Used(self.iteration, self.spending, self.landed, self.sound)
+        return Used(self.spending, self.landed, self.sound)
 
     @property
     def cost(self) -> float | None:

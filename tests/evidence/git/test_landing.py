@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -166,23 +167,22 @@ class TestPatchId:
         assert found.method == "patch-id"
         assert landed[:12] in landed_value(found).detail
 
-    def test_of_bytes_in_names_that_are_no_text(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pytest.param(lambda repo: (repo.path / "b.txt").chmod(0o755), id="mode"),
+            pytest.param(lambda repo: repo.git("mv", "a.txt", "renamed.txt"), id="rename"),
+            pytest.param(
+                lambda repo: (repo.path / os.fsdecode(b"\xff\xfe")).write_text("x"), id="name-that-is-no-text"
+            ),
+        ],
+    )
+    def test_of_more_than_content_is_found(self, tmp_path: Path, change: Callable[[Repo], object]) -> None:
         repo = started(tmp_path)
         repo.branch("work")
-        Path(os.fsdecode(os.fsencode(repo.path) + b"/\xff\xfe")).write_text("x")
+        change(repo)
         repo.git("add", "-A")
         sha = repo.commit(message="work")
-        repo.checkout("master")
-        repo.commit({"elsewhere": "1"}, "elsewhere")
-        pick(repo, sha)
-        assert landing(repo, sha).method == "patch-id"
-
-    @pytest.mark.slow
-    def test_a_mode_is_part_of_it(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.branch("work")
-        (repo.path / "b.txt").chmod(0o755)
-        sha = repo.commit(message="executable")
         repo.checkout("master")
         repo.commit({"elsewhere": "1"}, "elsewhere")
         assert landing(repo, sha).method == "not-landed"
@@ -198,18 +198,6 @@ class TestPatchId:
         repo.checkout("master")
         repo.commit({"b.txt": "new\n"}, "theirs")
         assert landing(repo, sha).method == "not-landed"
-
-    @pytest.mark.slow
-    def test_a_renamed_file(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.branch("work")
-        repo.git("mv", "a.txt", "renamed.txt")
-        sha = repo.commit(message="rename")
-        repo.checkout("master")
-        repo.commit({"b.txt": "2\n"}, "elsewhere")
-        assert landing(repo, sha).method == "not-landed"
-        pick(repo, sha)
-        assert landing(repo, sha).method == "patch-id"
 
     @pytest.mark.slow
     def test_a_submodule_pointer(self, tmp_path: Path) -> None:
@@ -425,16 +413,6 @@ class TestMergeTree:
 
 
 class TestSafety:
-    def test_every_git_is_kept_from_the_network(self, tmp_path: Path) -> None:
-        case = SCENARIOS["same-content"].build(tmp_path)
-        with watched_doors() as doors:
-            landing(case.path, *case.commits, asked=2)
-        assert any("merge-tree" in command for command in doors.commands)
-        for environment in doors.environments:
-            assert environment["GIT_ALLOW_PROTOCOL"] == "none"
-            assert environment["GIT_NO_LAZY_FETCH"] == environment["GIT_CONFIG_NOSYSTEM"] == "1"
-            assert environment["GIT_CONFIG_GLOBAL"] == os.devnull
-
     @pytest.mark.slow
     def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path)
@@ -453,17 +431,6 @@ class TestSafety:
         assert not landed_value(landing(repo, two)).present
         landing(repo, one)
         assert not (tmp_path / "ran").exists()
-
-    @pytest.mark.slow
-    def test_a_commit_field_never_becomes_an_option(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        repo = started(tmp_path)
-        monkeypatch.chdir(repo.path)
-        fields = ["--output=x", "-h", "--all", "--stdin", "--upload-pack=x"]
-        with watched_doors() as doors:
-            for field in fields:
-                assert not landed_value(landing(repo, field)).present
-        assert not {part for command in doors.commands for part in command if part in fields[:3]}
-        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.txt", "b.txt"]
 
 
 class TestLaterAncestor:

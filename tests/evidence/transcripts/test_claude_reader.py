@@ -33,27 +33,26 @@ def skipped(root: Path, *lines: Line | bytes) -> dict[str, int]:
 
 
 class TestResponse:
-    def test_counts_once_however_many_blocks_it_has(self, tmp_path: Path) -> None:
-        assert facts(tmp_path, response(1), response(2), response(3)) == (1, 1, 10, 70, 20, 0, 0)
-
-    def test_of_another_id_counts(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1), response(2, "msg_2", "req_2")) == (2, 20)
-
-    def test_of_another_request_counts(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1), response(2, "msg_1", "req_2")) == (2, 20)
-
-    def test_without_a_request_is_known_by_its_id(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1, "msg_1", None), response(2, "msg_1", None)) == (1, 10)
-
-    def test_without_a_request_is_a_copy_of_one_that_has_one(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1, "msg_1", None, output=30), response(2)) == (1, 30)
-
-    def test_without_an_id_counts_every_time(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1, None), response(2, None), response(3, None, None)) == (3, 30)
-
-    def test_grows_while_it_streams_and_counts_as_the_largest(self, tmp_path: Path) -> None:
-        lines = [response(second, output=output) for second, output in ((1, 1), (2, 400), (3, 40))]
-        assert outputs(tmp_path, *lines) == (1, 400)
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            pytest.param([response(n) for n in (1, 2, 3)], (1, 10), id="once however many blocks it has"),
+            pytest.param([response(1), response(2, "msg_2", "req_2")], (2, 20), id="another id"),
+            pytest.param([response(1), response(2, "msg_1", "req_2")], (2, 20), id="another request"),
+            pytest.param([response(n, "msg_1", None) for n in (1, 2)], (1, 10), id="no request: known by its id"),
+            pytest.param(
+                [response(1, "msg_1", None, output=30), response(2)], (1, 30), id="no request: copy of one that has one"
+            ),
+            pytest.param([response(n, None, None) for n in (1, 2)], (2, 20), id="no id: every time"),
+            pytest.param([response(1, None), response(2, None)], (2, 20), id="a request alone: every time"),
+            pytest.param(
+                [response(n, output=out) for n, out in ((1, 1), (2, 400), (3, 40))], (1, 400), id="the largest"
+            ),
+            pytest.param([response(1, isApiErrorMessage=False)], (1, 10), id="says it is no error"),
+        ],
+    )
+    def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
+        assert outputs(tmp_path, *lines) == expected
 
     def test_counts_at_its_earliest_copy_with_the_numbers_of_the_best(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "s.jsonl", response(30, output=9), response(5, output=1), response(20, output=2))
@@ -79,9 +78,6 @@ class TestResponse:
     )
     def test_that_is_none_does_not_count(self, tmp_path: Path, line: Line) -> None:
         assert facts(tmp_path, line) == (0,) * 7
-
-    def test_that_says_it_is_no_error_counts(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, response(1, isApiErrorMessage=False)) == (1, 10)
 
 
 def side(second: float, request: str | None, **keys: Any) -> Line:

@@ -345,39 +345,6 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        "scenario",
-        [
-            pytest.param(claude_cases.resumed, id="claude-resumed"),
-            pytest.param(claude_cases.sidechain_replay, id="claude-sidechain-replay"),
-            pytest.param(codex_cases.plain, id="codex-plain"),
-            pytest.param(codex_cases.totals_fall, id="codex-totals-fall"),
-            pytest.param(codex_cases.nested_forks, id="codex-nested-forks"),
-            pytest.param(partial(codex_cases.forks, v7=False), id="codex-forks-old"),
-        ],
-    )
-    @pytest.mark.parametrize("seed", [1, 2])
-    def test_what_grows_is_read_on_wherever_it_was_cut(self, scenario: Scenario, seed: int, tmp_path: Path) -> None:
-        truth, rng = scenario(tmp_path / "world", seed), Random(seed)
-        places = TranscriptPlaces(truth.repository, truth.folders)
-        whole = {path: path.read_bytes() for path in sorted(truth.home.rglob("*.jsonl"))}
-        for path in whole:
-            path.write_bytes(b"")
-        for share in (0.1, 0.35, 0.36, 0.7, 0.95, 1):
-            for path, data in whole.items():
-                end = len(data) if share == 1 else int(len(data) * share) + rng.randrange(40)
-                with path.open("ab") as file:
-                    file.write(data[path.stat().st_size : end])
-            facts = read(CORRECTED, places, truth, cache_dir=tmp_path / "cache")
-            seen = observe(truth.folders, None)
-            for window, found in zip([*truth.windows, truth.everything], facts, strict=True):
-                sums = summed(seen, *window) or (0,) * 8
-                assert (found.turns, found.input_tokens, found.output_tokens) == sums[:3]
-                assert (found.cache_reads, found.cache_creations) == sums[3:5]
-                assert (found.tool_calls, found.tool_errors) == sums[5:7]
-        assert under_the_rules(truth, places, here=False, cache_dir=tmp_path / "cache") == []
-
     def test_of_a_rollout_whose_compression_was_cut_off_counts_what_is_there(self, tmp_path: Path) -> None:
         truth = codex_cases.compressed(tmp_path / "world", 1, frames=3)
         for path in truth.home.rglob("*.zst"):

@@ -123,11 +123,8 @@ class TestTimes:
             pytest.param("2026-04-12T14:10:00.123", id="fraction-and-no-zone"),
             pytest.param("2026-04-12T14:10Z", id="no-seconds"),
             pytest.param("2026-04-12T14:10:00z", id="small-z"),
-            pytest.param("2026-04-12T14:10:00.123z", id="small-z-after-milliseconds"),
             pytest.param("2026-04-12t14:10:00Z", id="small-t"),
-            pytest.param("2026-04-12t14:10:00.123Z", id="small-t-with-milliseconds"),
             pytest.param("2026-04-12 14:10:00Z", id="space-for-t"),
-            pytest.param("2026-04-12 14:10:00.123Z", id="space-for-t-with-milliseconds"),
             pytest.param("2026-04-12T14:10:00 Z", id="space-before-z"),
             pytest.param(" 2026-04-12T14:10:00Z", id="space-before"),
             pytest.param("2026-04-12T14:10:00Z ", id="space-after"),
@@ -141,11 +138,8 @@ class TestTimes:
             pytest.param("2026-04-12T14:10:00+25:00", id="offset-beyond-a-day"),
             pytest.param("2026-04-12T14:10:00-00:61", id="offset-beyond-an-hour-of-minutes"),
             pytest.param("2026-04-12T14:10:60Z", id="leap-second"),
-            pytest.param("2026-04-12T14:10:60.123Z", id="leap-second-with-milliseconds"),
             pytest.param("2026-04-12T14:60:00Z", id="minute-60"),
-            pytest.param("2026-04-12T14:60:00.123Z", id="minute-60-with-milliseconds"),
             pytest.param("2026-04-12T24:00:00Z", id="hour-24"),
-            pytest.param("2026-04-12T24:00:00.000Z", id="hour-24-with-milliseconds"),
             pytest.param("2026-04-12T14:1:00Z", id="minute-of-one-digit"),
             pytest.param("2026-4-12T14:10:00Z", id="month-of-one-digit"),
             pytest.param("2026-04-2T14:10:00Z", id="day-of-one-digit"),
@@ -157,7 +151,6 @@ class TestTimes:
             pytest.param("2026-04-00T14:10:00Z", id="day-0"),
             pytest.param("2026-04-31T14:10:00Z", id="day-31-of-april"),
             pytest.param("2026-02-29T00:00:00Z", id="no-leap-year"),
-            pytest.param("2026-02-29T00:00:00.000Z", id="no-leap-year-with-milliseconds"),
             pytest.param("1900-02-29T00:00:00Z", id="no-leap-year-of-a-century"),
             pytest.param("2026-04-12T14:10:0\u0663Z", id="digit-of-another-script"),
             pytest.param("2026-04-12T14:10:00.12\u0663Z", id="digit-of-another-script-in-milliseconds"),
@@ -170,8 +163,9 @@ class TestTimes:
         ],
     )
     def test_that_do_not(self, text: str) -> None:
-        assert timestamp_ns(text) is None
-        assert timestamp_ns(text) is None
+        for form in (text, text.replace("00Z", "00.123Z").replace("60Z", "60.123Z").replace("00z", "00.123z")):
+            assert timestamp_ns(form) is None
+            assert timestamp_ns(form) is None
 
     @settings(deadline=None)
     @given(
