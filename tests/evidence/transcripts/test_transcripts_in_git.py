@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from helpers.checkpoints import BRANCH, about, name, record
 from helpers.doors import watched_doors
-from helpers.harness_lines import ALWAYS, as_bytes, claude, meta, read, response, result, tokens, use, write
+from helpers.harness_lines import ALWAYS, as_bytes, cases, claude, meta, read, response, result, tokens, use, write
 from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
@@ -36,6 +36,7 @@ CLAUDE = [
     claude(3, result("toolu_1", is_error=True), kind="user"),
     response(4, "msg_2", "req_2", output=30),
 ]
+LONG = claude(9, {"type": "text", "text": "x" * 200_000})
 CODEX = [meta(1, "c1"), tokens(2, counted(100, 50, 7)), tokens(3, counted(300, 90, 17))]
 
 
@@ -81,32 +82,19 @@ def says(survey: TranscriptSurvey) -> tuple[object, ...]:
 
 class TestRows:
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
+    @cases(
         "content",
-        [
-            as_bytes(CLAUDE),
-            as_bytes(CODEX),
-            as_bytes([*CLAUDE, *CODEX]),
-            as_bytes(CLAUDE)[:-1],
-            as_bytes(CLAUDE)[:-20],
-            b"\n\n \r\n" + as_bytes(CLAUDE),
-            b"not json\n" + as_bytes(CLAUDE) + b'{"deep": ' + b"[" * 5000 + b"\n",
-            as_bytes([*CLAUDE, claude(9, {"type": "text", "text": "x" * 200_000}), response(10, "msg_9", "req_9")]),
-            b"",
-            b"\n",
-        ],
-        ids=[
-            "Claude",
-            "Codex",
-            "both",
-            "no end",
-            "cut off",
-            "blank lines first",
-            "odd lines",
-            "a line over several pieces",
-            "empty",
-            "blank",
-        ],
+        {
+            "Claude": as_bytes(CLAUDE),
+            "both": as_bytes([*CLAUDE, *CODEX]),
+            "no end": as_bytes(CLAUDE)[:-1],
+            "cut off": as_bytes(CLAUDE)[:-20],
+            "blank lines first": b"\n\n \r\n" + as_bytes(CLAUDE),
+            "odd lines": b"not json\n" + as_bytes(CLAUDE) + b'{"deep": ' + b"[" * 5000 + b"\n",
+            "a line over several pieces": as_bytes([*CLAUDE, LONG, response(10, "msg_9", "req_9")]),
+            "empty": b"",
+            "blank": b"\n",
+        },
     )
     def test_are_those_of_the_same_bytes_in_a_file(self, repo: Repo, tmp_path: Path, content: bytes) -> None:
         assert says(scanned(stored(repo, content))) == says(from_file(tmp_path, content))
@@ -114,10 +102,8 @@ class TestRows:
     def test_leave_out_a_line_that_is_too_long(
         self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lines, "LINE_LIMIT", 200_000)
-        content = as_bytes(
-            [*CLAUDE, claude(9, {"type": "text", "text": "x" * 300_000}), response(10, "msg_9", "req_9")]
-        )
+        monkeypatch.setattr(lines, "LINE_LIMIT", 100_000)
+        content = as_bytes([*CLAUDE, LONG, response(10, "msg_9", "req_9")])
         warnings: list[str] = []
         survey = scanned(stored(repo, content), warn=warnings.append)
         assert says(survey) == says(from_file(tmp_path, content))
@@ -159,15 +145,12 @@ class TestRows:
 
 
 class TestParts:
-    def test_are_read_in_order_as_one(self, repo: Repo, tmp_path: Path) -> None:
+    def test_are_read_in_order_as_one_transcript(self, repo: Repo, tmp_path: Path) -> None:
         parts = [as_bytes(CODEX[:1])[:-1], as_bytes(CODEX[1:2]), as_bytes(CODEX[2:])[:-1]]
-        assert says(scanned(in_parts(repo, *parts))) == says(from_file(tmp_path, as_bytes(CODEX)))
-
-    def test_are_one_transcript(self, repo: Repo) -> None:
-        extra = in_parts(repo, as_bytes(CODEX[:1]), as_bytes(CODEX[1:]))
+        extra = in_parts(repo, *parts)
+        assert says(scanned(extra)) == says(from_file(tmp_path, as_bytes(CODEX)))
         (transcript,) = extra.transcripts
-        assert len(transcript.blobs) == 2
-        assert transcript.size == len(as_bytes(CODEX))
+        assert (len(transcript.blobs), transcript.size) == (3, len(b"".join(parts)))
         assert str(transcript.path) == f"entire/checkpoints/v1:{name(1)[:2]}/{name(1)[2:]}/0/full.jsonl"
 
 
@@ -278,15 +261,14 @@ PAPER = {"paper": "p1", "sessionId": "s1", "words": [1, {"a": "{\n"}]}
 
 
 class TestDocuments:
-    @pytest.mark.parametrize(
+    @cases(
         "text",
-        [
-            json.dumps(PAPER, indent=2),
-            json.dumps(PAPER),
-            "\r\n \n" + json.dumps(PAPER, indent=2).replace("\n", "\r\n"),
-            "\n" + json.dumps(PAPER) + "\n\n",
-        ],
-        ids=["over several lines", "in one line", "behind blank lines", "in one line between blank ones"],
+        {
+            "over several lines": json.dumps(PAPER, indent=2),
+            "in one line": json.dumps(PAPER),
+            "behind blank lines": "\r\n \n" + json.dumps(PAPER, indent=2).replace("\n", "\r\n"),
+            "in one line between blank ones": "\n" + json.dumps(PAPER) + "\n\n",
+        },
     )
     def test_are_known_by_their_content(self, text: str) -> None:
         assert papers(text.encode()) == {"papers": ["p1"]}
