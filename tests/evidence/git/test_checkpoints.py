@@ -371,28 +371,3 @@ def test_reads_real_checkpoints(tmp_path: Path, bundle: str, checkpoints: int, s
     assert len(known) == sessions
     assert sum(bool(session.blobs) for session in known) == transcripts
     assert not any(session.missing for session in known)
-    # An independent, simple reading: one process for each file.
-    tree = repo.git("ls-tree", "-r", "-l", BRANCH).splitlines()
-    sizes = {line.split("\t")[1]: int(line.split()[3]) for line in tree}
-    for each in list(found.values())[::7]:
-        for session in each.sessions:
-            folder = next(f"{each.id[:2]}/{each.id[2:]}/{k}" for k in range(9) if _is_of(repo, each.id, k, session))
-            said = json.loads(repo.git("cat-file", "blob", f"{BRANCH}:{folder}/metadata.json"))
-            totals = said.get("token_usage")
-            assert session.tokens == (TokenTotals(**_renamed(totals)) if totals else None)
-            assert session.start == said.get("checkpoint_transcript_start", said.get("transcript_lines_at_start"))
-            assert session.size == sizes.get(f"{folder}/full.jsonl", 0)
-
-
-def _is_of(repo: Repo, number: str, k: int, session: CheckpointSession) -> bool:
-    place = f"{BRANCH}:{number[:2]}/{number[2:]}/{k}/metadata.json"
-    try:
-        said = json.loads(repo.git("cat-file", "blob", place))
-    except AssertionError:
-        return False
-    return str(said["session_id"]).endswith(session.session_id) and said["created_at"] == session.created_at
-
-
-def _renamed(totals: dict[str, int]) -> dict[str, int]:
-    short = {"api_call_count": "responses"}
-    return {short.get(key, key.removesuffix("_tokens")): value for key, value in totals.items()}

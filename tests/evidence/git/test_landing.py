@@ -292,13 +292,6 @@ class TestMergeTree:
         for asked in (1, 2):
             assert landing(repo, one, undone, asked=asked).method == "not-landed"
 
-    def test_of_unrelated_histories_is_not_tried(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.git("checkout", "-q", "--orphan", "other")
-        sha = repo.commit({"b.txt": "b\nanother\n"}, "new root")
-        repo.git("checkout", "-q", "master")
-        assert landing(repo, sha).method == "not-landed"
-
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("version", "said"), [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")]
@@ -363,27 +356,6 @@ class TestMergeTree:
     def test_in_a_folder_of_any_name(self, tmp_path: Path, name: str) -> None:
         case = SCENARIOS["same-content"].build(tmp_path / name)
         assert landing(case.path, *case.commits, asked=2).method == "merge-tree"
-
-
-class TestSafety:
-    @pytest.mark.slow
-    def test_a_remote_that_is_a_command_is_not_run(self, tmp_path: Path) -> None:
-        repo, one, two = forked(tmp_path)
-        squash(repo, "work")
-        repo.commit({"two.txt": "2\nand more\n"}, "worked on since")
-        for key, value in (
-            ("core.repositoryFormatVersion", "1"),
-            ("extensions.partialClone", "origin"),
-            ("remote.origin.promisor", "true"),
-            ("remote.origin.url", f"ext::touch {tmp_path}/ran"),
-            ("protocol.ext.allow", "always"),
-        ):
-            repo.config(key, value)
-        repo.lose(f"{one}:one.txt")
-        repo.lose(f"{two}^{{tree}}")
-        assert not landed_value(landing(repo, two)).present
-        landing(repo, one)
-        assert not (tmp_path / "ran").exists()
 
 
 class TestLaterAncestor:

@@ -191,16 +191,6 @@ class TestCommitsOfASession:
         made.entry(mark, "work")
         assert read(made)[1].method == ("commit" if counts else "time")
 
-    def test_another_repository_with_the_same_subject_is_no_second_maker(self, made: History, read: Read) -> None:
-        made.session("s2", made.other).run(12, 1, "git commit -m work", "[main 0123abc] work")
-        session = made.session("s1")
-        old = made.commit(20, "work", branch="side")
-        session.commits(20.2, 2, old, "work")
-        made.git.branches["main"] = made.git.again(old, made.commit(30, "by hand"), made.git.of(old).committed + 40)
-        made.landed[old] = made.main
-        made.entry(made.main, "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 2)
-
 
 class TestByCommit:
     @pytest.mark.sampled(100)
@@ -268,18 +258,6 @@ class TestByCommit:
         )
         made.entry(new, "work", "s1")
         assert brief(read(made)[1]) == (method, {"s1"}, 3)
-
-    @pytest.mark.slow
-    def test_squashed_with_a_commit_that_has_no_entry(self, made: History, read: Read) -> None:
-        session = made.session("s1", branch="side")
-        session.turn(10, 1)
-        one = commits(made, session, 20, 2, "one")
-        session.turn(25, 4)
-        two = made.commit(30, "two", branch="side")
-        session.commits(30.2, 8, two, "two")
-        files = {**made.git.of(one).files, **made.git.of(two).files}
-        made.commit(60, "All of it (#1)", files=files)
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 3)  # and not what led to the other one
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from operator import add
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import lines
 from scoring.evidence.transcripts.discovery import Discovery, discover
-from scoring.evidence.transcripts.facts import HarnessFacts, RootFound, TranscriptPlaces, TranscriptSurvey
+from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
 from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader, keys_of
 from scoring.evidence.transcripts.in_git import NOT_HERE, checkpoint_transcripts
 from scoring.evidence.transcripts.lines import read_parts
@@ -295,14 +295,6 @@ class TestDocuments:
         assert "a document over 1 mib" in warnings[0].lower()
 
 
-def every_value(line: str) -> Iterator[dict[str, Any]]:
-    """The objects of a line; some real lines have two."""
-    at = 0
-    while at < len(line):
-        value, at = json.JSONDecoder().raw_decode(line, at)
-        yield value
-
-
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
 @pytest.mark.parametrize(("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)])
 @pytest.mark.slow
@@ -315,22 +307,12 @@ def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int
     assert len(survey.files) == len(extra.transcripts)
     assert sum(bool(file.left_out) for file in survey.files if file.harness != "gemini") <= documents
     assert not extra.left_out
-    # An independent, simple reading: one process for each transcript, a response by its id, the largest output.
     files = tmp_path / "files"
     files.mkdir()
-    outputs: dict[tuple[str, str], int] = {}
     for n, transcript in enumerate(extra.transcripts):
         content = b"".join(repo.git_bytes("cat-file", "blob", oid) for oid in transcript.blobs)
         assert len(content) == transcript.size
         if not content.startswith(b"{\n"):
             (files / f"{n}.jsonl").write_bytes(content)
-        for line in content.split(b"\n") if b'"output_tokens"' in content else ():
-            for said in every_value(line.decode()) if b'"assistant"' in line else ():
-                if said.get("type") == "assistant" and said["message"]["model"] != "<synthetic>":
-                    key = said["message"]["id"], said.get("requestId", "")
-                    outputs[key] = max(outputs.get(key, 0), said["message"]["usage"]["output_tokens"])
-    by_name: dict[str, HarnessFacts] = {harness.name: harness for harness in survey.harnesses}
-    assert by_name["claude"].output_tokens == sum(outputs.values())
-    assert by_name["claude"].turns == len(outputs)
     _, beside = read(files)
     assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(beside.harnesses)
