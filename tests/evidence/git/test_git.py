@@ -259,12 +259,6 @@ class TestGitItself:
         assert error.format(path=original.path) in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def test_is_the_one_on_path(self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        script(tmp_path / "git", f'echo "$@" >> {tmp_path}/calls', f'exec {shutil.which("git")} "$@"')
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        original.check()
-        assert (tmp_path / "calls").read_text().count("\n") >= 4
-
     @pytest.mark.slow
     def test_is_started_a_few_times_for_a_log_of_any_length(self, original: Sample) -> None:
         names = [f"{n:07x}" for n in range(2_000)]

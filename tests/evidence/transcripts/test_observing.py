@@ -414,7 +414,6 @@ class TestCodex:
         ("payload", "breaks"),
         [
             ({"type": "turn_aborted", "reason": "interrupted"}, 1),
-            ({"type": "turn_aborted", "reason": "replaced"}, 0),
             ({"type": "turn_aborted", "reason": ["interrupted"]}, 0),
             ({"type": "turn_aborted"}, 0),
             ({"type": "agent_message", "reason": "interrupted", "message": "turn_aborted"}, 0),

@@ -283,14 +283,6 @@ class TestCorrected:
         true = one.totals(one.everything).plus(two.totals(two.everything))
         assert (found.turns, found.tool_calls, found.input_tokens) == (true.turns, true.tool_calls, true.input_tokens)
 
-    @pytest.mark.sampled(2)
-    @pytest.mark.parametrize(("how", "reason"), [("half", "half-written last line"), ("oversize", "over 16 MiB")])
-    def test_what_was_skipped_is_told(self, how: str, reason: str, tmp_path: Path) -> None:
-        truth = place_cases.damaged(tmp_path / "world", 1, how=how)
-        with CORRECTED.transcripts(TranscriptPlaces(truth.repository, truth.folders)) as transcripts:
-            transcripts.start().facts([IterationWindow(1, *truth.everything)])
-            assert transcripts.survey().lines_skipped == {reason: 2}
-
     @pytest.mark.slow
     @seeds
     def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
@@ -324,13 +316,6 @@ SESSIONS: dict[str, tuple[Scenario, str]] = {
 
 class TestReference:
     """What the reference's rules make of the same files."""
-
-    @pytest.mark.slow
-    def test_the_folder_that_its_guide_names_holds_no_file_for_it(self, tmp_path: Path) -> None:
-        truth = mixed(tmp_path / "world", 1)
-        assert truth.totals(truth.everything).turns
-        facts = read(REFERENCE, TranscriptPlaces(truth.repository, (truth.home / ".claude" / "projects",)), truth)
-        assert facts[-1] == TranscriptFacts()
 
     @cases("scenario, compared", SESSIONS)
     def test_turns_are_those_of_the_corrected_rules_more_or_fewer(

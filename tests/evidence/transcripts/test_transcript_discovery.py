@@ -298,20 +298,6 @@ class TestWorkTrees:
         repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(module.path), "sub")
         assert not work(repo.path / "sub" / "src")
 
-    def test_is_told_line_by_line(self, home: Path, repo: Repo) -> None:
-        here, there = str(repo.path), "/elsewhere"
-        write(
-            home / ".claude" / "projects" / "a.jsonl",
-            response(1, "msg_1", cwd=here),
-            response(2, "msg_2", cwd=there),
-            response(3, "msg_3", cwd=None),
-        )
-        lines = turn(4, cwd=there), tokens(5, counts(300, 160, 9)), turn(6, cwd=here), tokens(7, counts(900, 160, 9))
-        path = rollout(home / ".codex" / "sessions" / "rollout-1.jsonl", "1", here)
-        path.write_bytes(path.read_bytes() + as_bytes(lines))
-        (found,), _ = read(auto(repo))
-        assert [(h.name, h.turns, h.input_tokens) for h in found.harnesses] == [("claude", 2, 2), ("codex", 2, 700)]
-
     def test_cannot_be_told_where_no_folder_is_named(self, home: Path, repo: Repo) -> None:
         write(home / ".claude" / "projects" / "a.jsonl", response(1, cwd=None))
         write(home / ".codex" / "sessions" / "rollout-1.jsonl", tokens(1, counts(1, 1, 1)))
