@@ -319,13 +319,6 @@ class TestAsking:
             assert len(read_checkpoints(opened)) == count
         assert len(doors.commands) == 4
 
-    def test_changes_no_work_tree(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        record(repo, {ID: {"0/metadata.json": about(), "0/full.jsonl": b"x"}})
-        read(repo)
-        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
-        assert repo.git("status", "--porcelain", "--ignored") == ""
-
 
 class TestMessages:
     @pytest.mark.sampled(6)

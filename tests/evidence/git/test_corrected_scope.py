@@ -46,15 +46,12 @@ class TestOneCommit:
             True, 0.5, f'1/2 changed files of commit {sha[:12]} within declared write_scope of task "t"'
         )
 
-    def test_the_first_one_has_all_its_files(self, repo: Repo) -> None:
-        assert files(repo, repo.commit({"a": "1", "b/c": "2"})) == ["a", "b/c"]
-
     def test_without_files_is_within(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         sha = repo.commit()
         assert scope(repo, sha) == SignalValue(True, 1.0, f"commit {sha[:12]} changed no files")
 
-    def test_odd_names_are_as_they_are(self, repo: Repo) -> None:
+    def test_odd_names_also_of_a_first_commit_are_as_they_are(self, repo: Repo) -> None:
         names = ["caf\u00e9", "new\nline", 'quo"te', "tab\tx", "back\\slash", "-x", " lead", "src/\u5e79"]
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert files(repo, sha) == sorted(names)

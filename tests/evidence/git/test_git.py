@@ -521,10 +521,6 @@ class TestLines:
         found = list(GitRepository(lone.path).lines("cat-file", "blob", oid, end=end))
         assert found == [*printed.split(end)[:-1], *filter(None, printed.split(end)[-1:])]
 
-    def test_of_a_git_that_fails_end_with_why(self, lone: Repo) -> None:
-        with pytest.raises(GitError, match=r"git log failed: fatal: .*nothing"):
-            list(GitRepository(lone.path).lines("log", "nothing", "--"))
-
     def test_that_nobody_reads_on_end_git_and_what_it_started(
         self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -43,13 +43,6 @@ class TestNames:
         assert shown(found, one) == ShownCommit(START, ("a",))
         assert shown(found, "HEAD") == ShownCommit(START + 3_600, ("b",))
 
-    def test_that_nobody_asked_for_give_nothing(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"})
-        two = repo.commit({"b": "1"})
-        repo.commit({"c": "1"})
-        with pytest.raises(KeyError):
-            history(repo, one).resolve(two)
-
     def test_cost_no_walk_when_nobody_asks_about_the_trunk(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
         with watched_doors() as doors:
@@ -86,11 +79,6 @@ class TestTrunk:
         repo.git("branch", "side")
         assert not history(repo, trunk=name).on_trunk(sha)
         assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
-
-    def test_of_a_repository_without_commits_holds_nothing(self, repo: Repo) -> None:
-        found = history(repo, "HEAD")
-        assert found.resolve("HEAD") is None
-        assert found.match_subject("x") is None
 
 
 class TestReachability:

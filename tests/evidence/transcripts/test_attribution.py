@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import pytest
 from helpers.attribution_oracle import Oracle, Told
+from helpers.harness_lines import cases
 from helpers.histories import History, Session
 from helpers.random_histories import random_history
 
@@ -143,14 +144,14 @@ class TestWhichSessionsBelong:
         assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("url", "counts"),
-        [
-            pytest.param("git@GitHub.com:Made/App", True, id="scp form, host in upper case"),
-            pytest.param("ssh://me@github.com/Made/App.git/", True, id="user, .git and slash"),
-            pytest.param("https://github.com/made/app", False, id="another path, by its case"),
-            pytest.param("https://example.org/Made/App.git", False, id="another host"),
-        ],
+    @cases(
+        "url, counts",
+        {
+            "scp form, host in upper case": ("git@GitHub.com:Made/App", True),
+            "user, .git and slash": ("ssh://me@github.com/Made/App.git/", True),
+            "another path, by its case": ("https://github.com/made/app", False),
+            "another host": ("https://example.org/Made/App.git", False),
+        },
     )
     @pytest.mark.parametrize("place", ["gone/w1", "other"])
     def test_by_the_remote_of_codex(self, made: History, read: Read, url: str, counts: bool, place: str) -> None:

@@ -117,13 +117,6 @@ class TestRows:
         record(repo, {name(1): {"0/metadata.json": about(agent="Gemini CLI"), "0/full.jsonl": as_bytes(CLAUDE)}})
         assert [file.harness for file in scanned(found_in(repo)).files] == ["claude"]
 
-    def test_of_two_sessions_are_both_there(self, repo: Repo) -> None:
-        folders: dict[str, Any] = {}
-        for k, lines_of in enumerate((CLAUDE, CODEX)):
-            folders |= {f"{k}/metadata.json": about(f"s{k}"), f"{k}/full.jsonl": as_bytes(lines_of)}
-        record(repo, {name(1): folders})
-        assert [harness.name for harness in scanned(found_in(repo)).harnesses] == ["claude", "codex"]
-
     def test_are_the_same_beside_files(self, repo: Repo, tmp_path: Path) -> None:
         extra = stored(repo, as_bytes(CLAUDE))
         write(tmp_path / "t" / "full.jsonl", *CODEX)
