@@ -1,11 +1,13 @@
 """Lines as the harnesses write them, and a reading of them; whole sessions are made in testdata/sessions."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
+
+import pytest
 
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
@@ -108,6 +110,11 @@ def item(second: float, kind: str, call_id: str | None = "call_1", **keys: Any) 
 
 def output(second: float, said: Any, name: str | None = "call_1", kind: str = "function_call_output") -> Line:
     return item(second, kind, name, output=said)
+
+
+def cases(names: str, table: Mapping[str, Any]) -> pytest.MarkDecorator:
+    """Try a test with every row of a table, under the row's name."""
+    return pytest.mark.parametrize(names, table.values(), ids=table.keys())
 
 
 def as_bytes(lines: Iterable[Line | bytes]) -> bytes:
