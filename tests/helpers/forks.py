@@ -38,7 +38,7 @@ def _work(arguments: list[str], die_at: int | None, output: tuple[str, str]) -> 
     for fd, name in enumerate(output, 1):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), fd)
     if die_at is not None:
-        scoring.files.os = _Mortal(die_at)  # type: ignore[assignment]
+        setattr(scoring.files, "os", _Mortal(die_at))  # noqa: B010 - the types say that it is the module
     sys.exit(main(arguments))
 
 
