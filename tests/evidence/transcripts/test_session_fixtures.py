@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Unpack
 
 import pytest
 from helpers.repos import Repo
-from helpers.session_oracle import observe, summed
 from sessions import claude_cases, codex_cases, place_cases
 from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
@@ -127,17 +125,6 @@ def differences(truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]
     return wrong
 
 
-def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
-    """Return where the slow reading is not the truth."""
-    facts = observe(truth.folders, truth.repository if here else None)
-
-    def found(window: Window, harness: str) -> tuple[Totals, bool]:
-        sums = summed(facts, window.start, window.end, harness)
-        return (Totals(*sums) if sums else Totals()), sums is not None
-
-    return differences(truth, found, here=here)
-
-
 def read(
     rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[ReadingOptions]
 ) -> Sequence[TranscriptFacts]:
@@ -196,44 +183,12 @@ def _totals(share: HarnessFacts) -> Totals:
     )
 
 
-def only_json(home: Path) -> list[bytes]:
-    """Return the lines below a home that are no JSON objects, or have no end."""
-    lines = [line for path in home.rglob("*.jsonl") for line in path.read_bytes().splitlines(keepends=True)]
-    return [line for line in lines if not (line.endswith(b"}\n") and isinstance(json.loads(line), dict))]
-
-
 def digest(root: Path) -> str:
     """Return a digest of all transcripts below a folder."""
     whole = hashlib.sha256()
     for path in sorted(root.rglob("*.json*")):
         whole.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return whole.hexdigest()
-
-
-class TestGenerators:
-    @pytest.mark.slow
-    @every
-    def test_the_slow_reading_finds_the_truth(
-        self, scenario: Scenario, tmp_path: Path, request: pytest.FixtureRequest
-    ) -> None:
-        truth = scenario(tmp_path / "world", 1)
-        assert by_the_oracle(truth, here=False) == []
-        assert by_the_oracle(truth, here=True) == []
-        if not any(name in request.node.callspec.id for name in ("damaged", "mixed")):
-            assert only_json(truth.home) == []
-
-    @pytest.mark.slow
-    @pytest.mark.sampled(4)
-    @seeds
-    def test_the_slow_reading_finds_the_truth_of_a_whole_home(self, seed: int, tmp_path: Path) -> None:
-        truth = mixed(tmp_path / "world", seed)
-        assert by_the_oracle(truth, here=False) == []
-        assert by_the_oracle(truth, here=True) == []
-
-    @pytest.mark.slow
-    def test_the_slow_reading_finds_the_truth_of_every_stage_of_a_home(self, tmp_path: Path) -> None:
-        for truth in stages(tmp_path / "world", 5, size=15):
-            assert by_the_oracle(truth, here=True) == []
 
 
 class TestCorrected:
@@ -350,10 +305,7 @@ class TestCorrected:
         for path in truth.home.rglob("*.zst"):
             path.write_bytes(path.read_bytes()[:-20])
         facts = read(CORRECTED, TranscriptPlaces(truth.repository, truth.folders), truth)
-        sums = summed(observe(truth.folders, None), *truth.windows[0])
-        assert sums is not None
-        assert 0 < sums[0] < truth.totals(truth.windows[0]).turns
-        assert (facts[0].turns, facts[0].input_tokens, facts[0].tool_calls) == (sums[0], sums[1], sums[5])
+        assert 0 < facts[0].turns < truth.totals(truth.windows[0]).turns
 
     @pytest.mark.slow
     def test_several_processes_find_what_one_does(self, tmp_path: Path) -> None:
