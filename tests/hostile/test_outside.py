@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, one_line
+from helpers.projects import tree
 from helpers.repos import Repo
 
 from scoring.demo import Demo
@@ -22,10 +23,6 @@ def other(tmp_path: Path) -> Path:
     (log / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
     (log / "iter-1.score.yaml").write_text("value: 0.5\n")
     return log
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 NAMED = {
@@ -49,9 +46,9 @@ class TestALogThatFilesName:
         (here.repo_dir / file).write_text(table + text.replace("OTHER", str(other)) + "\n")
         if link:
             (here.repo_dir / link).symlink_to(other if link == "log" else other.parent)
-        before = files_below(other)
+        before = tree(other)
         assert "is outside of the repository" in one_line(da_score(command, "--no-cache"))
-        assert files_below(other) == before
+        assert tree(other) == before
 
     def test_inside_is_taken_and_outside_where_the_command_line_or_a_variable_names_it(
         self, here: Demo, other: Path

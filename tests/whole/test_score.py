@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from helpers.projects import tree
 from helpers.repos import Repo
 
 from rubric import default_rubric
@@ -63,14 +64,6 @@ def entry(
         f'impl: {{summary: "{summary}", retries: {retries}}}\n'
     )
     return path
-
-
-def tree(root: Path) -> dict[str, tuple[int, bytes]]:
-    return {
-        str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes())
-        for path in root.rglob("*")
-        if path.is_file()
-    }
 
 
 class TestScoreLog:
