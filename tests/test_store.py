@@ -34,6 +34,9 @@ def test_it_comes_back_for_its_stamp_kind_and_key_alone(cache_dir: Path) -> None
     with Store(cache_dir) as store:
         assert store.get("git", "key", b"1") is None
         assert store.get("entry", "key", None) is None
+        store.put("entry", "key", b"2", b"new")
+    assert kept(cache_dir) is None
+    assert kept(cache_dir, stamp=b"2") == b"new"
 
 
 def test_without_a_stamp_or_a_place_nothing_is_kept(tmp_path: Path) -> None:
@@ -43,13 +46,6 @@ def test_without_a_stamp_or_a_place_nothing_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.put("entry", "key", None, b"value")
     assert not (tmp_path / NAME).exists()
-
-
-def test_what_is_put_later_replaces_what_was_there(cache_dir: Path) -> None:
-    with Store(cache_dir) as store:
-        store.put("entry", "key", b"2", b"new")
-    assert kept(cache_dir) is None
-    assert kept(cache_dir, stamp=b"2") == b"new"
 
 
 def test_another_format_is_as_if_nothing_were_kept_and_is_left_alone(
