@@ -137,13 +137,5 @@ def read(
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:
-    """Turns, input, output, cache reads, cache creations, tool calls, tool errors."""
-    return (
-        facts.turns,
-        facts.input_tokens,
-        facts.output_tokens,
-        facts.cache_reads,
-        facts.cache_creations,
-        facts.tool_calls,
-        facts.tool_errors,
-    )
+    names = "turns input_tokens output_tokens cache_reads cache_creations tool_calls tool_errors"
+    return tuple(getattr(facts, name) for name in names.split())

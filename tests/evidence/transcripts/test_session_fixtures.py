@@ -10,7 +10,6 @@ from typing import Unpack
 import pytest
 from helpers.harness_lines import cases
 from helpers.repos import Repo
-from helpers.session_oracle import observe, summed
 from sessions import claude_cases, codex_cases, place_cases
 from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
@@ -126,17 +125,6 @@ def differences(truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]
     return wrong
 
 
-def by_the_oracle(truth: Truth, *, here: bool) -> list[str]:
-    """Return where the slow reading is not the truth."""
-    facts = observe(truth.folders, truth.repository if here else None)
-
-    def found(window: Window, harness: str) -> tuple[Totals, bool]:
-        sums = summed(facts, window.start, window.end, harness)
-        return (Totals(*sums) if sums else Totals()), sums is not None
-
-    return differences(truth, found, here=here)
-
-
 def read(
     rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[ReadingOptions]
 ) -> Sequence[TranscriptFacts]:
@@ -196,10 +184,8 @@ def _totals(share: HarnessFacts) -> Totals:
 
 
 def wrong_anywhere(truth: Truth) -> list[str]:
-    """Return where the slow reading, or the corrected rules, are not the truth of named folders and of a home."""
+    """Return where the corrected rules do not find the truth of named folders and of a home."""
     return [
-        *by_the_oracle(truth, here=False),
-        *by_the_oracle(truth, here=True),
         *under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False),
         *under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True),
     ]
@@ -297,10 +283,7 @@ class TestCorrected:
         for path in truth.home.rglob("*.zst"):
             path.write_bytes(path.read_bytes()[:-20])
         facts = read(CORRECTED, TranscriptPlaces(truth.repository, truth.folders), truth)
-        sums = summed(observe(truth.folders, None), *truth.windows[0])
-        assert sums is not None
-        assert 0 < sums[0] < truth.totals(truth.windows[0]).turns
-        assert (facts[0].turns, facts[0].input_tokens, facts[0].tool_calls) == (sums[0], sums[1], sums[5])
+        assert 0 < facts[0].turns < truth.totals(truth.windows[0]).turns
 
 
 SESSIONS: dict[str, tuple[Scenario, str]] = {
