@@ -78,10 +78,11 @@ def _hung(text: Text, width: int) -> RenderableType:
     """Return a line; where it is folded, the rest goes below its text, or without room for that to the left."""
     found = _START.match(text.plain)
     start = found.end() if found else 0
+    wide = cell_len(text.plain[:start])
     if text.cell_len <= width or not start:
         return text
-    if start * 2 <= width and _has_room(text, width - start):
-        return _beside(text[:start], start, text[start:])
+    if wide * 2 <= width and _has_room(text, width - wide):
+        return _beside(text[:start], wide, text[start:])
     return text[len(text.plain) - len(text.plain.lstrip()) :]
 
 

@@ -48,25 +48,19 @@ def test_agrees_with_other_implementations(rows: str, alpha: float, kappa: float
     assert weighted_kappa(pairs) == pytest.approx(kappa, abs=1e-8)
 
 
-class TestNotDefined:
-    @pytest.mark.parametrize(
-        "given",
-        [
-            pytest.param([], id="nothing"),
-            pytest.param([[1], [2], []], id="no two labelled the same"),
-            pytest.param([[2, 2], [2, 2, 2]], id="all values are equal"),
-        ],
-    )
-    def test_alpha(self, given: list[list[float]]) -> None:
-        assert krippendorff_alpha(given) is None
+@pytest.mark.parametrize("given", [[], [[1], [2], []], [[2, 2], [2, 2, 2]]], ids=["nothing", "no pair", "one value"])
+def test_alpha_is_not_defined(given: list[list[float]]) -> None:
+    assert krippendorff_alpha(given) is None
 
-    @pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)] * 3], ids=["nothing", "one value"])
-    def test_kappa(self, pairs: list[tuple[float, float]]) -> None:
-        assert weighted_kappa(pairs) is None
 
-    def test_an_interval_of_one_value_and_of_what_is_mostly_undefined(self) -> None:
-        assert resampled([1.0], lambda v: v[0]) is None
-        assert resampled([1.0, 2.0], lambda _: None) is None
+@pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)] * 3], ids=["nothing", "one value"])
+def test_kappa_is_not_defined(pairs: list[tuple[float, float]]) -> None:
+    assert weighted_kappa(pairs) is None
+
+
+def test_an_interval_of_one_value_or_of_mostly_undefined_ones_is_not_defined() -> None:
+    assert resampled([1.0], lambda v: v[0]) is None
+    assert resampled([1.0, 2.0], lambda _: None) is None
 
 
 def test_full_agreement_is_one_and_disagreement_below_nought() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore
 from helpers.facts import facts_of
 from helpers.histories import History
+from helpers.projects import LOG
 from helpers.repos import Repo
 from msgspec.structs import replace
 
-from scoring.cli import main
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
 from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
@@ -63,15 +64,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 
 
 @pytest.fixture
-def run(made: History, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(made: History, da_score: DaScore) -> Run:
     """Run a command on the made history, and return what it prints, with ``--json`` as data."""
 
     def command(*arguments: str, rubric: str = "3.1.0") -> Any:
-        capsys.readouterr()
-        options = ["--iter-log-dir", str(made.log), "--no-cache", "--rubric", rubric]
-        assert main([*arguments, *options]) in (0, None)
-        shown = capsys.readouterr().out
-        return json.loads(shown) if "--json" in arguments else shown
+        found = da_score(*arguments, "--iter-log-dir", made.log, "--no-cache", "--rubric", rubric)
+        assert found.status == 0
+        return json.loads(found.out) if "--json" in arguments else found.out
 
     return command
 
@@ -79,14 +78,9 @@ def run(made: History, capsys: pytest.CaptureFixture[str]) -> Run:
 class TestDoctor:
     def test_counts_iterations_and_sessions_by_method(self, run: Run) -> None:
         found = run("doctor", "--json")["attribution"]
-        assert {method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()} == {
-            "checkpoint": (1, 1),
-            "shared": (1, 1),
-            "commit": (1, 1),
-            "session": (0, 0),
-            "time": (0, 0),
-            "none": (2, 0),
-        }
+        methods = {method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()}
+        by_one = dict.fromkeys(("checkpoint", "shared", "commit"), (1, 1))
+        assert methods == by_one | {"session": (0, 0), "time": (0, 0), "none": (2, 0)}
         assert {one["reason"]: one["iterations"] for one in found["iterations_without_session"]} == {
             NO_TRANSCRIPT: [4],
             "no transcript covers the iteration window": [5],
@@ -112,11 +106,9 @@ class TestDoctor:
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(self, run: Run, made: History) -> None:
         (name,) = made.checkpoints
         path = f"entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
-        oid = Repo.at(made.repo).git("rev-parse", path)
-        (made.repo / ".git/objects" / oid[:2] / oid[2:]).unlink()
+        Repo.at(made.repo).lose(path)
         found = run("doctor", "--json")
-        (missing,) = found["attribution"]["checkpoints"]["missing"]
-        assert missing == path
+        assert found["attribution"]["checkpoints"]["missing"] == [path]
         assert any(f["what"].startswith("1 transcript of a checkpoint is not in") for f in found["findings"])
 
 
@@ -147,20 +139,15 @@ class TestWorktrees:
         assert (found["method"], found["problem"]) == (None, "no transcript covers the iteration window")
 
     @pytest.mark.slow
-    def test_reach_backfill(self, made: History) -> None:
-        (made.repo / ".agents").mkdir()
-        shutil.copytree(made.log, made.repo / ".agents/active/iteration-log")
-        assert main(["backfill", "--no-cache", "--rubric", "3.1.0", "--worktrees", self.GLOB]) in (0, None)
-        text = (made.repo / ".agents/active/iteration-log/iter-5.evidence.yaml").read_text()
-        assert "method: time" in text
-        assert "- gone" in text
+    def test_reach_backfill(self, made: History, da_score: DaScore) -> None:
+        shutil.copytree(made.log, made.repo / LOG)
+        assert da_score("backfill", "--no-cache", "--rubric", "3.1.0", "--worktrees", self.GLOB).status == 0
+        text = (made.repo / LOG / "iter-5.evidence.yaml").read_text()
+        assert ("method: time" in text, "- gone" in text) == (True, True)
 
-    def test_and_test_commands_have_no_effect_under_other_rubrics(
-        self, made: History, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        options = ["--iter-log-dir", str(made.log), "--no-cache", "--rubric", "2.3.0", "--worktrees", "/a"]
-        assert main(["run", "--no-write", *options, "--test-commands", "./check"]) in (0, None)
-        shown = capsys.readouterr().err
+    def test_and_test_commands_have_no_effect_under_other_rubrics(self, made: History, da_score: DaScore) -> None:
+        options = ("--iter-log-dir", made.log, "--no-cache", "--worktrees", "/a", "--test-commands", "./check")
+        shown = da_score("run", "--no-write", "--rubric", "2.3.0", *options).err
         assert "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect" in shown
         assert "the setting test-commands has no effect" in shown
 
@@ -179,18 +166,17 @@ class TestWorktrees:
 
 
 class TestExplanation:
-    def test_follows_the_commit_to_the_lines_as_data_and_in_words(self, run: Run, made: History) -> None:
+    def test_follows_the_commit_to_the_lines(self, run: Run, made: History) -> None:
         found = run("explain", "1", "--json")["attribution"]
         path = next(made.home.rglob("mine.jsonl"))
         assert (found["method"], found["sessions"], found["problem"]) == ("commit", ["mine"], None)
         assert found["commit"] == made.commit_of(made.entries[0])
         assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
         lines = path.read_text().splitlines()
-        seen = {one["kind"]: one for one in found["seen"]}
-        assert {one["path"] for one in seen.values()} == {str(path)}
-        assert "[main " in lines[seen["commit"]["line"] - 1]
-        assert "2 passed" in lines[seen["tests"]["line"] - 1]
-        assert "[Request interrupted by user]" in lines[seen["correction"]["line"] - 1]
+        seen = {one["kind"]: lines[one["line"] - 1] for one in found["seen"] if one["path"] == str(path)}
+        for kind, text in (("commit", "[main "), ("tests", "2 passed"), ("correction", "interrupted by user]")):
+            assert text in seen[kind]
+        assert run("iteration", "1", "--json", "--recompute")["attribution"] == found
         shown = run("explain", "1")
         assert "\nWhose work it is\n  commit " in shown
         assert "  lines found by commit: a session made the commit\n  session mine\n" in shown
@@ -216,18 +202,10 @@ class TestExplanation:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
         assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run("explain", "4")
 
-
-class TestIteration:
     @pytest.mark.slow
-    def test_has_from_a_sidecar_what_that_keeps(self, run: Run) -> None:
-        now = run("iteration", "1", "--json", "--recompute")["attribution"]
-        assert now == run("explain", "1", "--json")["attribution"]
+    def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(self, run: Run, made: History) -> None:
         run("run")
         assert run("iteration", "1", "--json")["attribution"] == {"method": "commit", "sessions": ["mine"]}
-
-    @pytest.mark.slow
-    def test_that_was_scored_is_explained_when_its_transcript_is_gone(self, run: Run, made: History) -> None:
-        run("run")
         next(made.home.rglob("mine.jsonl")).unlink()
         shown = run("explain", "1")
         assert "  no line of a transcript: no transcript covers the iteration window\n" in shown
@@ -257,32 +235,22 @@ class TestWords:
         assert payload and (len(payload["lines"]), len(payload["sessions"])) == (300, 300)
 
     @pytest.mark.parametrize(
-        ("observed", "said"),
+        ("observed", "lines"),
         [
-            pytest.param({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"], id="edits"),
-            pytest.param({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"], id="one edit"),
-            pytest.param(
-                {"work": WorkSeen(agents=2, compactions=1)},
-                ["2 sub-agents started; context compacted 1 time"],
-                id="sub-agents and compactions",
-            ),
-            pytest.param(
-                {"by_people": 0.25},
-                ["people wrote or changed 25 % of its lines, as its checkpoints say"],
-                id="lines by people",
-            ),
-            pytest.param({}, [], id="nothing"),
+            ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
+            ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
+            ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
+            ({"by_people": 0.25}, ["people wrote or changed 25 % of its lines, as its checkpoints say"]),
+            ({}, []),
         ],
     )
-    def test_of_how_the_work_went(self, observed: dict[str, Any], said: list[str]) -> None:
+    def test_of_how_the_work_went(self, observed: dict[str, Any], lines: list[str]) -> None:
         found = facts(Observed("commit", ("s",), **observed))
-        assert list(chain_lines(found, None))[3:] == said
+        assert list(chain_lines(found, None))[3:] == lines
         payload = chain_payload(found)
         assert payload
-        assert (payload["work"]["edits"], payload["by_people"]) == (
-            found.observed.work.edits if found.observed else None,
-            observed.get("by_people"),
-        )
+        edits = observed["work"].edits if "work" in observed else 0
+        assert (payload["work"]["edits"], payload["by_people"]) == (edits, observed.get("by_people"))
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

@@ -1,7 +1,5 @@
 """``da-score doctor`` and ``da-score init``: what is found, what is missing, and that nothing makes them stop."""
 
-import json
-import os
 import stat
 import tomllib
 from collections.abc import Callable
@@ -9,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore, Outcome, one_line
+from helpers.harness_lines import write
 from helpers.places import Place
+from helpers.projects import edit, tree
 from helpers.repos import Repo
 
 from rubric import newest_version, released_rubric
-from scoring.cli import main
 from scoring.log.settings import Settings, resolve_settings
 
 pytestmark = pytest.mark.sampled(3)
 
+NEWEST = newest_version("attributed")
+SETTINGS = Path(".agents/da-score.toml")
 CORRECTED = ("--rubric", "2.3.0", "--no-cache")
 
 
@@ -33,20 +35,13 @@ def whole(place: Place) -> Place:
 
 
 Told = Callable[..., Any]
+Init = Callable[..., Outcome]
 
 
 @pytest.fixture
-def doctor(capsys: pytest.CaptureFixture[str]) -> Told:
+def doctor(da_score: DaScore) -> Told:
     """Run doctor, which always ends well, and return what it prints as data."""
-
-    def run(*options: str) -> Any:
-        capsys.readouterr()
-        assert main(["doctor", "--json", *options]) == 0
-        shown = capsys.readouterr()
-        assert shown.err == ""
-        return json.loads(shown.out)
-
-    return run
+    return lambda *options: da_score("doctor", "--json", *options).json
 
 
 def advice(found: Any, topic: str, level: str = "problem") -> list[str]:
@@ -57,13 +52,9 @@ class TestFacts:
     def test_of_the_log_and_the_repository(self, whole: Place, doctor: Told) -> None:
         found = doctor(*CORRECTED)
         assert (found["rubric_version"], found["evidence"]) == ("2.3.0", "corrected")
-        assert found["log"] == {
-            "path": str(whole.log.relative_to(whole.path)),
-            "iterations": 2,
-            "schema_versions": {"2": 2},
-            "broken": [],
-            "problem": None,
-        }
+        path = str(whole.log.relative_to(whole.path))
+        counted = {"iterations": 2, "schema_versions": {"2": 2}}
+        assert found["log"] == {"path": path, **counted, "broken": [], "problem": None}
         assert (found["repository"]["top_level"], found["repository"]["shallow"]) == (str(whole.path), False)
         trunk = found["trunk"]
         assert (trunk["ref"], trunk["commit"]) == ("refs/heads/main", whole.repo.head())
@@ -93,13 +84,8 @@ class TestFacts:
         found = {signal["signal"]: signal for signal in doctor(*CORRECTED)["signals"]}
         assert list(found) == [spec.id for spec in released_rubric("2.3.0").signals]
         assert (found["landed"]["present"], found["landed"]["share"]) == (2, 1.0)
-        assert found["token_efficiency"] == {
-            "signal": "token_efficiency",
-            "present": 1,
-            "iterations": 2,
-            "share": 0.5,
-            "absent": {"no transcript covers the iteration window": 1},
-        }
+        half = {"signal": "token_efficiency", "present": 1, "iterations": 2, "share": 0.5}
+        assert found["token_efficiency"] == half | {"absent": {"no transcript covers the iteration window": 1}}
         assert found["verifier"]["absent"] == {"no verifier records and no tests_total_pass proxy": 2}
 
     def test_of_a_rubric_of_the_reference(self, whole: Place, doctor: Told) -> None:
@@ -107,29 +93,23 @@ class TestFacts:
         found = doctor("--no-cache", "--transcript-dir", "t")
         assert found["trunk"]["commit"] is None
         (root,) = found["transcripts"]["roots"]
-        assert root == {"path": "t", "origin": "--transcript-dir", "harness": "", "files": 0} | {
-            "problem": "no *.jsonl file directly inside"
-        }
+        assert (root["path"], root["origin"], root["harness"], root["files"]) == ("t", "--transcript-dir", "", 0)
+        assert root["problem"] == "no *.jsonl file directly inside"
         assert "there is no local branch master" in advice(found, "trunk")[0]
         assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
 
-    def test_says_nothing_of_what_such_a_rubric_does_not_look_into(
-        self, whole: Place, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        folder = whole.path / "t"
-        folder.mkdir()
-        (folder / "a.jsonl").write_text(json.dumps(whole.turn(1)) + "\n")
-        assert main(["doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t"]) == 0
-        shown = capsys.readouterr().out
+    def test_of_such_a_rubric_leave_out_what_it_does_not_look_into(self, whole: Place, da_score: DaScore) -> None:
+        write(whole.path / "t" / "a.jsonl", whole.turn(1))
+        shown = da_score("doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t").out
         assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
         assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(self, doctor: Told, tmp_path: Path) -> None:
-        before = sorted(tmp_path.rglob("*"))
+        before = tree(tmp_path)
         doctor("--rubric", "2.3.0", "--cache-dir", str(tmp_path / "cache"))
-        assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
+        assert tree(tmp_path) == before
 
 
 class TestAdvice:
@@ -156,21 +136,25 @@ class TestAdvice:
         assert found["repository"]["problem"]
         assert [root["files"] for root in found["transcripts"]["roots"] if root["files"]] == [2]
 
-    def test_is_given_for_an_empty_log_and_a_trunk_and_folder_that_are_not_there(
-        self, place: Place, doctor: Told
-    ) -> None:
-        place.repo.git("branch", "-m", "odd")
-        found = doctor(*CORRECTED, "--transcript-dir", "nowhere")
-        assert advice(found, "log") == [f"{place.log.relative_to(place.path)} holds no entry"]
-        assert advice(found, "trunk")[0].startswith("no trunk was found: ")
-        assert "nowhere: no such directory" in advice(found, "transcripts")
+    @pytest.mark.usefixtures("whole")
+    @pytest.mark.parametrize(
+        ("options", "topic", "level", "what"),
+        [
+            (["--iter-log-dir", "src"], "log", "problem", "src holds no entry"),
+            (["--transcript-dir", "nowhere"], "transcripts", "problem", "nowhere: no such directory"),
+            (["--transcripts", "none"], "transcripts", "problem", "no transcripts are read"),
+            (["--rubric", "9.9.9"], "settings", "problem", "'9.9.9' is not released"),
+            (["--rubric", "2.1.0", "--trunk", "main"], "settings", "note", "trunk 'main' has no effect"),
+        ],
+    )
+    def test_is_given_for_an_option(self, doctor: Told, options: list[str], topic: str, level: str, what: str) -> None:
+        assert what in " ".join(advice(doctor(*CORRECTED, *options), topic, level))
 
     def test_names_every_broken_entry_and_looks_at_the_others(self, whole: Place, doctor: Told) -> None:
         (whole.log / "iter-3.yaml").write_text("schema_version: 7\n")
         (whole.log / "iter-4.yaml").write_text("\t:\n")
         (whole.log / "historical.yaml").write_text("iterations: 3\n")
         found = doctor(*CORRECTED)
-        assert [f["level"] for f in found["findings"]] == sorted((f["level"] for f in found["findings"]), reverse=True)
         names = [Path(text.partition(":")[0]).name for text in found["log"]["broken"]]
         assert names == ["iter-3.yaml", "iter-4.yaml", "historical.yaml"]
         assert len(advice(found, "log")) == 3
@@ -178,11 +162,9 @@ class TestAdvice:
 
     @pytest.mark.slow
     def test_names_entries_whose_commit_is_not_here(self, whole: Place, doctor: Told) -> None:
-        entry = whole.log / "iter-2.yaml"
-        entry.write_text(entry.read_text().replace(f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef"))
+        edit(whole.log / "iter-2.yaml", f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef")
         whole.iteration(3)
-        entry = whole.log / "iter-3.yaml"
-        entry.write_text(entry.read_text().replace("commit: ", "commit: '' # "))
+        edit(whole.log / "iter-3.yaml", "commit: ", "commit: '' # ")
         found = doctor(*CORRECTED)
         assert found["commits"] == {"unresolved": [{"iteration": 2, "commit": "deadbeefdeadbeef"}], "without": [3]}
         assert advice(found, "entries") == [
@@ -197,6 +179,12 @@ class TestAdvice:
         assert "no trunk 'nowhere' here" in found["trunk_problem"]
         assert found["trunk"]["name"] == "main"
         assert found["signals"][0]["share"] == 1.0
+
+    def test_names_a_repository_without_a_trunk(self, place: Place, doctor: Told) -> None:
+        place.iteration(1)
+        place.repo.git("branch", "-m", "odd")
+        found = doctor(*CORRECTED)
+        assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
     @pytest.mark.slow
     def test_names_a_shallow_clone(self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any) -> None:
@@ -214,34 +202,21 @@ class TestAdvice:
         place.session("other", place.turn(1, cwd="/another/app"))
         found = doctor(*CORRECTED)
         assert advice(found, "transcripts") == ["no transcript of work in this repository was found"]
-        assert advice(doctor(*CORRECTED, "--transcripts", "none"), "transcripts") == ["no transcripts are read"]
 
     @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
-        (whole.path / ".agents/da-score.toml").write_text("trunk = 1\n")
+        (whole.path / SETTINGS).write_text("trunk = 1\n")
         found = doctor(*CORRECTED)
         assert advice(found, "settings") == [".agents/da-score.toml: trunk is 1, not the name of a branch"]
         assert found["log"]["iterations"] == 2
-        (whole.path / ".agents/da-score.toml").write_text("rubric = \n")
+        (whole.path / SETTINGS).write_text("rubric = \n")
         assert "not TOML" in advice(doctor(*CORRECTED), "settings")[0]
-
-    @pytest.mark.usefixtures("whole")
-    def test_survives_a_rubric_that_is_not_there(self, doctor: Told) -> None:
-        found = doctor("--rubric", "9.9.9", "--no-cache")
-        assert "'9.9.9' is not released" in advice(found, "settings")[0]
-        assert found["rubric_version"] == "2.1.0"
-
-    @pytest.mark.usefixtures("whole")
-    def test_names_settings_without_effect(self, doctor: Told) -> None:
-        found = doctor("--trunk", "main", "--no-cache")
-        assert "trunk 'main' has no effect" in advice(found, "settings", "note")[0]
 
 
 class TestText:
     @pytest.mark.slow
-    def test_says_the_same(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["doctor", *CORRECTED, "--files"]) == 0
-        out = capsys.readouterr().out
+    def test_says_the_same(self, whole: Place, da_score: DaScore) -> None:
+        out = da_score("doctor", *CORRECTED, "--files").out
         assert out.startswith("da-score doctor — rubric 2.3.0, corrected evidence\n")
         for line in (
             f"REPOSITORY    {whole.path}",
@@ -256,114 +231,125 @@ class TestText:
         assert "/mine.jsonl" in out
         assert "\nWHAT TO DO\n" in out
 
-    def test_shows_control_characters_escaped(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_shows_control_characters_escaped(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         place.session("evil", place.turn(1, cwd="/another/\x1b[31mapp"))
-        assert main(["doctor", *CORRECTED, "--files"]) == 0
-        out = capsys.readouterr().out
+        out = da_score("doctor", *CORRECTED, "--files").out
         assert "\x1b" not in out
         assert "/another/\\x1b[31mapp" in out
 
+    @pytest.mark.usefixtures("whole")
+    def test_problems_come_before_notes(self, doctor: Told) -> None:
+        levels = [finding["level"] for finding in doctor(*CORRECTED)["findings"]]
+        assert levels == sorted(levels, key=lambda level: level != "problem")
+
 
 class TestInit:
-    def init(self, *options: str) -> int:
-        return main(["init", "--no-cache", *options])
+    @pytest.fixture
+    def init(self, da_score: DaScore) -> Init:
+        return lambda *options: da_score("init", "--no-cache", *options)
 
     def settings(self, place: Place) -> Settings:
         return resolve_settings({"repo-dir": place.path}, {})
 
-    def test_writes_settings_under_which_the_log_is_scored(
-        self, whole: Place, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        path, newest = whole.path / ".agents/da-score.toml", newest_version("attributed")
-        assert self.init("--print") == 0
-        printed = capsys.readouterr().out
-        assert not path.exists()
-        assert self.init() == 0
-        assert capsys.readouterr().out == f"Wrote {path}\nNext: da-score run\n"
-        assert path.read_text() == printed
-        assert tomllib.loads(printed) == {"rubric": newest, "transcripts": "auto"}
+    def test_writes_settings_under_which_the_log_is_scored(self, whole: Place, init: Init, da_score: DaScore) -> None:
+        path = whole.path / SETTINGS
+        assert init().out == f"Wrote {path}\nNext: da-score run\n"
+        assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
-        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest, "auto")
-        assert main(["run", "--no-cache"]) == 0
-        assert capsys.readouterr().out.startswith("Outcome scoring — rubric 3.1.0\n")
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
+        assert da_score("run", "--no-cache").out.startswith(f"Outcome scoring — rubric {NEWEST}\n")
 
     @pytest.mark.slow
-    def test_says_in_comments_what_it_found_also_from_a_folder_below(
-        self, whole: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.chdir(whole.path / "src")
-        assert self.init("--json") == 0
-        path = whole.path / ".agents/da-score.toml"
-        assert json.loads(capsys.readouterr().out) == {"path": str(path), "rubric": newest_version("attributed")}
-        told = " ".join(line.removeprefix("# ") for line in path.read_text().splitlines())
-        assert "iteration-log: 2 iterations." in told
-        assert "Found: main, no remote has a trunk, and there is a local branch main." in told
-        assert "1 of 2 transcripts found are of work in this repository." in told
-        assert all(len(line) <= 100 for line in path.read_text().splitlines())
+    def test_says_in_comments_what_it_found(self, whole: Place, init: Init) -> None:
+        init()
+        text = (whole.path / SETTINGS).read_text()
+        comments = " ".join(line.removeprefix("# ") for line in text.splitlines())
+        assert "Found at .agents/active/iteration-log: 2 iterations." in comments
+        assert "Found: main, no remote has a trunk, and there is a local branch main." in comments
+        assert "1 of 2 transcripts found are of work in this repository." in comments
+        assert all(len(line) <= 100 for line in text.splitlines())
 
     @pytest.mark.slow
-    def test_every_setting_that_is_commented_out_is_one(self, whole: Place) -> None:
-        assert self.init() == 0
-        path = whole.path / ".agents/da-score.toml"
-        path.write_text(
-            "".join(line.removeprefix("# ") + "\n" for line in path.read_text().splitlines() if "=" in line)
-        )
+    def test_every_setting_that_is_commented_out_is_one(self, whole: Place, init: Init) -> None:
+        init()
+        path = whole.path / SETTINGS
+        lines = path.read_text().splitlines()
+        path.write_text("".join(line.removeprefix("# ") + "\n" for line in lines if "=" in line))
         found = self.settings(whole)
         assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
-        assert (found.worktrees, found.test_commands) == ((f"{os.environ['HOME']}/worktrees/*",), ("./check --all",))
-        assert found.transcript_dirs == (Path(os.environ["HOME"]) / ".claude/projects/-home-me-src-app",)
+        assert (found.worktrees, found.test_commands) == ((f"{whole.home}/worktrees/*",), ("./check --all",))
+        assert found.transcript_dirs == (whole.home / ".claude/projects/-home-me-src-app",)
 
-    def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path) -> None:
-        names = ["t", 'a "quoted" name', "a\\b", "ü\x7f"]
-        for name in names:
-            (whole.path / name).mkdir()
-        folders = [*names, str(tmp_path)]
-        options = ["--trunk", "main", *(part for name in folders for part in ("--transcript-dir", name))]
+    def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path, init: Init) -> None:
+        (whole.path / "t").mkdir()
+        options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
         options += ["--worktrees", "/trees/*", "--worktrees", "*/wt-?", "--test-commands", 'make "all"']
-        assert self.init(*options, "--iter-log-dir", "elsewhere/log") == 0
-        given = tomllib.loads((whole.path / ".agents/da-score.toml").read_text())
-        assert given == {
-            "rubric": newest_version("attributed"),
+        assert init(*options, "--iter-log-dir", "elsewhere/log").status == 0
+        assert tomllib.loads((whole.path / SETTINGS).read_text()) == {
+            "rubric": NEWEST,
             "iter-log-dir": "elsewhere/log",
             "trunk": "main",
-            "transcript-dir": folders,
+            "transcript-dir": ["t", str(tmp_path)],
             "worktrees": ["/trees/*", "*/wt-?"],
             "test-commands": ['make "all"'],
         }
         assert self.settings(whole).test_commands == ('make "all"',)
-        assert self.settings(whole).transcript_dirs == (*(whole.path / name for name in names), tmp_path)
+        assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
+
+    def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place, init: Init) -> None:
+        assert init("--transcripts", "none").status == 0
+        assert self.settings(whole).transcripts == "none"
 
     @pytest.mark.slow
-    def test_never_replaces_a_file_unless_forced(self, whole: Place, capsys: pytest.CaptureFixture[str]) -> None:
-        path = whole.path / ".agents/da-score.toml"
+    def test_never_replaces_a_file_unless_forced(self, whole: Place, init: Init) -> None:
+        path = whole.path / SETTINGS
         path.write_text("rubric = '2.0.2'\n")
-        assert self.init() == 1
-        assert "is there already; --force replaces it" in capsys.readouterr().err
+        assert "is there already; --force replaces it" in one_line(init())
         assert path.read_text() == "rubric = '2.0.2'\n"
-        assert self.init("--force", "--transcripts", "none") == 0
-        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (newest_version("attributed"), "none")
+        assert init("--force").status == 0
+        assert self.settings(whole).rubric == NEWEST
         path.unlink()
         path.symlink_to("missing")
-        assert self.init() == 1
+        assert init().status == 1
         assert path.is_symlink()
 
-    def test_works_where_there_is_no_log_yet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.slow
+    def test_prints_the_same_and_writes_nothing(self, whole: Place, init: Init) -> None:
+        printed = init("--print").out
+        path = whole.path / SETTINGS
+        assert not path.exists()
+        assert init("--json").json == {"path": str(path), "rubric": NEWEST}
+        assert path.read_text() == printed
+
+    @pytest.mark.slow
+    def test_writes_to_the_top_of_the_repository(
+        self, whole: Place, init: Init, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(whole.path / "src")
+        assert init().status == 0
+        assert "2 iterations" in (whole.path / SETTINGS).read_text()
+
+    def test_works_where_there_is_no_log_yet(self, tmp_path: Path, init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
         repo = Repo(tmp_path / "new", branch="main")
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
         monkeypatch.chdir(repo.path)
-        assert self.init() == 0
-        text = (repo.path / ".agents/da-score.toml").read_text()
+        assert init().status == 0
+        text = (repo.path / SETTINGS).read_text()
         assert "There is none at .agents/active/iteration-log yet." in text
-        assert tomllib.loads(text)["rubric"] == newest_version("attributed")
+        assert tomllib.loads(text)["rubric"] == NEWEST
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
         "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
     )
-    def test_writes_nothing_that_could_not_be_used(
-        self, whole: Place, capsys: pytest.CaptureFixture[str], options: list[str]
-    ) -> None:
-        assert self.init(*options) == (2 if "all" in options else 1)
-        assert capsys.readouterr().err.count("\n") == 1
-        assert not (whole.path / ".agents/da-score.toml").exists()
+    def test_writes_nothing_that_could_not_be_used(self, whole: Place, init: Init, options: list[str]) -> None:
+        found = init(*options)
+        assert (found.status, bool(one_line(found))) == (2 if "all" in options else 1, True)
+        assert not (whole.path / SETTINGS).exists()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
+    def test_any_name_of_a_folder_survives(self, whole: Place, init: Init, name: str) -> None:
+        (whole.path / name).mkdir()
+        assert init("--transcript-dir", name).status == 0
+        assert self.settings(whole).transcript_dirs == (whole.path / name,)

@@ -4,21 +4,20 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, one_line
+from helpers.projects import edit
 
 from scoring.demo import Demo
 from scoring.log.load import entry_places, load_iteration_log
-from scoring.views.examined import Examined, LogView
+from scoring.views.examined import LogView
 from scoring.views.explain import Explanation, explain, explanation_text
 
 LOG = Path(".agents/active/iteration-log")
 
 
 def explained(demo: Demo, number: int) -> Explanation:
-    view = LogView(LOG, Path(), demo.transcript_dirs)
-    one: Examined = next(iter(msgspec.structs.replace(view, only=number).examine()))
+    one = next(iter(LogView(LOG, Path(), demo.transcript_dirs, only=number).examine()))
     return explain(one, entry_places(LOG, number))
 
 
@@ -38,16 +37,15 @@ class TestPlaces:
         (tmp_path / "iter-7.yaml").write_text("schema_version: 1\n\niteration: 7\ncommit: b\n")
         places = entry_places(tmp_path, 7)
         assert places is not None
-        assert places.place("commit") == f"{tmp_path}/iter-7.yaml:4"
-        assert places.place("date") is None
+        assert (places.place("commit"), places.place("date")) == (f"{tmp_path}/iter-7.yaml:4", None)
 
-    def test_in_the_archive_and_of_what_is_merged_in_are_where_it_is_defined(self, tmp_path: Path) -> None:
+    def test_in_the_archive_are_where_a_merged_field_is_defined(self, tmp_path: Path) -> None:
         text = "iterations:\n- &x\n  iteration: 1\n  retries: 2\n- <<: *x\n  iteration: 2\n  commit: b\n"
         (tmp_path / "historical.yaml").write_text(text)
         places = entry_places(tmp_path, 2)
         assert places is not None
-        assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
         assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
+        assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
 
     @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
     def test_of_what_cannot_be_read_are_unknown(self, tmp_path: Path, text: str) -> None:
@@ -90,10 +88,10 @@ class TestExplanation:
         found = explained(demo, 5)
         assert [s.signal for s in found.raises][:2] == ["landed", "verifier"]
         assert math.isclose(found.raises[0].could_add, 0.2)
-        assert explained(demo, 1).raises == []
 
     def test_of_a_full_score_says_whether_every_signal_voted(self, demo: Demo) -> None:
         found = explained(demo, 1)
+        assert found.raises == []
         assert "every vote is full and the signals that did not vote could only lower it\n" in explanation_text(found)
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
         assert "every vote is full and every signal voted\n" in explanation_text(voted)
@@ -101,11 +99,10 @@ class TestExplanation:
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
         found = explained(demo, 2)
         (landed,) = (s for s in found.signals if s.signal == "landed")
-        assert not landed.present
         votes = sum(row.nominal_weight for row in found.one.score.breakdown if row.present)
         better = (found.one.score.value * votes + 0.2) / (votes + 0.2)
         assert math.isclose(landed.could_add, better - found.one.score.value)
-        assert landed.advice
+        assert (landed.present, bool(landed.advice)) == (False, True)
 
     @pytest.mark.slow
     def test_reads_as_text(self, da_score: DaScore) -> None:
@@ -115,28 +112,22 @@ class TestExplanation:
         assert "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n" in found.out
         assert "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n" in found.out
         assert "scored now, nothing written" in found.out
-        data = da_score("explain", "5", "--json").json
-        assert (data["would_have_raised"][0]["signal"], data["entry"]) == ("landed", f"{LOG}/iter-5.yaml")
-        assert (data["commit"][:12], len(data["integrity"])) == ("f05ce0048ec2", 4)
 
     @pytest.mark.slow
     def test_says_when_the_sidecar_and_the_evidence_differ(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run")
         assert "The evidence gives" not in da_score("explain", "5").out
-        entry = demo.iter_log_dir / "iter-5.yaml"
-        entry.write_text(entry.read_text().replace("tests_total_pass: false", "tests_total_pass: true"))
+        edit(demo.iter_log_dir / "iter-5.yaml", "tests_total_pass: false", "tests_total_pass: true")
         assert "The evidence gives 0.3" in da_score("explain", "5").out
         assert "The evidence gives" not in da_score("explain", "5", "--recompute").out
 
-    @pytest.mark.slow
-    def test_text_of_a_log_cannot_write_to_a_terminal(self, demo: Demo, da_score: DaScore) -> None:
-        entry = demo.iter_log_dir / "iter-5.yaml"
-        entry.write_text(entry.read_text().replace("task_id: limit-requests", 'task_id: "a\\e[31m\\nb"'))
-        found = da_score("explain", "5").out
-        assert "\x1b" not in found
-        assert "a\\x1b[31m\\nb" in found
+    def test_as_json(self, da_score: DaScore) -> None:
+        data = da_score("explain", "5", "--json").json
+        assert data["would_have_raised"][0]["signal"] == "landed"
+        assert data["commit"].startswith("f05ce0048ec2")
+        assert data["entry"] == f"{LOG}/iter-5.yaml"
+        assert len(data["integrity"]) == 4
 
     def test_of_an_iteration_that_is_not_there(self, da_score: DaScore) -> None:
-        found = da_score("explain", "77")
-        assert (found.status, found.out) == (1, "")
-        assert found.err == f"da-score: error: {LOG}/iter-77.yaml: no entry for iteration 77 in this log\n"
+        said = f"{LOG}/iter-77.yaml: no entry for iteration 77 in this log"
+        assert one_line(da_score("explain", "77")) == said

@@ -7,17 +7,17 @@ import os
 import re
 import shutil
 import subprocess
-from collections import defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from helpers.commands import DaScore, OnTerminal
+from helpers.commands import DaScore, OnTerminal, one_line
 from helpers.deliberations import OWNED, document, outputs
-from playwright.sync_api import Browser, Page, sync_playwright
+from helpers.projects import LOG, edit
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from rich.console import Console
 
 from rubric import default_rubric
@@ -90,11 +90,6 @@ class TestDigest:
         assert not changes(now[:1], {"1": ["2.1.0", 0.5, "good"]})
 
 
-def no_pictures(_: Digest) -> dict[str, Any]:
-    found: dict[str, Any] = defaultdict(str)
-    return found | {"signals": defaultdict(str)}
-
-
 class _Structure(HTMLParser):
     """Collects what a page links to, its ids, and the text of its headings."""
 
@@ -122,10 +117,8 @@ def structure(html: str) -> _Structure:
 
 @pytest.fixture(scope="session")
 def html(_built_demo: Path) -> str:
-    demo = _built_demo / "repo"
-    log = demo / ".agents/active/iteration-log"
-    view = LogView(log, demo, tuple((_built_demo / "transcripts").iterdir()))
-    return page(digest(log, default_rubric(), view.examine()), None)
+    repo, transcripts = _built_demo / "repo", tuple((_built_demo / "transcripts").iterdir())
+    return page(digest_of(Demo(_built_demo, repo, repo / LOG, transcripts)), None)
 
 
 class TestPage:
@@ -136,17 +129,14 @@ class TestPage:
         assert not re.search(r"url\((?!#)", html)
         assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
 
-    def test_has_every_id_once_and_references_heads_and_headings_that_lead_somewhere(self, html: str) -> None:
+    def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
-        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
-        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
-        assert all(b - a <= 1 for a, b in pairwise(levels))  # headings leave out no level
         dead = {r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")}
         assert not dead
         assert {r for r in found.references if r.startswith("#iter-")} == {f"#iter-{n}" for n in range(1, 10)}
 
-    def test_says_for_every_picture_what_it_shows(self, html: str) -> None:
+    def test_says_for_every_picture_what_it_shows_in_the_colours_of_the_page(self, html: str) -> None:
         pictures = re.findall(r"<svg [^>]*>", html)
         assert len(pictures) == SIGNALS + WIDE_PICTURES * 2 + 2  # the others fit a phone as they are
         assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
@@ -155,21 +145,16 @@ class TestPage:
         assert "var(--accent)" in html
 
     @pytest.mark.slow
-    def test_is_the_same_every_time(self, demo: Demo) -> None:
-        assert page(digest_of(demo), None) == page(digest_of(demo), None)
-
-    @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
-        entry = demo.iter_log_dir / "iter-5.yaml"
-        entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {json.dumps(evil)}"))
-        hooks = demo.iter_log_dir / "iter-5.hook-outcomes.yaml"
-        hooks.write_text(hooks.read_text().replace("scope.stay-in-write-scope", "$x_1<b>$"))
+        edit(demo.iter_log_dir / "iter-5.yaml", "task_id: limit-requests", f"task_id: {json.dumps(evil)}")
+        edit(demo.iter_log_dir / "iter-6.yaml", "task_id: ", f"task_id: {'long-' * 9000}")
+        edit(demo.iter_log_dir / "iter-5.hook-outcomes.yaml", "scope.stay-in-write-scope", "规则$x_1<b>$")
         html = page(digest_of(demo), None)
-        assert "<script>alert" not in html
-        assert "<img" not in html
+        assert not [tag for tag in ("<script>alert", "<img", "<b>$") if tag in html]
         assert html.count("</script>") == 2
-        assert "<b>$" not in html
+        assert "规则" in html
+        assert len(html) < 400_000
 
     def test_lists_over_claims_the_worst_first(self, demo: Demo, html: str) -> None:
         over = digest_of(demo).over_claims
@@ -192,27 +177,23 @@ class TestPage:
         assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
 
-    @pytest.mark.slow
-    def test_writing_that_the_fonts_here_lack_and_endless_names_are_no_trouble(self, demo: Demo) -> None:
-        entry = demo.iter_log_dir / "iter-5.yaml"
-        entry.write_text(entry.read_text().replace("task_id: limit-requests", f"task_id: {'long-' * 9000}"))
-        hooks = demo.iter_log_dir / "iter-5.hook-outcomes.yaml"
-        hooks.write_text(hooks.read_text().replace("scope.stay-in-write-scope", "规则"))
-        html = page(digest_of(demo), None)
-        assert "规则" in html
-        assert len(html) < 400_000
+    def test_heads_of_tables_say_what_they_head_and_headings_leave_out_no_level(self, html: str) -> None:
+        assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
+        levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
+        assert all(b - a <= 1 for a, b in pairwise(levels))
 
     @pytest.mark.slow
-    def test_of_an_empty_log(self) -> None:
+    def test_of_a_log_without_iterations_or_without_a_score(self) -> None:
         html = page(made(), None)
         assert "This log has no iterations." in html
         assert structure(html).external == []
         assert "no signal" not in page(made(line(1, None, band="unscored")), None)
 
     @pytest.mark.slow
-    def test_holds_what_the_next_one_compares_with(self, demo: Demo, tmp_path: Path) -> None:
+    def test_holds_what_the_next_one_compares_with_and_is_the_same_every_time(self, demo: Demo, tmp_path: Path) -> None:
         found = digest_of(demo)
         (tmp_path / "r.html").write_text(page(found, None))
+        assert (tmp_path / "r.html").read_text() == page(digest_of(demo), None)
         assert read_snapshot(tmp_path / "r.html") == found.snapshot()
         assert read_snapshot(tmp_path / "none.html") is None
 
@@ -275,20 +256,14 @@ class TestTerminal:
         assert not Path("report.html").exists()
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("here", "without_pictures")
 class TestCommand:
-    @pytest.fixture(autouse=True)
-    def _without_pictures(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Draw nothing: what the pictures show is tested above."""
-        monkeypatch.setattr("scoring.views.report.charts.pictures", no_pictures)
-
     @pytest.mark.slow
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
         assert da_score("report").out == "Wrote report.html: 9 iterations\n"
         assert "Since the last report" not in Path("report.html").read_text()
         (demo.iter_log_dir / "iter-1.yaml").unlink()
-        entry = demo.iter_log_dir / "iter-9.yaml"
-        entry.write_text(entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false"))
+        edit(demo.iter_log_dir / "iter-9.yaml", "tests_total_pass: true", "tests_total_pass: false")
         da_score("report")
         html = Path("report.html").read_text()
         assert "Since the last report: 1 worse, 1 gone." in html
@@ -299,9 +274,8 @@ class TestCommand:
     def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("report", "--last", "8", "--out", tmp_path / "old.html")
         da_score("report", "--since", tmp_path / "old.html")
-        assert re.search(
-            r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">', Path("report.html").read_text()
-        )
+        new = r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">'
+        assert re.search(new, Path("report.html").read_text())
 
     def test_goes_to_standard_output(self, da_score: DaScore) -> None:
         found = da_score("report", "--last", "2", "--out", "-")
@@ -310,39 +284,32 @@ class TestCommand:
         assert not Path("-").exists()
         assert not Path("report.html").exists()
 
-    def test_goes_to_no_terminal_and_compares_with_no_missing_report(
-        self, da_score: DaScore, on_a_terminal: OnTerminal
-    ) -> None:
+    def test_goes_to_no_terminal(self, on_a_terminal: OnTerminal) -> None:
         status, shown = on_a_terminal("report", "--out", "-")
         assert (status, b"".join(shown)) == (2, b"")
-        found = da_score("report", "--since", "old.html")
-        said = "da-score: error: --since old.html: neither a day (YYYY-MM-DD) nor an earlier report\n"
-        assert (found.status, found.err) == (1, said)
+
+    def test_another_report_must_be_there(self, da_score: DaScore) -> None:
+        said = "--since old.html: neither a day (YYYY-MM-DD) nor an earlier report"
+        assert one_line(da_score("report", "--since", "old.html")) == said
         assert not Path("report.html").exists()
 
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
         Path("report.html").write_text("mine")
-        found = da_score("report")
-        assert (found.status, found.err.count("\n")) == (1, 1)
-        assert "report.html: is no report of da-score" in found.err
+        assert "report.html: is no report of da-score" in one_line(da_score("report"))
         assert Path("report.html").read_text() == "mine"
 
     def test_without_its_libraries_says_what_to_install(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-        found = da_score("report")
-        assert found.err == (
-            f"da-score: error: this needs matplotlib and jinja2, of the extra 'report': {installing('report')}\n"
-        )
+        said = f"this needs matplotlib and jinja2, of the extra 'report': {installing('report')}"
+        assert one_line(da_score("report")) == said
 
 
 def wait_for(shown: Page, title: str) -> None:
     """Wait until the breakdown is open under a title."""
-    shown.wait_for_function(
-        "title => document.querySelector('#breakdown[open] #b-title')?.textContent === title",
-        arg=title,
-    )
+    open_under = "title => document.querySelector('#breakdown[open] #b-title')?.textContent === title"
+    shown.wait_for_function(open_under, arg=title)
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -375,11 +342,9 @@ class TestInABrowser:
         """The report of the demo, opened; nothing may go wrong in it, and nothing may be asked for."""
         look = getattr(request, "param", "light")
         (tmp_path / "r.html").write_text(html)
-        sizes = {"phone": {"width": 390, "height": 800}}
-        context = browser.new_context(
-            viewport=sizes.get(look, {"width": 1200, "height": 900}),  # type: ignore[arg-type]
-            color_scheme="dark" if look == "dark" else "light",
-        )
+        scheme: Literal["dark", "light"] = "dark" if look == "dark" else "light"
+        size = ViewportSize(width=390, height=800) if look == "phone" else ViewportSize(width=1200, height=900)
+        context = browser.new_context(viewport=size, color_scheme=scheme)
         shown = context.new_page()
         troubles: list[str] = []
         shown.on("pageerror", lambda error: troubles.append(str(error)))

@@ -7,8 +7,12 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+from helpers.commands import DaScore, one_line
+from helpers.deliberations import document, write_json
+from helpers.projects import LOG, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +26,7 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from scoring.cli import main
-from scoring.demo import Demo, build_demo
+from scoring.demo import Demo
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.views.compare import EQUAL_WITHIN, IterationDiff, LogDiff, diff_rubrics, diff_scores
 from scoring.views.compare_page import comparison_page
@@ -31,7 +34,8 @@ from scoring.views.table import pipe_text
 
 NEXT = released_rubric("2.2.0")
 BANDS = (ScoreBand("good", 0.5), ScoreBand("bad", 0.0))
-LOG = ".agents/active/iteration-log"
+Diff = Callable[..., str]
+Moves: TypeAlias = dict[str, tuple[float, tuple[str, ...]]]
 
 
 def weighing(version: str = "1", **weights: float) -> Rubric:
@@ -58,7 +62,7 @@ def step(before: Rubric, after: Rubric, first: Found, second: Found | None = Non
     return diff_scores(before.score(first), after.score(second or first))
 
 
-def moves(diff: IterationDiff) -> dict[str, tuple[float, tuple[str, ...]]]:
+def moves(diff: IterationDiff) -> Moves:
     """Return the effect and causes of the signals that have any."""
     return {m.signal: (round(m.effect, 9), m.causes) for m in diff.signals if m.moved or m.causes}
 
@@ -89,42 +93,37 @@ class TestRubrics:
 class TestEffects:
     def test_of_a_signal_that_joins_are_its_own_alone(self) -> None:
         diff = step(default_rubric(), NEXT, found(landed=1.0, tests=0.5, scope=0.25, diminishing_returns=1.0))
-        assert list(moves(diff)) == ["diminishing_returns"]
-        assert moves(diff)["diminishing_returns"] == (round(diff.change or 0, 9), ("presence",))
         assert diff.change is not None
         assert diff.change > 0
+        assert moves(diff) == {"diminishing_returns": (round(diff.change, 9), ("presence",))}
 
-    def test_of_a_sub_score_are_its_weight_times_its_change(self) -> None:
-        rubric = weighing(a=0.75, b=0.25)
-        diff = step(rubric, rubric, found(a=1.0, b=0.5), found(a=0.5, b=0.5))
-        assert moves(diff) == {"a": (-0.375, ("sub-score",))}
-        assert diff.change == -0.375
+    @pytest.mark.parametrize(
+        ("first", "second", "effects", "change"),
+        [
+            (found(a=1.0, b=0.5), found(a=0.5, b=0.5), {"a": (-0.375, ("sub-score",))}, -0.375),
+            (found(), found(a=1.0), {"a": (0.0, ("presence",))}, None),
+            (found(a=1.0), found(), {"a": (0.0, ("presence",))}, None),
+        ],
+        ids=["its weight times its change", "scored on one side only", "scored on the other side only"],
+    )
+    def test_of_a_sub_score(self, first: Found, second: Found, effects: Moves, change: float | None) -> None:
+        diff = step(weighing(a=0.75, b=0.25), weighing(a=0.75, b=0.25), first, second)
+        assert (moves(diff), diff.change, diff.moved) == (effects, change, True)
 
     def test_of_weights_go_to_the_signals_whose_proportion_changed(self) -> None:
         diff = step(weighing(a=0.5, b=0.5), weighing("2", a=0.75, b=0.25), found(a=1.0, b=0.0))
         assert moves(diff) == {"a": (0.125, ("weight",)), "b": (0.125, ("weight",))}
         assert (diff.change, diff.band_changed) == (0.25, False)
 
-    def test_of_everything_at_once_are_told_apart(self) -> None:
+    def test_of_everything_at_once_are_distinct(self) -> None:
         before, after = weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3)
         diff = step(before, after, found(a=1.0, b=0.5, c=0.0), found(a=0.9, b=0.5, d=0.2))
-        assert {name: causes for name, (_, causes) in moves(diff).items()} == {
-            "a": ("sub-score", "weight"),
-            "b": ("weight",),
-            "c": ("presence",),
-            "d": ("presence",),
-        }
-
-    @pytest.mark.parametrize(("first", "second"), [(found(), found(a=1.0)), (found(a=1.0), found())])
-    def test_of_an_iteration_that_is_scored_on_one_side_only_are_not_counted(self, first: Found, second: Found) -> None:
-        diff = step(weighing(a=1.0), weighing(a=1.0), first, second)
-        assert (diff.change, diff.moved, diff.band_changed) == (None, True, True)
-        assert moves(diff) == {"a": (0.0, ("presence",))}
+        causes = {"a": ("sub-score", "weight"), "b": ("weight",), "c": ("presence",), "d": ("presence",)}
+        assert {name: cause for name, (_, cause) in moves(diff).items()} == causes
 
     def test_of_different_iterations_do_not_compare(self) -> None:
-        one, other = Found({}, 1), Found({}, 2)
         with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
-            diff_scores(default_rubric().score(one), default_rubric().score(other))
+            step(default_rubric(), default_rubric(), Found({}, 1), Found({}, 2))
 
     @pytest.mark.slow
     @settings(derandomize=True, deadline=None)
@@ -158,65 +157,49 @@ class TestTotals:
     def test_count_and_average_what_moved(self, log: LogDiff) -> None:
         totals = log.totals()
         assert (totals.iterations, totals.moved) == (4, 2)
-        assert [totals.mean_change, totals.mean_move] == pytest.approx([-0.1 / 3, -0.1 / 2])
+        assert totals.mean_change == pytest.approx((0.2 - 0.3) / 3)
+        assert totals.mean_move == pytest.approx((0.2 - 0.3) / 2)
         assert totals.band_changes == {("bad", "good"): 1, ("good", "bad"): 1}
         assert list(totals.signals) == ["b"]
-        assert totals.signals["b"] == pytest.approx((2, -0.05))
+        assert totals.signals["b"][0] == 2
+        assert totals.signals["b"][1] == pytest.approx(-0.05)
 
     def test_of_rounding_are_no_move(self) -> None:
         item = step(default_rubric(), NEXT, found(landed=1.0, tests=0.7, scope=0.3, verifier=0.1))
-        score = replace(item.after, value=item.before.value + 0.9 * EQUAL_WITHIN)
-        assert LogDiff((replace(item, after=score),)).totals().moved == 0
-        score = replace(item.after, value=item.before.value + 1.1 * EQUAL_WITHIN)
-        assert LogDiff((replace(item, after=score),)).totals().moved == 1
-
-
-Run = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    return build_demo(tmp_path_factory.mktemp("diff") / "demo")
+        for share, moved in ((0.9, 0), (1.1, 1)):
+            score = replace(item.after, value=item.before.value + share * EQUAL_WITHIN)
+            assert LogDiff((replace(item, after=score),)).totals().moved == moved
 
 
 @pytest.fixture
-def log(template: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def log(here: Demo) -> Path:
     """The log of the demo, with two DR transcripts; the current directory is its repository."""
-    shutil.copytree(template.root, tmp_path / "demo")
-    monkeypatch.chdir(tmp_path / "demo/repo")
-    monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    folder = tmp_path / "demo/repo" / LOG
     actions = ["I will write the tests", "Open the pull request"]
     same = {"claims": ["slugs are short", "slugs are stable"], "next_actions": actions}
-    for n, rounds in ((2, [same, same, same]), (3, [same, same, {**same, "next_actions": ["Blocked by a key"]}])):
-        given_rounds = [{"round": r, "outputs": outputs} for r, outputs in enumerate(rounds, 1)]
-        (folder / f"iter-{n}.dr.json").write_text(json.dumps({"rounds": given_rounds}))
-    return folder
+    blocked = {**same, "next_actions": ["Blocked by a key"]}
+    for n, last in ((2, same), (3, blocked)):
+        write_json(here.iter_log_dir / f"iter-{n}.dr.json", document(same, same, last))
+    return here.iter_log_dir
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command line, and return what it prints; unless it is to fail, it succeeds without a warning."""
+def diff(da_score: DaScore) -> Diff:
+    """Compare two rubrics, which succeeds without a warning, and return what is printed."""
 
-    def run(*arguments: str | Path, status: int = 0) -> str:
-        capsys.readouterr()
-        assert main([str(argument) for argument in arguments]) == status
-        shown = capsys.readouterr()
-        assert bool(shown.err) is bool(status)
-        return shown.err if status else shown.out
+    def run(*arguments: str | Path) -> str:
+        found = da_score("rubric", "diff", *arguments)
+        assert (found.status, found.err) == (0, "")
+        return found.out
 
     return run
 
 
 class TestCommand:
-    def test_shows_weights_alone_when_asked_to_or_where_there_is_no_log(
-        self, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_shows_weights_alone_where_there_is_no_log(
+        self, diff: Diff, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert log.is_dir()
-        text = run("rubric", "diff", "2.1.0", "2.2.0", "--no-log")
-        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
         monkeypatch.chdir(tmp_path)
-        text = run("rubric", "diff", "2.1.0", "2.2.0")
+        text = diff("2.1.0", "2.2.0")
         assert text.startswith(
             "Rubric 2.1.0 → 2.2.0\n\n"
             "SIGNAL                2.1.0    2.2.0    CHANGE\n"
@@ -227,17 +210,25 @@ class TestCommand:
         assert "The signals that both have keep their proportions to each other." in text
         assert "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n" in text
         assert text.endswith(f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n")
-        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        data = json.loads(diff("2.1.0", "2.2.0", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
-    def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(self, run: Run, tmp_path: Path) -> None:
-        data = json.loads(run("rubric", "show", "--json"))
+    @pytest.mark.usefixtures("here")
+    def test_shows_weights_alone_when_asked_to(self, diff: Diff) -> None:
+        text = diff("2.1.0", "2.2.0", "--no-log")
+        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
+        data = json.loads(diff("2.1.0", "2.2.0", "--no-log", "--json"))
+        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
+
+    def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(
+        self, diff: Diff, tmp_path: Path, da_score: DaScore
+    ) -> None:
+        data = da_score("rubric", "show", "--json").json
+        own = write_json(tmp_path / "own.yaml", data)
+        assert diff("2.1.0", own).startswith("Rubric 2.1.0 (A) → 2.1.0 (B)\n")
         data["bands"] = [{"name": "fine", "min": 0.5}, {"name": "poor", "min": 0}]
         data["signals"][0]["label"] = "Landed\n"
-        own = tmp_path / "own.yaml"
-        own.write_text(json.dumps(data))
-        assert run("rubric", "diff", "2.1.0", own).startswith("Rubric 2.1.0 (A) → 2.1.0 (B)\n")
-        text = run("rubric", "diff", "2.2.0", own)
+        text = diff("2.2.0", write_json(own, data))
         assert "\ndiminishing_returns   0.08     -        removed\n" in text
         assert "\n    label: Landed on master → Landed\\n\n" in text
         assert "\nBands of 2.2.0: excellent from 0.85" in text
@@ -245,8 +236,8 @@ class TestCommand:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("log")
-    def test_shows_what_moves_in_a_log_and_why(self, run: Run) -> None:
-        text = run("rubric", "diff", "2.1.0", "2.2.0")
+    def test_shows_what_moves_in_a_log_and_why(self, diff: Diff) -> None:
+        text = diff("2.1.0", "2.2.0")
         assert f"\nIterations of {LOG}\n\nITER    TASK          2.1.0    2.2.0    CHANGE   BAND\n" in text
         assert re.search(
             r"^2       choose-al\.\.\.  0\.500    0\.625    \+0\.125   fair\n"
@@ -262,10 +253,10 @@ class TestCommand:
         assert "diminishing_returns moved 2, by " in text
 
     @pytest.mark.usefixtures("log")
-    def test_agrees_with_scoring_under_each(self, run: Run) -> None:
-        data = json.loads(run("rubric", "diff", "2.0.2", "2.2.0", "--json"))
+    def test_agrees_with_scoring_under_each(self, diff: Diff, da_score: DaScore) -> None:
+        data = json.loads(diff("2.0.2", "2.2.0", "--json"))
         for side, version in (("a", "2.0.2"), ("b", "2.2.0")):
-            scored = json.loads(run("run", "--no-write", "--json", "--rubric", version))["iterations"]
+            scored = da_score("run", "--no-write", "--json", "--rubric", version).json["iterations"]
             assert [item[side]["value"] for item in data["iterations"]] == [item["value"] for item in scored]
             assert [item[side]["band"] for item in data["iterations"]] == [item["band"] for item in scored]
             rows = [{s["signal"]: s[side] for s in item["signals"] if s[side]} for item in data["iterations"]]
@@ -276,27 +267,35 @@ class TestCommand:
             assert sum(s["effect"] for s in item["signals"]) == pytest.approx(item["change"], abs=1e-12)
         assert data["totals"]["moved"] == sum(item["moved"] for item in data["iterations"])
 
-    def test_reads_transcripts_and_writes_nothing(self, log: Path, template: Demo, run: Run) -> None:
-        folder, before = template.transcript_dirs[0], sorted(log.iterdir())
-        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--transcript-dir", folder, "--json"))
+    def test_reads_transcripts_and_writes_nothing(self, log: Path, here: Demo, diff: Diff) -> None:
+        before = tree(log)
+        data = json.loads(diff("2.1.0", "2.2.0", "--transcript-dir", here.transcript_dirs[0], "--json"))
         rows = {s["signal"]: s for s in data["iterations"][4]["signals"]}
         assert "backfilled from" in rows["token_efficiency"]["a"]["detail"]
-        assert sorted(log.iterdir()) == before
+        assert tree(log) == before
 
-    def test_of_an_empty_log_has_no_iterations(self, log: Path, run: Run) -> None:
+    def test_of_an_empty_log_has_no_iterations(self, log: Path, diff: Diff) -> None:
         shutil.rmtree(log)
         log.mkdir()
-        data = json.loads(run("rubric", "diff", "2.1.0", "2.2.0", "--json"))
+        data = json.loads(diff("2.1.0", "2.2.0", "--json"))
         assert (data["iterations"], data["totals"]["iterations"]) == ([], 0)
-        assert "MOVED         0 of 0 iterations" in run("rubric", "diff", "2.1.0", "2.2.0")
+        assert "MOVED         0 of 0 iterations" in diff("2.1.0", "2.2.0")
 
-    def test_of_a_log_or_rubric_that_is_not_there_is_an_error(self, log: Path, run: Run, tmp_path: Path) -> None:
-        shutil.rmtree(log)
-        assert run("rubric", "diff", "2.1.0", "2.2.0", "--iter-log-dir", LOG, status=1).count("\n") == 1
-        assert run("rubric", "diff", "2.1.0", "2.2.0", "--iter-log-dir", tmp_path / "no", status=1).count("\n") == 1
-        assert run("rubric", "diff", "2.1.0", "2.2.0")
-        for pair in (("2.1.0", "9.9.9"), ("9.9.9", "2.1.0"), ("2.1.0", "./no.yaml")):
-            assert run("rubric", "diff", *pair, status=1).count("\n") == 1
+    @pytest.mark.usefixtures("here")
+    @pytest.mark.parametrize(
+        "arguments",
+        ["2.1.0 9.9.9", "9.9.9 2.1.0", "2.1.0 ./no.yaml", "2.1.0 2.2.0 --iter-log-dir no"],
+    )
+    def test_of_what_is_not_there_is_an_error(self, da_score: DaScore, arguments: str) -> None:
+        found = da_score("rubric", "diff", *arguments.split())
+        assert (found.status, bool(one_line(found))) == (1, True)
+
+    def test_of_a_log_that_is_not_there_is_an_error_only_where_it_was_named(
+        self, here: Demo, diff: Diff, da_score: DaScore
+    ) -> None:
+        shutil.rmtree(here.iter_log_dir)
+        assert one_line(da_score("rubric", "diff", "2.1.0", "2.2.0", "--iter-log-dir", LOG))
+        assert diff("2.1.0", "2.2.0")
 
 
 def test_details_are_shown_where_they_differ_in_words_that_say_the_cause() -> None:

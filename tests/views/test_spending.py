@@ -6,13 +6,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from helpers.facts import facts_of
 from helpers.harness_lines import ALWAYS, NS, START, codex, counts, meta, read, response, tokens, window, write
 
-from scoring.evidence.transcripts.facts import PROMPT_STEPS, Observed, Spent, TranscriptFacts
+from scoring.evidence.transcripts.facts import PROMPT_STEPS, HarnessFacts, Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import JsonReader
+from scoring.evidence.transcripts.rows import timed
+from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.views import spending
 from scoring.views.spending import Spending, duration_text, price, spending_lines, spending_of, together, tokens_text
@@ -33,19 +36,17 @@ def answer(second: int, name: str, model: str = SONNET, **counted: Any) -> dict[
     return line
 
 
-def turn_of(second: int, model: Any, turn: str = "1") -> dict[str, Any]:
-    return codex(second, "turn_context", turn_id=turn, cwd="/work/app", model=model)
-
-
 def spent(tmp_path: Path, *lines: dict[str, Any], **kinds: Any) -> tuple[Spent, ...]:
     write(tmp_path / "t" / kinds.pop("name", "one.jsonl"), *lines)
     ((facts,), _) = read(tmp_path / "t", **kinds)
     return facts.spent
 
 
-def used(seen: TranscriptFacts | None = None, observed: Observed | None = None, **entry: Any) -> Spending | None:
+def used(seen: TranscriptFacts | None = None, observed: Observed | None = None, **entry: Any) -> Spending:
     record = IterationRecord(schema_version=2, iteration=1, **entry)
-    return spending_of(facts_of(record, transcripts=seen, observed=observed))
+    found = spending_of(facts_of(record, transcripts=seen, observed=observed))
+    assert found is not None
+    return found
 
 
 class TestTokensByModel:
@@ -67,18 +68,15 @@ class TestTokensByModel:
 
     def test_of_codex_the_input_without_what_the_cache_held(self, tmp_path: Path) -> None:
         lines = [
-            meta(0, "s"),
-            turn_of(1, GPT),
-            tokens(2, counts(100, 60, 5)),
-            turn_of(3, "gpt-5", "2"),
-            tokens(4, counts(300, 200, 9)),
+            *(meta(0, "s"), codex(1, "turn_context", turn_id="1", model=GPT), tokens(2, counts(100, 60, 5))),
+            *(codex(3, "turn_context", turn_id="2", model="gpt-5"), tokens(4, counts(300, 200, 9))),
         ]
         found = spent(tmp_path, *lines, name="rollout-1.jsonl")
         assert found == (Spent("gpt-5", 0, 1, 60, 4, 140, 0), Spent(GPT, 0, 1, 40, 5, 60, 0))
 
     @pytest.mark.parametrize("model", [None, 7, ["gpt-5"]], ids=["not said", "a number", "a list"])
     def test_of_codex_without_a_name(self, tmp_path: Path, model: Any) -> None:
-        lines = [meta(0, "s"), turn_of(1, model), tokens(2, counts(100, 60, 5))]
+        lines = [meta(0, "s"), codex(1, "turn_context", turn_id="1", model=model), tokens(2, counts(100, 60, 5))]
         assert [one.model for one in spent(tmp_path, *lines, name="rollout-1.jsonl")] == [""]
 
     def test_of_gemini_by_message(self) -> None:
@@ -88,14 +86,11 @@ class TestTokensByModel:
             said | {"id": "2", "timestamp": "2026-01-01T00:01:00Z"},
         ]
         reader: JsonReader = GeminiCli.reader(None)
-        reader.take([reader.decoder.decode(_json({"sessionId": "s", "projectHash": "h", "messages": messages}))])
-        rows = reader.rows()
-        from scoring.evidence.transcripts.rows import timed
-        from scoring.evidence.transcripts.tally import Tallies
-
+        session = msgspec.json.encode({"sessionId": "s", "projectHash": "h", "messages": messages})
+        reader.take([reader.decoder.decode(session)])
         tallies = Tallies([ALWAYS], ["gemini"])
         counter = GeminiCli.counter(GeminiCli(), tallies.of["gemini"], lambda _: True, lambda _: [])
-        counter.add(0, timed(rows), True)
+        counter.add(0, timed(reader.rows()), True)
         counter.finish()
         named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
         assert tallies.facts()[0].spent == (unnamed, named)
@@ -119,12 +114,6 @@ class TestTokensByModel:
         assert len(spent(tmp_path, answer(1, "a", "m" * 100_000))[0].model) == 200
 
 
-def _json(value: Any) -> bytes:
-    import msgspec
-
-    return msgspec.json.encode(value)
-
-
 class TestPrice:
     @pytest.mark.parametrize("model", [SONNET, OPUS, GPT, "gemini-2.5-pro", "claude-haiku-4-5-20251001"])
     @pytest.mark.parametrize("size", [1_000, 150_000, 210_000, 700_000])
@@ -136,15 +125,9 @@ class TestPrice:
         ]
         expected = Decimal(0)
         for given, out, reads, made in shapes:
-            usage = genai_prices.Usage(
-                input_tokens=given + reads + made,
-                output_tokens=out,
-                cache_read_tokens=reads,
-                cache_write_tokens=made,
-                cache_write_1h_tokens=made // 2,
-            )
-            paid = genai_prices.calc_price(usage, model_ref=model, genai_request_timestamp=WHEN)
-            expected += paid.total_price
+            cached = {"cache_read_tokens": reads, "cache_write_tokens": made, "cache_write_1h_tokens": made // 2}
+            usage = genai_prices.Usage(input_tokens=given + reads + made, output_tokens=out, **cached)
+            expected += genai_prices.calc_price(usage, model_ref=model, genai_request_timestamp=WHEN).total_price
         found = [price(one, START * NS) for one in spent(tmp_path, *lines)]
         assert sum(cost or 0 for cost in found) == pytest.approx(float(expected), rel=1e-12)
 
@@ -165,30 +148,18 @@ class TestPrice:
         assert set().union(*(steps(model.prices, set()) for model in models)) <= set(PROMPT_STEPS)
 
     @pytest.mark.parametrize("model", ["made-up-9", "", "<synthetic>", "claude" + "-" * 190])
-    def test_of_a_model_that_nobody_knows(self, model: str) -> None:
+    def test_of_an_unknown_model(self, model: str) -> None:
         assert price(Spent(model, 0, 1, 10, 10, 10, 10), START * NS) is None
 
-    def test_without_the_library(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(spending, "can_price", lambda: False)
-        assert price(Spent(SONNET, 0, 1, 10, 10, 10, 10)) is None
 
-
-SEEN = TranscriptFacts(
-    harnesses=(), spent=(Spent(SONNET, 0, 2, 1_000, 100, 50_000, 2_000),), began=START * NS, ended=(START + 90) * NS
-)
+def seen(*more: Spent, harnesses: tuple[HarnessFacts, ...] = (HarnessFacts("claude"),)) -> TranscriptFacts:
+    spent = (Spent(SONNET, 0, 2, 1_000, 100, 50_000, 2_000), *more)
+    return TranscriptFacts(harnesses=harnesses, spent=spent, began=START * NS, ended=(START + 90) * NS)
 
 
 class TestSpending:
-    def _seen(self, *more: Spent) -> TranscriptFacts:
-        from msgspec.structs import replace
-
-        from scoring.evidence.transcripts.facts import HarnessFacts
-
-        return replace(SEEN, harnesses=(HarnessFacts("claude"),), spent=SEEN.spent + more)
-
     def test_of_transcripts(self) -> None:
-        found = used(self._seen())
-        assert found is not None
+        found = used(seen())
         assert found.as_dict() == {
             "source": "transcripts",
             "models": [SONNET],
@@ -200,66 +171,59 @@ class TestSpending:
         }
 
     def test_a_model_that_nobody_knows_is_named_and_the_rest_is_priced(self) -> None:
-        found = used(self._seen(Spent("made-up-9", 0, 1, 5, 5, 5, 5)))
-        assert found is not None
+        found = used(seen(Spent("made-up-9", 0, 1, 5, 5, 5, 5)))
         assert found.cost == pytest.approx(0.027)
         assert found.unpriced == ["made-up-9"]
         assert spending_lines(found)[-1] == "without made-up-9"
 
     def test_lines_that_count_repeated_responses_again_have_no_cost(self) -> None:
-        found = used(SEEN)
-        assert found is not None
+        found = used(seen(harnesses=()))
         assert (found.source, found.cost, found.as_dict()["unpriced_models"]) == ("lines", None, ["unknown"])
 
-    def test_of_an_entry(self) -> None:
-        found = used(agent=AgentInfo(model=SONNET), session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
-        assert found is not None
-        assert (found.source, found.total_tokens, found.cost is None) == ("entry", 100, False)
+    @pytest.mark.parametrize(
+        ("agent", "priced", "unpriced"),
+        [(AgentInfo(model=SONNET), True, []), (AgentInfo(), False, ["unknown"])],
+        ids=["that names its model", "that names no model"],
+    )
+    def test_of_an_entry(self, agent: AgentInfo, priced: bool, unpriced: list[str]) -> None:
+        found = used(agent=agent, session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
+        assert (found.source, found.total_tokens, found.cost is not None) == ("entry", 100, priced)
+        assert found.as_dict()["unpriced_models"] == unpriced
         assert "as the entry says" in " ".join(spending_lines(found))
-        unnamed = used(session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
-        assert unnamed is not None
-        assert (unnamed.cost, unnamed.as_dict()["unpriced_models"]) == (None, ["unknown"])
 
     @pytest.mark.parametrize(
         ("counted", "kinds"),
         [
-            pytest.param((1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex, whose input has all in it"),
+            pytest.param((1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex: all of it is in the input"),
             pytest.param((10, 20, 900, 300), (10, 20, 900, 300), id="Claude Code"),
             pytest.param((10, 20, 0, 0), (10, 20, 0, 0), id="without a cache"),
         ],
     )
-    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, ...], kinds: tuple[int, ...]) -> None:
-        found = used(
-            TranscriptFacts(3, counted[0], counted[1], counted[2], counted[3]),
-            Observed("checkpoint", checkpoint_tokens=True),
-        )
-        assert found is not None
+    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, int, int, int], kinds: tuple[int, ...]) -> None:
+        found = used(TranscriptFacts(3, *counted), Observed("checkpoint", checkpoint_tokens=True))
         assert (found.source, found.spent[0][3:7]) == ("checkpoint", kinds)
 
     def test_of_nothing(self) -> None:
-        assert used() is None
-        assert used(TranscriptFacts()) is None
+        record = IterationRecord(schema_version=2, iteration=1)
+        assert spending_of(facts_of(record)) is None
+        assert spending_of(facts_of(record, transcripts=TranscriptFacts())) is None
         assert spending_lines(None) == []
         assert together([None, None]) is None
 
     def test_without_the_library_one_line_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(spending, "can_price", lambda: False)
-        found = used(self._seen())
-        assert found is not None
+        found = used(seen())
         assert (found.cost, found.unpriced) == (None, [])
         lines = spending_lines(found)
-        assert [line for line in lines if "da-score[cost]" in line] == [lines[-1]]
-        assert "cost $" not in " ".join(lines)
+        assert [line for line in lines if "da-score[cost]" in line or "cost $" in line] == [lines[-1]]
 
     def test_together_counts_lines_that_two_share_once(self) -> None:
-        one = used(self._seen())
-        shared = used(self._seen(), Observed("shared", shared_with=1))
+        one = used(seen())
+        shared = used(seen(), Observed("shared", shared_with=1))
         whole = together([one, shared, None, one])
-        assert one is not None
         assert whole is not None
-        assert one.cost is not None
         assert (whole.total_tokens, whole.seconds) == (2 * one.total_tokens, 180)
-        assert whole.cost == pytest.approx(2 * one.cost)
+        assert whole.cost == pytest.approx(2 * 0.027)
 
 
 @pytest.mark.parametrize(

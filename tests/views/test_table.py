@@ -48,9 +48,8 @@ class TestPipe:
         ("width", "end"), [(3, "  "), (None, "")], ids=["a fixed table keeps it", "a fitted does not"]
     )
     def test_space_at_the_end_of_a_line(self, width: int | None, end: str) -> None:
-        assert (
-            Table((Column("A", width=width), Column("B", width=1)), [("abc", "")]).pipe().splitlines()[1] == "abc" + end
-        )
+        table = Table((Column("A", width=width), Column("B", width=1)), [("abc", "")])
+        assert table.pipe().splitlines()[1] == "abc" + end
 
     def test_fits_a_column_without_a_width_to_its_content(self) -> None:
         table = Table((Column("A"), Column("B"), Column("C")), [("abcd", 1, "x"), ("b", "", "")])
@@ -64,9 +63,8 @@ class TestPipe:
         ]
 
     def test_puts_notes_below_their_row_and_indents(self) -> None:
-        table = Table(
-            (Column("A"), Column("B")), [TableRow((1, 2), ("so\n", "and so")), (3, 4)], indent=2, notes_indent=3
-        )
+        rows = [TableRow((1, 2), ("so\n", "and so")), TableRow((3, 4))]
+        table = Table((Column("A"), Column("B")), rows, indent=2, notes_indent=3)
         assert table.pipe() == "  A  B\n  1  2\n     so\\n\n     and so\n  3  4\n"
 
     def test_of_no_rows_and_no_heads_is_empty(self) -> None:
@@ -106,10 +104,8 @@ class TestPlaces:
         Table((Column("B"),), [(2,)], indent=3, only="terminal"),
     )
 
-    def test_pipe(self) -> None:
+    def test_show_what_is_theirs(self) -> None:
         assert pipe_text(self.BLOCKS) == "both\npipe\n\nA\n1\n"
-
-    def test_terminal(self) -> None:
         assert drawn(*self.BLOCKS) == ["both", "terminal", "", "   B", "   2"]
 
     def test_rich_is_loaded_for_the_terminal_only(self) -> None:
@@ -122,17 +118,10 @@ class TestPlaces:
         assert done.stdout == "A\n1\nx\n [{'a': 1}] []\n"
 
 
-class TestJson:
-    def test_has_the_values_of_columns_with_a_key(self) -> None:
-        assert SCORES.as_json()[1] == {
-            "iteration": 12,
-            "task_id": "b\nc",
-            "score": None,
-            "coverage": "0 of 4",
-            "secret": None,
-            "band": "",
-        }
-        assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
+def test_json_has_the_values_of_columns_with_a_key() -> None:
+    keys = ("iteration", "task_id", "score", "coverage", "secret", "band")
+    assert SCORES.as_json()[1] == dict(zip(keys, (12, "b\nc", None, "0 of 4", None, ""), strict=True))
+    assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
 
 
 WIDE = Table(
@@ -158,6 +147,8 @@ class TestFoldedText:
             pytest.param("    longish word", 9, ["longish", "word"], id="no word is broken for that"),
             pytest.param("abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"),
             pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
+            pytest.param("日  a note", 10, ["日  a note"], id="beside a name of them"),
+            pytest.param("日本  two words", 14, ["日本  two", "      words"], id="below the text of it"),
             pytest.param("", 5, [""], id="nothing"),
         ],
     )
@@ -214,18 +205,11 @@ class TestNarrow:
         assert drawn(table, width=20) == ["A  WHY", "1  so", "     and so on", "2"]
         assert drawn(table, width=12) == ["A", "1", "    so", "      and so", "      on", "2"]
 
-    def test_of_pairs_folds_the_second_beside_the_first(self) -> None:
-        assert drawn(pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26) == [
-            "LOG  nine iterations are",
-            "     here",
-            "X    y",
-        ]
-
-    def test_of_pairs_puts_the_second_below_where_one_of_its_words_has_no_room(self) -> None:
-        assert drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30) == [
-            "REPOSITORY",
-            "    in /a/path/of/some/length",
-        ]
+    def test_of_pairs_folds_the_second_beside_the_first_or_below_where_a_word_has_no_room(self) -> None:
+        beside = drawn(pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26)
+        assert beside == ["LOG  nine iterations are", "     here", "X    y"]
+        below = drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30)
+        assert below == ["REPOSITORY", "    in /a/path/of/some/length"]
 
     def test_keeps_colours_where_it_is_folded(self) -> None:
         screen = io.StringIO()

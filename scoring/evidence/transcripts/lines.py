@@ -67,11 +67,7 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
 
 
 def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
-    """Yield what is between two offsets of a file, a block at a time.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Yield what is between two offsets of a file, a block at a time (raises OSError: the file cannot be read)."""
     while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
         start += len(data)
         yield data

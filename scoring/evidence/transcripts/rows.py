@@ -117,11 +117,7 @@ _decoder = msgspec.msgpack.Decoder(FileRows)
 
 
 def unpack(data: bytes) -> FileRows:
-    """Read what ``pack`` wrote, for the store or for another process.
-
-    Raises:
-        ValueError: it is not whole.
-    """
+    """Read what ``pack`` wrote, for the store or for another process (raises ValueError: it is not whole)."""
     try:
         return _decoder.decode(data)
     except msgspec.MsgspecError as e:
