@@ -39,7 +39,6 @@ from scoring.views.labelled import (
     agreement_page,
     candidates,
     label_rows,
-    labelled_iterations,
     labels_of,
     list_page,
     next_page,
@@ -170,8 +169,8 @@ def next_(actor: str | None, settings: Settings) -> None:
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
-    waiting = candidates(scores, labelled_iterations(labels, actor))
-    first = waiting[0].as_dict() if waiting else {"iteration": None}
+    waiting = candidates(scores, labels, actor)
+    first = waiting[0] if waiting else {"iteration": None}
     reply(settings.json, first | {"waiting": len(waiting), "total": len(scores)}, next_page(waiting, len(scores)))
 
 
