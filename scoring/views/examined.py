@@ -1,8 +1,7 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
-The score that is shown is that of the sidecar, because it may rest on evidence that is gone by now, and beside it
-is what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
-is every one when asked to.
+The score that is shown is that of the sidecar, which may rest on evidence that is gone by now, with what it is worth
+(:mod:`scoring.sidecars.states`); an iteration without a sidecar is scored in memory, and all are when asked to.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """Gates: what a log must hold up to, checked iteration by iteration, with the reasons in words.
 
-A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a file of this folder, and its line in
-:data:`GATES`: ``da-score check`` takes its options from there, and its JSON, JUnit XML and Markdown.
+A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a file here, and its line in :data:`GATES`.
 """
 
 import re

@@ -1,7 +1,6 @@
 """The pictures of a report, drawn by matplotlib as SVG: a function draws each and says in words what it shows.
 
-A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
-picture serves light and dark. The module is long because all pictures share one way of drawing.
+What is drawn in ``INK`` becomes ``var(--ink)`` of the page, so that one picture serves light and dark.
 """
 
 import html
