@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from scoring.cli.app import (
     LOG_OPTIONS,
@@ -193,7 +192,7 @@ _DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     """Show an iteration, and return the answers; None where a question is passed over."""
-    for one in replace(log_view(settings), only=iteration).examine():
+    for one in log_view(settings, selection=Selection(only=(iteration,))).examine():
         _show_change(one, settings)
         show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
     say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
