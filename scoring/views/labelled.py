@@ -25,7 +25,7 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
 from scoring.statistics import Interval, spearman
 from scoring.text import counted, cut, printable
-from scoring.views.table import Block, Cell, Column, Line, Table, number
+from scoring.views.table import Block, Column, Line, Table, number
 
 _NOTE_WIDTH = 40
 _NEAR = 1  # decimals of a distance that count
@@ -78,7 +78,7 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
     for row in rows:
         given = ("-" if row[k] is None else str(row[k]) for k in ("correctness", "scope_judgement", "hallucination"))
         role = f"{row['role']}, overrides" if row["admin_override"] else row["role"]
-        note = Cell(row["note"], cut(" ".join(row["note"].split()), _NOTE_WIDTH))
+        note = cut(" ".join(row["note"].split()), _NOTE_WIDTH)
         updated = row["updated_at"][:16].replace("T", " ")
         cells.append((row["iteration"], row["actor"], role, *given, row["edits"], updated, note))
     yield Table(tuple(map(Column, heads)), cells)

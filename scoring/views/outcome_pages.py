@@ -19,15 +19,13 @@ _SHORT = 12
 
 
 def _outcome_row(one: Outcome) -> Sequence[AnyCell]:
-    defective = _cell(one.defective, "yes" if one.defective else "no")._replace(style="red" if one.defective else "")
-    survival = _cell(one.survival, f"{(one.survival or 0) * 100:.0f} %")
-    commit, reverted_by = (_cell(sha, (sha or "")[:_SHORT]) for sha in (one.commit, one.reverted_by))
-    head = one.iteration, one.status.replace("_", " "), commit, _cell(one.lines_added), _cell(one.lines_changed)
-    return *head, survival, _cell(one.lines_fixed), reverted_by, defective
-
-
-def _cell(value: Any, text: str = "") -> Cell:
-    return Cell(value, "-" if value is None else text or str(value))
+    verdict = "-" if one.defective is None else "yes" if one.defective else "no"
+    survival = "-" if one.survival is None else f"{one.survival * 100:.0f} %"
+    commit, reverted_by = ("-" if sha is None else sha[:_SHORT] for sha in (one.commit, one.reverted_by))
+    counts = (one.lines_added, one.lines_changed, one.lines_fixed)
+    added, changed, fixed = ("-" if count is None else count for count in counts)
+    head = one.iteration, one.status.replace("_", " "), commit, added, changed
+    return *head, survival, fixed, reverted_by, Cell(verdict, style="red" if one.defective else "")
 
 
 def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float) -> Iterator[Block]:

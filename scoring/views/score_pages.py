@@ -101,7 +101,7 @@ def next_steps(scored: LogSummary) -> Iterator[Block]:
 
 
 def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
-    value, bounds = cells.score_cell(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
+    value, bounds = number(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     sure = cells.coverage_cell(line.coverage)
     return line.iteration, line.task_id, value, bounds, cells.band_cell(line.band), sure, line.date, lost

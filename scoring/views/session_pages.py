@@ -29,7 +29,7 @@ def session_rows(
     return [
         (
             Cell(session.session_id, brief=beginnings[session.session_id]),
-            cells.score_cell(session.value, session.scored),
+            number(session.value, session.scored),
             cells.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
@@ -96,7 +96,7 @@ def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None)
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, cells.score_cell(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
+    return ref.iteration, number(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:
