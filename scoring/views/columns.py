@@ -119,7 +119,6 @@ def _check(name: str, meaning: str = "likewise") -> DataColumn[Any]:
 
 
 def _row_of(name: str, kind: str, meaning: str, unit: str = "") -> DataColumn[Any]:
-    """Return a column of a row of the breakdown."""
     return _column(name, kind, meaning, lambda of: getattr(of.it[1], name), unit)
 
 

@@ -205,11 +205,7 @@ class LogDiff:
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics, and say by which rules each iteration moved.
-
-    Raises:
-        ValueError: they are not of the same iterations.
-    """
+    """Compare the scores of one log under two rubrics; ValueError where they are not of the same iterations."""
     pairs = zip(before.iterations, after.iterations, strict=True)
     return LogDiff(tuple(_diff(_Side(before.rubric, a), _Side(after.rubric, b)) for a, b in pairs))
 
@@ -228,11 +224,7 @@ def _diff(old: _Side, new: _Side) -> IterationDiff:
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
-    """Compare the scores of one iteration under two rubrics, and attribute the change to signals.
-
-    Raises:
-        ValueError: the two are not of the same iteration.
-    """
+    """Attribute the change of one iteration's score to signals; ValueError where the two are not of one iteration."""
     if before.iteration != after.iteration:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))

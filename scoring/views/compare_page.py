@@ -106,7 +106,6 @@ def _size(move: SignalMove) -> float:
 
 
 def _why(move: SignalMove) -> str:
-    """Say why a signal moved a score: presence, sub-score, weight."""
     before, after = (number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after))
     parts = dict.fromkeys(move.causes, f"{before} → {after}")
     if "weight" in parts and move.before and move.after:

@@ -101,10 +101,8 @@ class LogView(Frozen, frozen=True):
     def examine(self) -> Iterator[Examined]:
         """Yield the iterations in order.
 
-        Raises:
-            LogError: the log cannot be loaded.
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: the trunk that the options name is not there.
+        Raises LogError where the log cannot be loaded, NotARepositoryError where ``repo_dir`` is in no git work tree,
+        and GitError where the trunk that the options name is not there.
         """
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
