@@ -9,90 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rubric.datafiles import DaScoreError, RubricError, profile_names, released_profile
-    from rubric.model import (
-        COMBINE_WEIGHTED_MEAN_RENORMALIZED,
-        EVIDENCE,
-        EVIDENCE_ATTRIBUTED,
-        EVIDENCE_CORRECTED,
-        EVIDENCE_REFERENCE,
-        CombinationMethod,
-        Rubric,
-        ScoreBand,
-        SignalID,
-        SignalSpec,
-    )
-    from rubric.names import RUBRIC_VERSION, is_rubric_file
-    from rubric.registry import (
-        default_rubric,
-        evidence_of,
-        find_rubric,
-        load_rubric,
-        newest_version,
-        parse_rubric,
-        released_rubric,
-        rubric_versions,
-    )
-    from rubric.scorer import (
-        BAND_INSUFFICIENT,
-        BAND_LABELS,
-        BAND_UNSCORED,
-        Bounds,
-        Coverage,
-        Score,
-        SignalContribution,
-        Source,
-        bounds_of,
-        coverage_of,
-    )
-
-__all__ = [
-    "BAND_INSUFFICIENT",
-    "BAND_LABELS",
-    "BAND_UNSCORED",
-    "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
-    "EVIDENCE",
-    "EVIDENCE_ATTRIBUTED",
-    "EVIDENCE_CORRECTED",
-    "EVIDENCE_REFERENCE",
-    "RUBRIC_VERSION",
-    "Bounds",
-    "CombinationMethod",
-    "Coverage",
-    "DaScoreError",
-    "Rubric",
-    "RubricError",
-    "Score",
-    "ScoreBand",
-    "SignalContribution",
-    "SignalID",
-    "SignalSpec",
-    "Source",
-    "bounds_of",
-    "coverage_of",
-    "default_rubric",
-    "evidence_of",
-    "find_rubric",
-    "is_rubric_file",
-    "load_rubric",
-    "newest_version",
-    "parse_rubric",
-    "profile_names",
-    "released_profile",
-    "released_rubric",
-    "rubric_versions",
-]
+    from rubric.datafiles import *  # noqa: F403
+    from rubric.model import *  # noqa: F403
+    from rubric.names import *  # noqa: F403
+    from rubric.registry import *  # noqa: F403
+    from rubric.scorer import *  # noqa: F403
 
 _MODULES = "names", "datafiles", "scorer", "model", "registry"
 """Where the names are; each of these imports some of those before it."""
 
 
 def __getattr__(name: str) -> Any:
-    for module in _MODULES if name in __all__ else ():
+    for module in _MODULES if not name.startswith("_") else ():
         if found := vars(import_module(f"rubric.{module}")).get(name):
             return globals().setdefault(name, found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -133,27 +133,22 @@ def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
         return False
 
 
-def write_atomically(
-    path: Path, data: bytes, durable: bool = True, mode: int = MODE, owner: tuple[int, int] | None = None
-) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int, int] | None = None) -> None:
     """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
 
     The rest is as for :func:`atomic_stream`.
     """
     if not holds(path, data, mode):
-        with atomic_stream(path, mode, durable, owner) as f:
+        with atomic_stream(path, mode, owner) as f:
             f.write(data)
 
 
 @contextlib.contextmanager
-def atomic_stream(
-    path: Path, mode: int = MODE, durable: bool = True, owner: tuple[int, int] | None = None
-) -> Iterator[BinaryIO]:
+def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
     """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
 
-    When the block is left by an error nothing is put there. What need not survive a power cut (a cache) is not
-    ``durable``, and not waited for. ``owner`` are the numbers of the user and the group that own it; by default those
-    of this process. What a killed process left beside it is taken away.
+    When the block is left by an error nothing is put there. ``owner`` are the numbers of the user and the group that
+    own it; by default those of this process. What a killed process left beside it is taken away.
 
     Raises:
         WriteError: the file could not be written; what was at ``path`` is still there.
@@ -161,11 +156,10 @@ def atomic_stream(
     remove_stale(path.parent)
     temporary = _temporary(path)
     try:
-        with _new_file(temporary, mode, durable, owner) as f:
+        with _new_file(temporary, mode, owner=owner) as f:
             yield f
         os.replace(temporary, path)
-        if durable:
-            _flush_directory(path.parent)
+        _flush_directory(path.parent)
     except OSError as e:
         raise _cannot_write(path, e) from e
     finally:
@@ -181,7 +175,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
     try:
         for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
-            with _new_file(temporary, mode, len(new) < _MANY) as f:
+            with _new_file(temporary, mode, flush=len(new) < _MANY) as f:
                 f.write(data)
         if len(new) >= _MANY:
             os.sync()
@@ -197,7 +191,7 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
 
 
 @contextlib.contextmanager
-def _new_file(path: Path, mode: int, durable: bool, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
+def _new_file(path: Path, mode: int, flush: bool = True, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
     with open(os.open(path, _NEW, MODE & mode), "wb") as f:
         made = os.fstat(f.fileno())
         if owner is not None and owner != (made.st_uid, made.st_gid):
@@ -205,7 +199,7 @@ def _new_file(path: Path, mode: int, durable: bool, owner: tuple[int, int] | Non
         os.fchmod(f.fileno(), mode)
         yield f
         f.flush()
-        if durable:
+        if flush:
             os.fsync(f.fileno())
 
 

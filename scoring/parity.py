@@ -199,9 +199,7 @@ def backfill_iterations(
         found = [(record, evidence.transcripts(record.iteration)) for record in records]
     return [
         BackfillSignals(
-            record.iteration,
-            efficiency_value(record.session_tokens, facts),
-            None if facts is None else facts.tool_error_rate,
+            record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate if facts else None
         )
         for record, facts in found
     ]

@@ -54,32 +54,22 @@ Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 """What the keys of a table may hold; a table in it has kinds of its own."""
 
 
-def is_text(value: Any) -> bool:
-    """Return whether a value is text."""
-    return isinstance(value, str)
-
-
 def is_whole(value: Any, least: int, most: float) -> bool:
     """Return whether a value is a whole number from ``least`` to ``most``; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-TEXT = Kind("text", is_text)
+TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 
 
 def checked_table(
     table: Any, kinds: Kinds, where: str, *, name: str = "", elsewhere: Collection[str] = (), whole: bool = False
 ) -> dict[str, Any]:
-    """Return what a table sets, checked.
+    """Return what a table of plain data sets, checked.
 
-    Args:
-        table: plain data, as a file of TOML, JSON or YAML gives it.
-        kinds: every key that is known, with what it may hold.
-        where: which file or table it is, which errors name.
-        name: what it is called there; empty for all of it.
-        elsewhere: tables in it that something else checks; they are left out.
-        whole: whether every key must be there.
+    Errors name ``where`` it is from, and its ``name`` there. Tables in it that something ``elsewhere`` checks are left
+    out. With ``whole`` every key must be there.
 
     Raises:
         SettingsError: it is no table, has an unknown key, lacks one, or a value is of another kind; in one line.

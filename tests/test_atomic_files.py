@@ -305,11 +305,6 @@ class TestDurability:
         write_atomically(tmp_path / "a", b"new")
         assert calls == ["file", "rename", "directory"]
 
-    def test_a_cache_does_not_wait_for_the_disk(self, tmp_path: Path, calls: list[str]) -> None:
-        write_atomically(tmp_path / "a", b"new", durable=False)
-        assert calls == ["rename"]
-        assert ((tmp_path / "a").read_bytes(), mode(tmp_path / "a")) == (b"new", 0o600)
-
     def test_equal_bytes_flush_nothing(self, tmp_path: Path, calls: list[str]) -> None:
         write_atomically(tmp_path / "a", b"new")
         calls.clear()

@@ -1,7 +1,4 @@
-"""The command line, ``da-score``: one small file per command.
-
-A command parses, calls one library function and shows what it returns, by a value of :mod:`scoring.views.table`.
-"""
+"""The command line, ``da-score``: a small file a command, which parses, calls a function and shows what it returns."""
 
 import contextlib
 import errno
@@ -23,11 +20,9 @@ from scoring.errors import LogError, MeetingError, OptionError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
-_OBJECTS = 50_000
-"""How many objects are made before cycles are looked for: a command makes many, and most have none."""
+_OBJECTS = 50_000  # how many objects are made before cycles are looked for: a command makes many, and most have none
 _BREAK = re.compile(r"\s*\n\s*")
-HOOK = "close-task"
-"""The command that a harness runs and that must never fail it: there, an exit status of 2 means "block"."""
+HOOK = "close-task"  # a harness runs it and must not fail: there, an exit status of 2 means "block"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -29,14 +29,12 @@ class _LazyGroup(click.Group):
     context_class = HelpfulContext
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups, each summary whole."""
         formatter.write("\nCommands:\n")
         for title, summaries in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl(list(summaries.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer commands with their summaries, and options."""
         commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -54,8 +52,6 @@ class _LazyGroup(click.Group):
 
 
 class _SameContext(click.Context):
-    """The context of a command that has the name of its group."""
-
     @property
     def command_path(self) -> str:
         return self.parent.command_path if self.parent else ""
@@ -99,14 +95,6 @@ class OwnGroup(click.Group):
         return [*super().shell_complete(ctx, incomplete), *arguments]
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version  # takes long to load
-
-        click.echo(f"{PROGRAM} {version(PROGRAM)} (default rubric {RUBRIC_VERSION})")
-        ctx.exit()
-
-
 def _set_loudness(_: click.Context, param: click.Parameter, wanted: bool) -> None:
     if wanted:
         setattr(WARNINGS, str(param.name), True)
@@ -125,8 +113,10 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Example:  da-score run --last 5",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+@click.version_option(
+    package_name=PROGRAM,
+    message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})",
+    help="Print the version.",
 )
 @loudness_options
 @click.pass_context
@@ -140,13 +130,11 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     ctx.obj = {"json": as_json}
 
 
-BROKEN = "da-score.broken"
-"""Where the context of a command keeps which entries it left out because they cannot be read."""
+BROKEN = "da-score.broken"  # where the context of a command keeps which entries it left out because they cannot be read
 
 
 @cli.result_callback()
 def _status(status: object, **_: object) -> object:
-    """Return the exit status of a command: 1 where it had to leave out entries."""
     return 1 if click.get_current_context().meta.get(BROKEN) else status
 
 
@@ -170,13 +158,10 @@ class Whole(click.IntRange):
 
 
 SHARE = Number(0, 1)
-"""The type of an option that takes a number from 0 to 1."""
-
 PATH = click.Path(path_type=Path)
 
 
 def _option(setting: SettingRow) -> dict[str, Any]:
-    """Return how click makes the option of a setting."""
     if setting.kind == FLAG:
         return {"is_flag": True, "default": None, "help": setting.help}
     kind = PATH if setting.item is SETTING_PATH else Whole(1) if setting.kind == COUNT else None
@@ -187,14 +172,10 @@ def _option(setting: SettingRow) -> dict[str, Any]:
 _OPTIONS = {name: _option(setting) for name, setting in SETTINGS.items()}
 
 _EVERYWHERE = {*_OPTIONS, "quiet", "verbose"}
-"""The names of the options that commands share."""
 
 
 def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add some of the shared options to a command, which gets them as ``options``, by long name.
-
-    ``--json`` is always among them, and counts before and after the command.
-    """
+    """Add ``--json`` and some of the shared options to a command, which gets them as ``options``, by long name."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

@@ -93,7 +93,6 @@ def command(
 
 
 def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:
-    """Return what to do, and a report of each log with settings that cannot be used."""
     jobs: list[LogJob] = []
     broken: list[LogReport] = []
     for log in found:

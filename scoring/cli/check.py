@@ -17,8 +17,7 @@ from scoring.log.settings import Settings
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
-FAILED = 3
-"""The exit status of a check that found something."""
+FAILED = 3  # the exit status of a check that found something
 
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,8 +22,7 @@ from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import band_text, number
 
-_AGAIN = 1.0
-"""After how many seconds the end of the time is signalled again."""
+_AGAIN = 1.0  # after how many seconds the end of the time is signalled again
 
 
 class _GaveUp(BaseException):
@@ -114,7 +113,6 @@ def _deadline(seconds: float) -> Iterator[None]:
 
 
 def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
-    """Take the iteration and the harness's JSON out of the arguments, or the JSON from standard input."""
     iteration: int | None = None
     hook: HookInput | None = None
     for argument in arguments:

@@ -1,5 +1,6 @@
 """``da-score completion SHELL``, and the iterations and sessions that completion offers."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -26,16 +27,6 @@ def command(shell: str) -> None:
     write(kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n")
 
 
-def complete_iterations(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the iterations of the log."""
-    return _offered(ctx, _ITERATION, incomplete)
-
-
-def complete_sessions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the sessions that have a sidecar."""
-    return _offered(ctx, _SESSION, incomplete)
-
-
 def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]:
     """Return the sessions that have a sidecar in a log, sorted; or what another pattern finds in names of files."""
     try:
@@ -45,10 +36,14 @@ def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]
     return [m[1] for name in names if (m := pattern.fullmatch(name))]
 
 
-def _offered(ctx: click.Context, pattern: re.Pattern[str], incomplete: str) -> list[CompletionItem]:
+def _offered(pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:
         found = session_ids(resolve_settings(given).iter_log_dir, pattern)
     except Exception:
         return []
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+
+complete_iterations = functools.partial(_offered, _ITERATION)
+complete_sessions = functools.partial(_offered, _SESSION)

@@ -32,11 +32,10 @@ def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), since=first, dry_run=dry_run)
     for text in done.broken:
         warn(f"{text}; left as it is")
-    reply(settings.json, done.as_dict(), derived_page(done, settings, dry_run))
+    reply(settings.json, done.as_dict(), _page(done, settings, dry_run))
 
 
-def derived_page(done: Derivation, settings: Settings, dry_run: bool = False) -> Iterator[Block]:
-    """Yield what was written, what was skipped and why, and what to do next."""
+def _page(done: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block]:
     if done.written:
         heads = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
         widths = (6, 10, 12, 10, 36, 0)

@@ -48,7 +48,6 @@ def command(options: dict[str, Any], list_files: bool) -> None:
 
 
 def _hooks(repository: Path) -> Iterator[Finding]:
-    """Yield every hook that is installed and does not run."""
     for path in (hook_settings(harness, scope, repository) for harness in FILES for scope in ("project", "user")):
         with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
             for why in hooks_that_do_not_run(path):

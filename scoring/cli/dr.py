@@ -1,7 +1,4 @@
-"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation.
-
-The module is long because the meter has seven commands, each a few lines, that share their options.
-"""
+"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
 import sys
@@ -15,16 +12,16 @@ import click
 from scoring.cli.app import LOG_OPTIONS, PATH, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, reply, warn, write_json
 from scoring.errors import InputError
-from scoring.files import read_file, write_atomically
+from scoring.files import write_atomically
 from scoring.jobs.write_beside import save_deliberation
 from scoring.log.settings import Settings, cache_dir_of, tables_of
-from scoring.meters.plaindata import read_config, read_standard_input
+from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
 
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
-STANDARD_INPUT = "standard input"
+_INPUT = "a transcript or a text"
 
 
 @click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
@@ -58,32 +55,25 @@ _OBSERVE = click.option(
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
-def tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, Any]]:
-    """Return the tables that tune the meter, with their places: those of the settings, and a file that wins."""
+def _tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, Any]]:
     given = [] if thresholds is None else [(str(thresholds), read_config(thresholds))]
     return [*tables_of(settings.repo_dir, "dr"), *given]
 
 
-def meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
-    """Return the arguments of the meter that options and settings ask for: profile, words and embedder."""
+def _meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
+    """Return the arguments of the meter that options and settings ask for."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.dr.profile import tuning_from
 
-    profile, words = tuning_from(tables_for(settings, thresholds))
+    profile, words = tuning_from(_tables_for(settings, thresholds))
     embed = open_embedder(cache_dir_of(settings)) if semantic else None
     return {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
 
 
-def source_of(file: Path) -> str:
-    """Return what messages call a file; ``-`` is standard input."""
-    return STANDARD_INPUT if str(file) == "-" else str(file)
-
-
 def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Any]:
-    """Return the arguments of the meter, the transcript in a file, and what the meter says of it."""
     from scoring.meters.dr import read_transcript, score_transcript
 
-    meter = meter_of(settings, **tuning)
+    meter = _meter_of(settings, **tuning)
     transcript = read_transcript(file, texts=True)
     return meter, transcript, score_transcript(transcript, **meter)
 
@@ -146,11 +136,12 @@ def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval
     from scoring.meters.dr import score_transcript
     from scoring.meters.dr.follow import contents_of, follow, growing_contents
 
-    meter = meter_of(settings, **tuning)
+    meter = _meter_of(settings, **tuning)
     if not once:
         WARNINGS.hold_no_longer()
-    source = source_of(file)
-    if source == STANDARD_INPUT:
+    source = str(file)
+    if source == "-":
+        source = "standard input"
         contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
     else:
         contents = contents_of(file, interval, must_exist=once)
@@ -182,23 +173,13 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
     """
     from scoring.meters.dr.transcript import extracted
 
-    found = extracted(bytes_of(file), source_of(file))
+    found = extracted(*read_given(file, _INPUT))
     warn("claims were cut out of text by rough rules; look them through before you score them")
     if out is None:
         write_json(found)
     else:
         text = json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n"
         write_atomically(out, text.encode(), mode=0o644)
-
-
-def bytes_of(file: Path) -> bytes:
-    """Return the bytes of a file, or of standard input for ``-``."""
-    if source_of(file) == STANDARD_INPUT:
-        return read_standard_input()
-    try:
-        return read_file(file)
-    except FileNotFoundError as e:
-        raise InputError(f"{file}: no such file; name a transcript or a text") from e
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
@@ -211,7 +192,7 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
 
     What is saved is checked first, and is kept as it is: JSON as iter-N.dr.json, JSONL as iter-N.dr.jsonl.
     """
-    path = save_deliberation(settings.iter_log_dir, iteration, bytes_of(file), source_of(file), force)
+    path = save_deliberation(settings.iter_log_dir, iteration, *read_given(file, _INPUT), force)
     if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
@@ -255,7 +236,7 @@ def calibrate(
     from scoring.meters.dr.profile import tuning_from
     from scoring.views.dr_pages import calibration_lines
 
-    profile, words = tuning_from(tables_for(settings, thresholds))
+    profile, words = tuning_from(_tables_for(settings, thresholds))
     collection = meter.read_collection(directory)
     for _, why in collection.broken:
         warn(why)

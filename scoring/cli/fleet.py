@@ -20,16 +20,16 @@ if TYPE_CHECKING:  # --help needs neither
     from scoring.fleet.dataset import DataSet, RepositoryState
     from scoring.fleet.run import Failed, FleetReport, Say
 
-
 _MOST_SHOWN = 50
 
 
 def _json_option(function: Any) -> Any:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(loudness_options(function))
+    how: dict[str, Any] = {"is_flag": True, "help": "Print JSON.", "callback": _wants_json}
+    return click.option("--json", "as_json", **how)(loudness_options(function))
 
 
-def _wants_json(as_json: bool) -> bool:
-    return bool(as_json or (click.get_current_context().find_root().obj or {}).get("json"))
+def _wants_json(ctx: click.Context, _: click.Parameter, given: bool) -> bool:
+    return given or bool((ctx.find_root().obj or {}).get("json"))
 
 
 @click.command("fleet", cls=OwnCommand)
@@ -61,9 +61,9 @@ def run(
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_config(fleet)
     config = replace(config, rubric=rubric) if rubric else config
-    with sayer(_wants_json(as_json)) as say_event:
+    with _sayer(as_json) as say_event:
         report = run_fleet(config, Where(scheduler, workers, dashboard), say_event, force)
-    if not _wants_json(as_json):
+    if not as_json:
         show(_page(report))
     if report.failed:
         of = counted(report.repositories, "repository", "repositories")
@@ -71,11 +71,7 @@ def run(
 
 
 @click.group(
-    "fleet",
-    cls=OwnGroup,
-    own=run,
-    usage="FLEET.toml",
-    epilog="Example:  da-score fleet FLEET.toml --workers 2",
+    "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml --workers 2"
 )
 def command() -> None:
     """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
@@ -151,7 +147,7 @@ def status(place: str, as_json: bool) -> None:
     names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
     rows = [[str(len(v) if isinstance(v, list) else v) for v in one.values()] for one in rubrics]
     page = [Table([Column(name) for name in names], rows), *_failures(failed)]
-    reply(_wants_json(as_json), {"results": dataset.url, "rubrics": rubrics}, page)
+    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -170,8 +166,8 @@ def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     done = score_anew(opened(place), find_rubric(rubric), source)
     of = counted(done.repositories, "repository", "repositories")
     page = [Line(f"{counted(done.iterations, 'iteration')} of {of} scored under {done.rubric}")]
-    reply(_wants_json(as_json), done.as_dict(), page)
-    for text in () if _wants_json(as_json) else done.left_out:
+    reply(as_json, done.as_dict(), page)
+    for text in () if as_json else done.left_out:
         warn(text)
 
 
@@ -194,10 +190,9 @@ def init(file: Path) -> None:
 
 
 @contextlib.contextmanager
-def sayer(as_json: bool) -> "Iterator[Say]":
-    """Give the function that says the events of a run, while it runs."""
+def _sayer(as_json: bool) -> "Iterator[Say]":
     if as_json:
-        yield say_json
+        yield _say_json
     elif sys.stderr is None or not sys.stderr.isatty():
         yield say_line
     else:
@@ -205,8 +200,7 @@ def sayer(as_json: bool) -> "Iterator[Say]":
             yield say
 
 
-def say_json(event: "FleetEvent", _: "FleetReport") -> None:
-    """Write an event as JSON on one line."""
+def _say_json(event: "FleetEvent", _: "FleetReport") -> None:
     named = {"repository": event.repository} if event.repository else {}
     write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
 

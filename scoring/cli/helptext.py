@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import click
 
-GROUPS = {
+GROUPS = {  # the commands by what they are for, in the order of the help, each with its summary
     "Start here": {
         "demo": "Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and "
         "show it.",
@@ -54,10 +54,7 @@ GROUPS = {
         "meeting": "Score each round of a deliberation of several experts, and say whether it may end.",
     },
 }
-"""The commands by what they are for, in the order of the help, each with its summary."""
-
-COMMANDS: Mapping[str, str] = ChainMap(*reversed(GROUPS.values()))
-"""Every command with its summary, in that order; its module is loaded when it is called, and has ``command``."""
+COMMANDS: Mapping[str, str] = ChainMap(*reversed(GROUPS.values()))  # in that order; its module has ``command``
 
 
 class _Help(click.HelpFormatter):
@@ -77,11 +74,8 @@ class _Help(click.HelpFormatter):
         return super().getvalue().replace(_HYPHEN, "-")
 
 
-_NARROW = 72
-"""Help of fewer columns gives less room to the names of options, and more to what they do."""
-
-_HYPHEN = "\u2011"
-"""A hyphen at which no line breaks."""
+_NARROW = 72  # help of fewer columns gives less room to the names of options, and more to what they do
+_HYPHEN = "\u2011"  # a hyphen at which no line breaks
 
 
 class HelpfulContext(click.Context):
@@ -91,10 +85,7 @@ class HelpfulContext(click.Context):
 
 
 def with_its_help(command: click.Command, shared: Collection[str]) -> click.Command:
-    """Have a command, or each command of a group, list its own options before the ``shared`` ones, and return it.
-
-    Summaries are whole.
-    """
+    """Return a command with whole summaries, its options, and those of its commands, before the ``shared`` ones."""
     command.context_class = HelpfulContext
     command.params.sort(key=lambda param: param.name is not None and param.name.replace("_", "-") in shared)
     for inner in (command.commands if isinstance(command, click.Group) else {}).values():

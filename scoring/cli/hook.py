@@ -12,16 +12,7 @@ from scoring.cli.output import reply, warn
 from scoring.errors import OptionError
 from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
-from scoring.jobs.hook_install import (
-    FILES,
-    HookChange,
-    hook_settings,
-    hooks_that_do_not_run,
-    install_command,
-    installed_in,
-    refuse_outside,
-    uninstall_hook,
-)
+from scoring.jobs import hook_install
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -38,7 +29,7 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     scopes = click.Choice(["project", "user"])
     says = "The project's settings, or the user's."
     function = click.option("--scope", type=scopes, default="project", help=says, **how)(function)
-    harnesses = click.Choice(list(FILES))
+    harnesses = click.Choice(list(hook_install.FILES))
     return click.option("--harness", type=harnesses, default="claude", help="Which harness runs it.", **how)(function)
 
 
@@ -54,7 +45,7 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     place = _place(harness, scope, settings, options)
     if scope == "project":
         GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
-    _report(install_command(place), settings, "installed", "already installed")
+    _report(hook_install.install_command(place), settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
@@ -63,14 +54,16 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
     settings = resolve_settings(options)
-    _report(uninstall_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed")
+    _report(
+        hook_install.uninstall_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed"
+    )
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
     """Return the settings file to write; InputError where it is that of the project, and a link leads out of it."""
-    path = hook_settings(harness, scope, settings.repo_dir)
+    path = hook_install.hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":
-        refuse_outside(path, resolve_settings(options, files=False).repo_dir)
+        hook_install.refuse_outside(path, resolve_settings(options, files=False).repo_dir)
     return path
 
 
@@ -110,10 +103,10 @@ def record(iteration: int, intervention: str | None, settings: Settings, **given
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     rows, broken = [], {}
-    for harness, scope in itertools.product(FILES, ("project", "user")):
-        path = hook_settings(harness, scope, settings.repo_dir)
-        events = installed_in(path)
-        for problem in (problems := list(hooks_that_do_not_run(path)) if events else []):
+    for harness, scope in itertools.product(hook_install.FILES, ("project", "user")):
+        path = hook_install.hook_settings(harness, scope, settings.repo_dir)
+        events = hook_install.installed_in(path)
+        for problem in (problems := list(hook_install.hooks_that_do_not_run(path)) if events else []):
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
             broken[str(path)] = {"problems": problems}
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
@@ -121,7 +114,7 @@ def show(settings: Settings) -> None:
     reply(settings.json, [row | broken.get(row["path"], {}) for row in table.as_json()], [table])
 
 
-def _report(change: HookChange, settings: Settings, done: str, not_done: str) -> None:
+def _report(change: hook_install.HookChange, settings: Settings, done: str, not_done: str) -> None:
     backup = str(change.backup) if change.backup else None
     kept = f" (the former file is {printable(backup)})" if backup else ""
     text = f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n"

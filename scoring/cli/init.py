@@ -8,7 +8,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from rubric import released_rubric
+from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, say, warn, write, write_json
 from scoring.cli.reading import settings_of_whole, sources
@@ -16,7 +16,7 @@ from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.jobs.derive import derive
 from scoring.jobs.hook_install import FILES, hook_settings, install_command, installed_in, refuse_outside
-from scoring.jobs.init import rubric_for_real_work, settings_text, write_settings
+from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination, examine
@@ -37,7 +37,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
     settings = settings_of_whole(options, files=False)
-    rubric = released_rubric(rubric_for_real_work())
+    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))  # gives each iteration its own evidence
     under = replace(settings, rubric=rubric.version)
     seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
     if seen.repository.trunk_problem:

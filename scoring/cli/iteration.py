@@ -25,7 +25,6 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of
-from scoring.signals.values import Deliberation
 from scoring.views.score_pages import iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import Spending, spending_of
 
@@ -49,7 +48,9 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
         payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
-        score, deliberation, objectives = kept, _deliberation(log_dir, iteration), None
+        score, deliberation, objectives = kept, None, None
+        if deliberation_file(log_dir, iteration) is not None:
+            deliberation = deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
         state, used, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
         provenance = read_provenance(log_dir, iteration) if settings.json else None
         payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
@@ -98,10 +99,3 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
     records = found.records or ()
     return sorted(records, key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)])
-
-
-def _deliberation(log_dir: Path, iteration: int) -> Deliberation | None:
-    """Return what the meter says of an iteration's DR transcript; None when there is none."""
-    if deliberation_file(log_dir, iteration) is None:
-        return None
-    return deliberation_shown(deliberation_facts(log_dir, iteration), iteration)

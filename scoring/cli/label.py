@@ -32,21 +32,11 @@ from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
+from scoring.views import labelled
 from scoring.views.examined import Examined
-from scoring.views.labelled import (
-    agreement_of,
-    agreement_page,
-    candidates,
-    label_rows,
-    labels_of,
-    list_page,
-    next_page,
-)
 from scoring.views.score_pages import iteration_page
 
-EXIT_ERROR = 1
 _MOST_FAULTS = 50
-
 
 _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
 
@@ -81,20 +71,18 @@ def label_one(iteration: int, actor: str | None, override: bool, settings: Setti
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
     if settings.json:
-        rows = label_rows(iteration, label_facts(settings.iter_log_dir, iteration).labels or ())
+        rows = labelled.label_rows(iteration, label_facts(settings.iter_log_dir, iteration).labels or ())
         write_json([row for row in rows if row["actor"] == who][-1] | {"path": str(path)})
     else:
         say(f"{printable(str(path))}: labelled by {printable(who)}\n")
 
 
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
-    """Return the iterations of the log, or those of a choice, without the entries that cannot be read."""
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
     return dict.fromkeys(record.iteration for record in (selection.chosen(records) if selection else records))
 
 
 def _actor(given: str | None, settings: Settings) -> str:
-    """Return the name to label under: the one that is given, else that of git or the system."""
     if given is not None:
         return given.strip()
     try:
@@ -141,7 +129,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     if faults:
         more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
         complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
-        return EXIT_ERROR
+        return 1
     written = add_labels(settings.iter_log_dir, labels)
     text = f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n"
     reply(settings.json, {"labels": len(labels), "written": list(map(str, written))}, text)
@@ -153,9 +141,9 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 @selection_options
 def list_(settings: Settings, selection: Selection) -> None:
     """List the labels of the log."""
-    found = labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
-    rows = [row for n, labels in found.items() for row in label_rows(n, labels)]
-    reply(settings.json, rows, list_page(rows))
+    found = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
+    rows = [row for n, labels in found.items() for row in labelled.label_rows(n, labels)]
+    reply(settings.json, rows, labelled.list_page(rows))
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
@@ -167,10 +155,12 @@ def next_(actor: str | None, settings: Settings) -> None:
     One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
-    labels = labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
-    waiting = candidates(scores, labels, actor)
+    labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
+    waiting = labelled.candidates(scores, labels, actor)
     first = waiting[0] if waiting else {"iteration": None}
-    reply(settings.json, first | {"waiting": len(waiting), "total": len(scores)}, next_page(waiting, len(scores)))
+    reply(
+        settings.json, first | {"waiting": len(waiting), "total": len(scores)}, labelled.next_page(waiting, len(scores))
+    )
 
 
 @command.command("agreement", epilog="Example:  da-score label agreement --json")
@@ -182,12 +172,13 @@ def agreement(settings: Settings) -> None:
     with the labels, each with a 95 % bootstrap interval.
     """
     scores = [one.score for one in log_view(settings).examine()]
-    found = agreement_of(labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores)
-    reply(settings.json, found.as_dict(), agreement_page(found))
+    found = labelled.agreement_of(
+        labelled.labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores
+    )
+    reply(settings.json, found.as_dict(), labelled.agreement_page(found))
 
 
-_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200
-"""How much of a change is read, in bytes, and how much of that is shown, in lines and characters of a line."""
+_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200  # of a change: bytes read, lines shown, characters of a line
 
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
@@ -206,7 +197,6 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
 
 
 def _show_change(one: Examined, settings: Settings) -> None:
-    """Show the beginning of what the commit of an iteration changed."""
     if not (sha := one.facts.landing.sha):
         say("The commit of this iteration does not resolve here; there is no change to show.\n\n")
         return

@@ -9,8 +9,6 @@ from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
-EXIT_ERROR = 1
-
 
 @click.command(epilog="Example:  da-score lint --json")
 @settings_options(*EVIDENCE_OPTIONS)
@@ -41,4 +39,4 @@ def command(settings: Settings) -> int | None:
     lines.append(f"{counted(count, 'entry', 'entries')}: {total}\n")
     value = {"entries": count, "errors": errors, "warnings": warnings, "findings": rows}
     reply(settings.json, value, "".join(lines))
-    return EXIT_ERROR if errors else None
+    return 1 if errors else None

@@ -1,7 +1,4 @@
-"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked.
-
-What reads records is loaded by the command that needs it: the models take longer to load than the help to print.
-"""
+"""``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
 import json
 import shlex
@@ -21,14 +18,12 @@ from scoring.files import reason, write_atomically
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 
-_JSON = "--json"
-
 
 class _FileOrCommand(click.Group):
     """A group that takes a file as well, which is then scored."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        first = next((n for n, argument in enumerate(args) if argument != _JSON), len(args))
+        first = next((n for n, argument in enumerate(args) if argument != "--json"), len(args))
         if first < len(args) and args[first] in self.commands:
             args = [args[first], *args[:first], *args[first + 1 :]]
         elif args and not set(args) & set(ctx.help_option_names):
@@ -97,7 +92,6 @@ def score(file: str, config: str, plot: Path | None, semantic: bool, settings: S
 
 
 def _config(name: str) -> Any:
-    """Find a config, and warn of keys in it that mean nothing."""
     from scoring.meters.meeting.config import find_meeting_config, unknown_keys
 
     found = find_meeting_config(name)

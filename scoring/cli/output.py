@@ -11,8 +11,6 @@ from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 from scoring.views.table import Block, pipe_text
 
-_USUAL_WIDTH = 80
-
 
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
@@ -43,18 +41,22 @@ def say(text: str) -> None:
 
 
 def _folded(text: str, stream: TextIO) -> str:
-    """Return text folded to the width of the terminal that a stream is."""
     from scoring.views.drawing import folded_text  # rich, which a pipe does not need
 
     width = 0
     with contextlib.suppress(OSError, ValueError):
         width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
-    return folded_text(text, width or _USUAL_WIDTH)
+    return folded_text(text, width or 80)
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
     """Write a value as JSON, on one line without ``indent``; what is not UTF-8 becomes replacement characters."""
-    write_bytes(_json(value, indent) + b"\n")
+    import msgspec
+
+    data = _encoded(value)
+    if on_terminal() or b"\x7f" in data or b"\xc2" in data:  # so U+007F to U+009F begin in UTF-8
+        data = json_escaped(data.decode(), hidden=on_terminal()).encode()
+    write_bytes(msgspec.json.format(data, indent=indent or 0) + b"\n")
 
 
 def encoded(value: Any) -> Any:
@@ -62,16 +64,6 @@ def encoded(value: Any) -> Any:
     import msgspec
 
     return msgspec.Raw(_encoded(value))
-
-
-def _json(value: Any, indent: int | None) -> bytes:
-    """Return JSON, with escapes for control characters and with replacements for what is no UTF-8."""
-    import msgspec
-
-    data = _encoded(value)
-    if on_terminal() or b"\x7f" in data or b"\xc2" in data:  # so U+007F to U+009F begin in UTF-8
-        data = json_escaped(data.decode(), hidden=on_terminal()).encode()
-    return msgspec.json.format(data, indent=indent or 0)
 
 
 def _encoded(value: Any) -> bytes:
@@ -118,10 +110,7 @@ def on_terminal() -> bool:
 
 
 def full_text(version: str, named: str) -> bool:
-    """Return whether a pipe shows in full what a rubric scored; a terminal does anyway.
-
-    ``version`` is what the score names: a released rubric, or else the one that the settings have ``named``.
-    """
+    """Return whether a pipe shows in full what ``version`` scored: a released rubric, or else the ``named`` one."""
     from rubric import RubricError, find_rubric, released_rubric, rubric_versions  # JSON and terminals need none
     from rubric.model import FULL_TEXT
 
@@ -133,19 +122,14 @@ def full_text(version: str, named: str) -> bool:
 
 
 class Warnings:
-    """The warnings of a command, said together: those that repeat themselves in one line with a count.
-
-    ``verbose`` says every one by itself and at once; ``quiet`` says none. ``count`` is how many were taken.
-    """
+    """The warnings of a command, said together, alike ones as one; ``verbose`` says each at once, ``quiet`` none."""
 
     def __init__(self) -> None:
         self.quiet = self.verbose = self.holds = False
-        self.count = 0
         self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
         """Take a warning, and say it when its time has come."""
-        self.count += 1
         if self.quiet:
             return
         if self.holds and not self.verbose:
@@ -166,14 +150,12 @@ class Warnings:
 
 
 WARNINGS = Warnings()
-"""The warnings of the command that runs."""
-
+warn = WARNINGS.take
 _NUMBER = re.compile(r"[0-9]+")
 _ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
 
 
 def _together(texts: Sequence[str]) -> str:
-    """Return warnings of one kind as one line."""
     found = [match for text in texts if (match := _ITERATION.fullmatch(text))]
     if len(texts) == 1:
         return texts[0]
@@ -182,11 +164,6 @@ def _together(texts: Sequence[str]) -> str:
     if len(set(texts)) == 1:
         return f"{texts[0]} ({len(texts)} times)"
     return f"{texts[0]} (and {len(texts) - 1} more like it; -v says each)"
-
-
-def warn(text: str) -> None:
-    """Say on standard error what was left out, in one line."""
-    WARNINGS.take(text)
 
 
 def complain(text: str) -> None:

@@ -78,10 +78,7 @@ def command(
 
 @contextlib.contextmanager
 def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
-    """Run one SQL statement over the rows of a data set that count, with ``rubric`` and ``month`` in each table.
-
-    Files are read as they are needed, the columns and months that the statement asks for.
-    """
+    """Run one SQL statement over a data set's rows that count, with ``rubric`` and ``month``, read as it needs them."""
     from scoring.fleet.tables import ASKED
 
     require("fleet", "duckdb", "pyarrow")
@@ -93,7 +90,6 @@ def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
 
 
 def _statement(given: str) -> str:
-    """Return the SQL that an argument is, names, or sends on standard input."""
     text = given
     if given == "-":
         text = sys.stdin.read() if sys.stdin else ""

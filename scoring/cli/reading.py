@@ -1,7 +1,4 @@
-"""Which logs a command reads, from where it takes evidence, and under which rules.
-
-Everything that scores is imported by the functions that need it: most commands begin before it is loaded.
-"""
+"""Which logs a command reads, from where it takes evidence, and under which rules."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
-
 
 _EVERYTHING = Selection()
 
@@ -47,8 +43,7 @@ def sources(
 ) -> Sources:
     """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
 
-    Without ``rules`` they are those of the rubric of the settings, which is not loaded for that; RubricError where it
-    cannot be used.
+    Without ``rules`` they are those of the settings' rubric; RubricError where it cannot be used.
     """
     rules = rules or RULES[evidence_of(settings.rubric)]
     how = options(settings, rules, warn)
@@ -56,10 +51,7 @@ def sources(
 
 
 def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
-    """Return where evidence comes from under the rules of each of some rubrics, by the name of the rules.
-
-    A setting that only some of them know has an effect, so nothing is said of it.
-    """
+    """Return where evidence comes from, by rules, for the rubrics; a setting that only some know has an effect."""
     names = {rubric.evidence for rubric in rubrics}
     places = settings.repo_dir, settings.transcript_dirs
     hows = {name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names}
@@ -150,10 +142,7 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
 def rows_of(
     roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection
 ) -> "Iterator[tuple[str, DataRow]]":
-    """Return the rows of every table of the logs below some roots, each with the name of its table.
-
-    Without roots they are those of the log that the options name. InputError where a root holds no log.
-    """
+    """Return table rows of the logs below some roots, or of the options' log; InputError where a root holds none."""
     from scoring.views.columns import table_rows
 
     logs = [(settings_of(log, options), log.iter_log_dir) for log in find_logs(roots)] if roots else []

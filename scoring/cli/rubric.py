@@ -8,18 +8,7 @@ from typing import Any
 
 import click
 
-from rubric import (
-    EVIDENCE_ATTRIBUTED,
-    EVIDENCE_CORRECTED,
-    EVIDENCE_REFERENCE,
-    RUBRIC_VERSION,
-    Rubric,
-    find_rubric,
-    load_rubric,
-    released_rubric,
-    rubric_versions,
-)
-from rubric.model import ALL_FLAGS, BOUNDS_SIDECAR, FULL_TEXT, LENIENT
+from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, model, released_rubric, rubric_versions
 from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
@@ -86,7 +75,6 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """
     settings = resolve_settings(options)
     before, after = find_rubric(a), find_rubric(b)
-
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
     if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
@@ -97,8 +85,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     reply(settings.json, comparison_payload(found, log, place, tasks), comparison_page(found, log, place, tasks))
 
 
-NOT_BETTER = 3
-"""The exit status when fitted weights are no better than the old ones."""
+NOT_BETTER = 3  # the exit status when fitted weights are no better than the old ones
 
 
 @command.command("fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml")
@@ -128,15 +115,15 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
 
 _DATA: dict[str, dict[object, str]] = {
     "evidence": {
-        EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
-        EVIDENCE_CORRECTED: "corrected (read as found on disk)",
-        EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
+        model.EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
+        model.EVIDENCE_CORRECTED: "corrected (read as found on disk)",
+        model.EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
     },
     "claims_vote": {False: "no (only what was observed votes)"},
-    "loading": {LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
-    "text": {FULL_TEXT: "full (a pipe has the coverage and whole names)"},
-    "sidecar": {BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
-    "test_flags": {ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
+    "loading": {model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
+    "text": {model.FULL_TEXT: "full (a pipe has the coverage and whole names)"},
+    "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
+    "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
 """The words for a rubric's data; beside its evidence only where it differs from the reference's."""
 _COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))

@@ -52,7 +52,6 @@ def command(settings: Settings, selection: Selection, no_write: bool) -> None:
 
 
 def _has_scores(log_dir: Path) -> bool:
-    """Return whether anything in a log was scored before."""
     try:
         return any(map(is_iteration_score_name, list_names(log_dir)))
     except InputError:  # loading the log says why

@@ -12,13 +12,7 @@ from scoring.cli.reading import view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
-from scoring.sidecars.scores import (
-    PersistedScore,
-    is_plain_session_id,
-    read_score,
-    read_session,
-    session_score_path,
-)
+from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import State
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import Spending, together

@@ -17,10 +17,11 @@ from typing import NamedTuple
 from scoring.errors import InputError
 from scoring.evidence.git.facts import Rules
 from scoring.files import list_names, read_file
-from scoring.log.settings import PLANS_DIR as PLANS_DIR
-from scoring.log.settings import TASKS_NAME
 from scoring.text import trim
 from scoring.yamlread import Reader, items_of, parse
+
+PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
+"""Where the plans of tasks are, and what each is called in a folder of its own."""
 
 _TASK = {"id": Reader.string, "write_scope": items_of(Reader.string)}
 _PLAN = {"tasks": items_of(lambda reader, node: reader.struct(node, _TASK))}

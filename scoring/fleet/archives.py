@@ -1,8 +1,7 @@
 """Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
 
 What is in it is not trusted. Files go below one new folder or nowhere, links and devices are left out, and the sum of
-all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration and hooks could run
-programs.
+all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration could run programs.
 """
 
 import contextlib
@@ -51,7 +50,7 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
 
 
 def _own_prefix() -> str:
-    """Return how the folders of this machine begin: several may share a disk, and numbers of processes are its own."""
+    """Return how the folders of this machine begin: several may share a disk."""
     return f"{_PREFIX}{digest_of(os.fsencode(socket.gethostname()))[:8]}-"
 
 
@@ -69,12 +68,7 @@ def _remove_left_over(base: Path) -> None:
 
 
 def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:
-    """Return a repository that is at a URL as a directory, below a folder that is not there yet.
-
-    Raises:
-        InputError: it cannot be fetched, or is not what it should be; the text says what.
-        GitError: git does not take the repository.
-    """
+    """Return a repository at a URL as a directory below a new folder; InputError or GitError where it is none."""
     here.mkdir()
     _fetch(one, config, here)
     repository = _repository_in(here, one.url)
@@ -89,7 +83,6 @@ def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:
 
 
 def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
-    """Fetch the files that are at the URL of a repository into an empty folder."""
     fs, path = file_system(one.url, config.storage)
     room = _Room(here, config.expanded, one.url)
     try:
@@ -143,7 +136,6 @@ class _Room:
         self._left, self._files = limit, MOST_FILES
 
     def put(self, name: str, source: Any) -> None:
-        """Write one file; InputError where its name leads outside, or there is no room for it."""
         cleaned = posixpath.normpath(name)
         if name.startswith("/") or "\\" in name or "\0" in name or cleaned.split("/")[0] == "..":
             raise InputError(f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read")

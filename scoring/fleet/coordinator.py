@@ -19,31 +19,17 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.on_worker import BEGUN, Result, begin_and_score
 from scoring.fleet.sources import Repository
 
-AHEAD = 1
-"""How many repositories wait at a worker for each that it works on."""
-
-_LOOKS_EVERY = 2.0
-"""How often, in seconds, the coordinator asks how many workers there are."""
-
-_WAITS = 1.0
-"""For how many seconds the coordinator waits for a result before it looks around."""
-
-_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0
-"""For how many seconds there may be no scheduler, and no worker, before that is an error."""
-
-_OFTEN = 8
-"""A repository that was handed out so often goes alone: a worker that ends then ended because of it."""
-
-_MOST_LOST = 50
-"""How often a repository is handed out of which no result arrives."""
+AHEAD = 1  # how many repositories wait at a worker for each that it works on
+_LOOKS_EVERY = 2.0  # how often, in seconds, the coordinator asks how many workers there are
+_WAITS = 1.0  # for how many seconds the coordinator waits for a result before it looks around
+_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0  # seconds without a scheduler, and without a worker, that are an error
+_OFTEN = 8  # a repository that was handed out so often goes alone: a worker that ends then ended because of it
+_MOST_LOST = 50  # how often a repository is handed out of which no result arrives
 
 
 @dataclass(frozen=True, slots=True)
 class FleetEvent:
-    """Something that happened: ``done``, ``retried``, ``failed`` and others, of which repository, and more.
-
-    A repository that is done has its ``result``.
-    """
+    """What happened: ``done``, ``retried``, ``failed`` and others, of which repository, and its ``result`` if done."""
 
     kind: str
     repository: str = ""
@@ -78,11 +64,7 @@ class Coordinator:
         return sum(list(self._begun.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
-        """Score repositories, and yield what happens; None where nothing did for a second.
-
-        Raises:
-            FleetError: the scheduler is lost, or it has no workers.
-        """
+        """Score repositories and yield what happens, None each idle second; FleetError if scheduler or workers go."""
         self._waiting.extend(Task(one) for one in repositories)
         self._client.subscribe_topic(BEGUN, lambda event: self._begins(event[1]))
         try:

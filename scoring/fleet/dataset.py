@@ -1,9 +1,4 @@
-"""The data set of a fleet: Delta tables of rows, and one of what is known of each repository.
-
-::
-
-    iterations/     likewise signals, integrity, outcomes, provenance, kept: rows, partitioned by rubric and month
-    repositories/   by rubric and repository: the fingerprint that its rows were made of, or why it failed
+"""The data set of a fleet: Delta tables of rows by rubric and month, and ``repositories``: what is known of each.
 
 Delta commits one table at a time. Rows are committed first, then ``repositories``, and that commit names the versions
 of the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what
@@ -26,46 +21,31 @@ from scoring.views.formats import require
 REPOSITORIES = "repositories"
 
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
-_FILES_TOGETHER = 24
-"""A table with more files than this in one month has its small files joined."""
-
-_KEPT_HOURS = 24
-"""For how long files stay that no longer count, for readers that began before."""
+_FILES_TOGETHER = 24  # a table with more files than this in one month has its small files joined
+_KEPT_HOURS = 24  # for how long files stay that no longer count, for readers that began before
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """What is known of a repository under a rubric, as the table ``repositories`` has it.
-
-    Attributes:
-        scored: whether it has rows; they were made of ``fingerprint``.
-        digest: the digest of the rubric's content.
-        evidence: how the rubric has evidence read, as JSON.
-        iterations: how many iterations it has.
-        broken: how many entries could not be read and are left out.
-        watched: files that its entries name, which are part of the fingerprint; a JSON list.
-        reason: why it failed the last time; empty if it did not.
-        attempts: after how many attempts it was given up.
-    """
+    """What is known of a repository under a rubric, as the table ``repositories`` has it."""
 
     rubric: str
     repository: str
-    scored: bool = False
-    digest: str = ""
-    evidence: str = "{}"
+    scored: bool = False  # whether it has rows; they were made of ``fingerprint``
+    digest: str = ""  # of the rubric's content
+    evidence: str = "{}"  # how the rubric has evidence read, as JSON
     fingerprint: str = ""
     iterations: int = 0
-    broken: int = 0
-    watched: str = "[]"
-    reason: str = ""
-    attempts: int = 0
+    broken: int = 0  # how many entries could not be read and are left out
+    watched: str = "[]"  # files that its entries name, which are part of the fingerprint; a JSON list
+    reason: str = ""  # why it failed the last time
+    attempts: int = 0  # after how many it was given up
 
 
 class DataSet:
-    """A data set as it was when it was opened; ``states`` are by rubric and repository."""
+    """A data set as it was when it was opened; InputError if it cannot be read."""
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
-        """Open a data set, which is empty where there is none; raises InputError if it cannot be read."""
         require("fleet", "deltalake", "pyarrow")
         from deltalake import DeltaTable
 
@@ -73,7 +53,7 @@ class DataSet:
         self._root, self._options, self._folder = results_at(url, self.storage)
         self._tables: dict[str, Any] = {}
         self._counting: dict[str, int] = {}
-        self.states: dict[tuple[str, str], RepositoryState] = {}
+        self.states: dict[tuple[str, str], RepositoryState] = {}  # by rubric and repository
         with self._reading():
             if not DeltaTable.is_deltatable(f"{self._root}/{REPOSITORIES}", self._options):
                 self._refuse_older()
@@ -90,9 +70,7 @@ class DataSet:
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it, and undo what a fleet that was killed has left.
 
-        Raises:
-            FleetError: another fleet on this machine writes here.
-            InputError, WriteError: it cannot be read or written.
+        FleetError where another fleet on this machine writes; InputError, WriteError.
         """
         with contextlib.ExitStack() as stack:
             if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
@@ -132,14 +110,10 @@ class DataSet:
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
     def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
-        """Add rows, and what is known of their repositories, all of them or none.
+        """Add rows by table, as ``pyarrow.Table`` with partitions, and the states of their repositories: all or none.
 
-        ``tables`` has some rows of each table, as ``pyarrow.Table`` with the columns ``rubric`` and ``month``.
-        ``where`` is, as SQL, which rows they take the place of, None for none; new rows must match it.
-
-        Raises:
-            FleetError: another fleet has written here since this was opened; nothing was added.
-            WriteError: something could not be written; nothing was added.
+        ``where`` is, as SQL, which rows they take the place of, and which new ones must match. FleetError where another
+        fleet has written here since this was opened, WriteError.
         """
         self.put(tables, where)
         self.note(states)
@@ -163,10 +137,7 @@ class DataSet:
         self.states |= {(state.rubric, state.repository): state for state in states}
 
     def tidy(self) -> None:
-        """Join small files, and remove files that have not counted for a day.
-
-        Raises as :meth:`add`; then everything counts as before.
-        """
+        """Join small files, and remove those that have not counted for a day; raises as :meth:`add`."""
         for table in self._tables.values():
             with self._writing():
                 files = Counter(os.path.dirname(name) for name in table.file_uris())
@@ -185,7 +156,6 @@ class DataSet:
             write_deltalake(self._tables[table], rows, commit_properties=_commit(versions), **how)
 
     def _prepare(self) -> None:
-        """Make the tables that are missing, and undo commits that do not count."""
         from deltalake import DeltaTable
 
         schemas = {name: (partitioned_schema(name), [RUBRIC, MONTH]) for name in FLEET_TABLES}

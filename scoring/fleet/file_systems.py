@@ -9,17 +9,13 @@ from typing import Any
 from scoring.errors import InputError
 from scoring.views.formats import require
 
-Storage = Mapping[str, Mapping[str, Any]]
-"""The options of file systems by protocol, as ``[storage.PROTOCOL]`` in FLEET.toml has them."""
-
-_STORES = {
+Storage = Mapping[str, Mapping[str, Any]]  # options of file systems by protocol, as FLEET.toml has them
+_STORES = {  # where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it
     "s3": ("s3", "s3a"),
     "gs": ("gs", "gcs"),
     "az": ("az", "abfs", "abfss", "adl"),
 }
-"""Where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it."""
-
-_OPTIONS = {
+_OPTIONS = {  # fsspec's names of options, and those of delta-rs; others go to sources alone
     "s3": {
         "endpoint_url": "aws_endpoint_url",
         "key": "aws_access_key_id",
@@ -39,15 +35,10 @@ _OPTIONS = {
         "account_host": "azure_storage_endpoint",
     },
 }
-"""fsspec's names of options, and those of delta-rs; others go to sources alone."""
 
 
 def file_system(url: str, storage: Storage) -> tuple[Any, str]:
-    """Return the fsspec file system of a URL, and the path there.
-
-    Raises:
-        InputError: there is no such file system, or it cannot be reached; the text says what to do.
-    """
+    """Return the fsspec file system of a URL, and the path there; InputError, with what to do, where there is none."""
     require("fleet", "fsspec")
     import fsspec
 
@@ -61,11 +52,7 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
 
 
 def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | None]:
-    """Return the URI of a data set for delta-rs, the options of its store, and the folder if it is one.
-
-    Raises:
-        InputError: results cannot be there.
-    """
+    """Return the URI of a data set for delta-rs, its store's options, and the folder if it is one; else InputError."""
     protocol = protocol_of(url)
     if protocol == "file":
         folder = Path(url.removeprefix("file://"))

@@ -12,9 +12,7 @@ from scoring.files import read_file
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 from scoring.text import shown
 
-SIZE_LIMIT = 1 << 20
-"""The largest FLEET.toml, in bytes."""
-
+SIZE_LIMIT = 1 << 20  # the largest FLEET.toml, in bytes
 ATTEMPTS = 3
 
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -37,16 +35,11 @@ def is_url(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Some repositories, and how they are read.
+    """Some repositories, and how they are read."""
 
-    ``paths`` are directories and globs, absolute; ``urls`` those of archives and of folders on other file systems.
-    ``transcripts`` are folders, relative to the repository or absolute, in which ``{name}`` is the repository's name;
-    without any the repository's own settings decide, as for ``backfill``.
-    """
-
-    paths: tuple[str, ...] = ()
-    urls: tuple[str, ...] = ()
-    transcripts: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # directories and globs, absolute
+    urls: tuple[str, ...] = ()  # archives, and folders on other file systems
+    transcripts: tuple[str, ...] = ()  # folders, perhaps with ``{name}``; without any the repository's settings decide
     way: str | None = None
     trunk: str | None = None
     worktrees: tuple[str, ...] = ()
@@ -55,23 +48,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FleetConfig:
-    """What a FLEET.toml says, its paths absolute; ``storage`` has options of file systems by protocol.
-
-    ``memory`` is how many bytes a worker may take, 0 leaves that to Dask; ``expanded`` how many an archive may have
-    when it is unpacked. ``scratch`` is None for the system's folder of temporary files, ``cache`` for the user's cache
-    directory, and "" where nothing is kept.
-    """
+    """What a FLEET.toml says, its paths absolute."""
 
     results: str
     rubric: str = RUBRIC_VERSION
     sources: tuple[Source, ...] = ()
-    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    storage: dict[str, dict[str, Any]] = field(default_factory=dict)  # options of file systems, by protocol
     workers: int | None = None
-    memory: int = 0
-    expanded: int = 16 << 30
+    memory: int = 0  # bytes of a worker; 0 leaves that to Dask
+    expanded: int = 16 << 30  # the most bytes of an archive when it is unpacked
     attempts: int = ATTEMPTS
-    scratch: str | None = None
-    cache: str | None = None
+    scratch: str | None = None  # None for the system's folder of temporary files
+    cache: str | None = None  # None for the user's cache directory, "" where nothing is kept
     horizon: str = "14d"
 
     @property
@@ -101,11 +89,7 @@ _OPTION = Kind("text, a number, or true or false", lambda value: isinstance(valu
 
 
 def read_config(path: Path) -> FleetConfig:
-    """Read a FLEET.toml; paths in it are relative to its folder.
-
-    Raises:
-        SettingsError: it cannot be read or used; in one line, which says where and what to do.
-    """
+    """Read a FLEET.toml, paths in it being relative to its folder; SettingsError, in one line, says what to do."""
     import tomllib
 
     try:
@@ -199,8 +183,6 @@ def _table(given: Any, where: str, name: str) -> dict[str, Any]:
 
 
 def _expanded(text: str, where: str) -> str:
-    """Return a text with the variables of the environment that it names as ``${NAME}``."""
-
     def value(m: re.Match[str]) -> str:
         if m[1] not in os.environ:
             raise SettingsError(f"{where}: the variable {m[1]} is not set")
@@ -210,7 +192,6 @@ def _expanded(text: str, where: str) -> str:
 
 
 def _place(text: str, here: Path, where: str) -> str:
-    """Return a URL as it is, and a path as one from the folder of the file."""
     text = _expanded(text, where)
     if is_url(text):
         return text

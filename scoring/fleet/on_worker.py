@@ -23,23 +23,19 @@ from scoring.text import printable
 MOST_WARNINGS = 20
 _REASON_LENGTH = 400
 
-BEGUN = "da-score-fleet-begun"
-"""The topic on which workers say which task they begin with."""
+BEGUN = "da-score-fleet-begun"  # the topic on which workers say which task they begin with
 
 
 @dataclass(slots=True)
 class Result:
-    """What a worker returns of one repository: the rows of each table of Arrow, or why there are none.
-
-    ``watched`` are files that its entries name, as a JSON list.
-    """
+    """What a worker returns of one repository: the rows of each table of Arrow, or why there are none."""
 
     repository: str
     fingerprint: str = ""
     tables: dict[str, Any] = field(default_factory=dict)
     iterations: int = 0
     broken: int = 0
-    watched: str = "[]"
+    watched: str = "[]"  # files that its entries name, as a JSON list
     warnings: tuple[str, ...] = ()
     error: str = ""
     seconds: float = 0.0

@@ -1,8 +1,4 @@
-"""Scores what a data set keeps under another rubric: from what signals observed, without git and transcripts.
-
-That gives what scoring anew would give where both rubrics have evidence read alike: the same evidence rules, and the
-same profile of the diminishing-returns meter.
-"""
+"""Scores what a data set keeps under another rubric that has evidence read alike, without git and transcripts."""
 
 import json
 from collections.abc import Collection
@@ -55,9 +51,7 @@ class Rescored:
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
     """Add rows under a rubric, made of those under ``source``, or else of the first rubric that reads evidence alike.
 
-    Raises:
-        FleetError: no rows were read alike, or another fleet writes the data set.
-        WriteError, InputError: the data set cannot be written or read; then nothing was added.
+    FleetError where no rows were read alike or another fleet writes; WriteError, InputError.
     """
     with DataSet.for_writing(dataset.url, dataset.storage) as written:
         source = _source(written, rubric, source)
@@ -79,7 +73,6 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
 
 def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
-    """Return the rubric under which there are rows that can be taken."""
     ours = _alike(evidence_key(rubric))
     candidates = [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
     if not any(dataset.of(name) for name in candidates):
@@ -104,7 +97,7 @@ def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
 
 
 def _alike(key: dict[str, Any]) -> dict[str, Any]:
-    """Return what two rubrics must have alike. Whether a broken entry stops a log only decides which logs have rows."""
+    # whether a broken entry stops a log only decides which logs have rows
     return {name: value for name, value in key.items() if name != "loading"}
 
 
@@ -123,7 +116,6 @@ def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
 
 
 def _months(dataset: DataSet, rubrics: Collection[str]) -> list[str]:
-    """Return the months in which there are rows under some rubrics."""
     from pyarrow import compute as pc
 
     found = dataset.rows("iterations").to_table([MONTH], filter=pc.field(RUBRIC).isin(list(rubrics)))
@@ -172,7 +164,6 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
 
 
 def _with(rows: Any, name: str, values: list[Any]) -> Any:
-    """Return a table with other values in one of its columns."""
     import pyarrow as pa
 
     at = rows.schema.get_field_index(name)

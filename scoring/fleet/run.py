@@ -24,9 +24,7 @@ from scoring.log.settings import days_of
 from scoring.sidecars.fingerprint import digest_of
 from scoring.views.formats import require
 
-_CONNECTS_WITHIN = 20
-"""How many seconds a scheduler has to answer."""
-
+_CONNECTS_WITHIN = 20  # how many seconds a scheduler has to answer
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # the coordinator counts: it knows which repository was begun
     "distributed.scheduler.work-stealing": False,
@@ -49,13 +47,8 @@ SETTINGS = {
 def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
     """Give the client of a cluster: that of a scheduler, or one of processes here that ends with the block.
 
-    Dask's log is switched off meanwhile: the coordinator says in its own words what happens.
-
     Each of ``workers`` processes, of one thread, may take ``memory`` bytes before it is ended and started anew: 0 is
-    its share of the machine. ``dashboard`` is where Dask's listens, as ``:8787``; None has none.
-
-    Raises:
-        FleetError: nothing answers at the address of the scheduler.
+    its share of the machine. ``dashboard`` is an address as ``:8787``. FleetError where no scheduler answers.
     """
     require("fleet", "distributed")
     import dask
@@ -69,7 +62,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
 
     with contextlib.ExitStack() as stack:
         stack.callback(logging.disable, logging.root.manager.disable)
-        logging.disable(logging.CRITICAL)
+        logging.disable(logging.CRITICAL)  # the coordinator says in its own words what happens
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
         stack.enter_context(dask.config.set(SETTINGS))
@@ -97,11 +90,8 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
         yield client
 
 
-_LOOKING = 8
-"""How many threads look whether repositories changed: they wait for the file system."""
-
-_TOGETHER, _SECONDS_TOGETHER = 400, 20.0
-"""After how many repositories, or seconds, results are added to the data set."""
+_LOOKING = 8  # how many threads look whether repositories changed: they wait for the file system
+_TOGETHER, _SECONDS_TOGETHER = 400, 20.0  # after how many repositories, or seconds, results are added to the data set
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +105,15 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """On what a fleet runs: the ``scheduler`` of a cluster, or else so many processes of this machine.
-
-    ``dashboard`` is where Dask's dashboard listens, ``none`` for nowhere; without it, at a free port for this machine
-    alone, if Bokeh is installed, which draws it.
-    """
+    """On what a fleet runs: the ``scheduler`` of a cluster, or else so many processes of this machine."""
 
     scheduler: str | None = None
     workers: int | None = None
-    dashboard: str | None = None
+    dashboard: str | None = None  # ``none`` for nowhere
 
     @property
     def shown_at(self) -> str | None:
-        """The address at which a cluster of this machine shows its dashboard; None for nowhere."""
+        """The address of a local cluster's dashboard, by default a free port if Bokeh is there; None for nowhere."""
         if self.dashboard is None:
             return "127.0.0.1:0" if importlib.util.find_spec("bokeh") else None
         return None if self.dashboard == "none" else self.dashboard
@@ -172,9 +158,8 @@ Say = Callable[[FleetEvent, FleetReport], None]
 def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
     """Score what changed of all repositories that a configuration names. ``force`` scores the others as well.
 
-    Raises:
-        FleetError: another fleet writes the data set, or the scheduler is lost; what was added counts.
-        InputError, RubricError, WriteError: a source, the rubric or the data set cannot be used.
+    FleetError where another fleet writes the data set or the scheduler is lost, and what was added counts; InputError,
+    RubricError, WriteError where a source, the rubric or the data set cannot be used.
     """
     began = time.monotonic()
     if not days_of(config.horizon):
@@ -233,11 +218,7 @@ def _score(
 
 
 def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
-    """Add repositories that are done or were given up to the data set, all of them or none.
-
-    Raises:
-        FleetError, WriteError: as :meth:`DataSet.add`.
-    """
+    """Add repositories that are done or were given up to the data set, all or none; raises as :meth:`DataSet.add`."""
     import pyarrow as pa
 
     results = [event.result for event in events if event.result]

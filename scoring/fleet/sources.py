@@ -1,8 +1,7 @@
 """Which repositories a FLEET.toml names, and what shows that one of them did not change.
 
 A fingerprint is made of names, sizes and times of files (of an object store: what it says of an object), so no file is
-opened for it. It has all that a score rests on: the entries and their sidecars, the files that entries name, plans and
-settings, the refs of git, the transcripts, and the rubric.
+opened for it: entries and what they name, sidecars, plans, settings, the refs of git, transcripts, and the rubric.
 """
 
 import glob
@@ -34,18 +33,14 @@ _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere.
+    """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere."""
 
-    ``name`` is what the data set calls it. ``source`` says how it is read, without its list of paths and URLs.
-    ``stamp`` is a digest of what the object store says of what is at the URL.
-    """
-
-    name: str
-    source: Source
+    name: str  # what the data set calls it
+    source: Source  # without its list of paths and URLs
     repo_dir: Path | None = None
     log: Path | None = None
     url: str = ""
-    stamp: str = ""
+    stamp: str = ""  # a digest of what the object store says of it
 
     @property
     def short(self) -> str:
@@ -65,11 +60,7 @@ class Repository:
 
 
 def repositories(config: FleetConfig) -> list[Repository]:
-    """Return the repositories that the sources name, each once, in their order.
-
-    Raises:
-        InputError: a path or URL leads nowhere, or holds no log.
-    """
+    """Return the repositories that the sources name, each once, in order; InputError where one leads nowhere."""
     found: dict[str, Repository] = {}
     for source in config.sources:
         how = replace(source, paths=(), urls=())  # a list of thousands would go to a worker with each of them
@@ -137,7 +128,6 @@ _SAYS = ("ETag", "etag", "md5Hash", "content_md5", "mtime", "LastModified", "las
 
 
 def _stamp_of(info: Mapping[str, Any]) -> str:
-    """Return what a file system says of a file, by which a change shows."""
     return _digest([(name, str(info[name])) for name in _SAYS if name in info])
 
 
@@ -161,8 +151,7 @@ def fingerprint_of(
 ) -> str:
     """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
 
-    ``watched`` are files in the repository that its entries name. ``look`` gives the state of a folder of transcripts,
-    which repositories may share.
+    ``watched`` are files that its entries name; ``look`` gives the state of a folder of transcripts.
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = store.FORMAT, key, config.horizon
@@ -179,7 +168,6 @@ def fingerprint_of(
 
 
 def _transcript_folders(one: Repository) -> list[Path]:
-    """Return the folders of transcripts that may count for a repository that is a directory."""
     try:
         settings = resolve_settings(one.options(), environment={})
     except DaScoreError:  # the worker that scores it says so
@@ -210,8 +198,7 @@ def _stamp(path: str) -> object:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-_REFTABLES = "reftable/tables.list"
-"""What git writes anew with every change of a ref, where a repository keeps its refs in tables."""
+_REFTABLES = "reftable/tables.list"  # what git writes anew with every change of a ref, where refs are in tables
 
 
 def _git_state(repo: str) -> Iterator[object]:

@@ -34,12 +34,10 @@ REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, 
 
 
 def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
-    """Return a column that is taken from a row of plain values."""
     return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
 
 
 def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
-    """Return the columns that a table has of those of a log."""
     kept = [c for c in TABLES[table] if c.name not in _NOT_KEPT and not (table == "iterations" and c.name in _OUTCOMES)]
     return (REPOSITORY_COLUMN, *kept)
 
@@ -64,7 +62,7 @@ _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
 )
 
-_PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (
+_PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (  # name, kind, meaning, and place in what is persisted
     ("window_start", "text", "when the time begins that belongs to it, UTC", "window.start"),
     ("window_end", "text", "when it ends", "window.end"),
     ("trunk_ref", "text", "the branch on which work lands", "trunk.ref"),
@@ -91,16 +89,13 @@ _PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (
     ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
     ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
 )
-"""The columns of ``provenance``: name, kind, meaning, and where it is in what is persisted of it."""
-
 _PROVENANCE_COLUMNS = (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE))
 
-CLAIMS, SEEN = "claims", "seen"
-"""The two ways to judge: what an agent says of its own work can vote, or only what was observed does."""
+CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
 
 
 def kept_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` that has the sub-score of a signal in one of the two ways, missing where absent."""
+    """Return the column of ``kept`` that has a signal's sub-score in one of the two ways, missing where absent."""
     return f"{signal}_{way}"
 
 
@@ -137,7 +132,7 @@ _KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
     ),
 )
 
-FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partitions ``rubric`` and ``month`` follow
     "iterations": _of_log("iterations"),
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
@@ -145,11 +140,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
     "provenance": _PROVENANCE_COLUMNS,
     "kept": _KEPT_COLUMNS,
 }
-"""Every table, with its columns in order; the partitions ``rubric`` and ``month`` follow."""
-
-ASKED = tuple(FLEET_TABLES)[:-1]
-"""The tables that people ask; ``kept`` is for ``rescore``."""
-
+ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
 

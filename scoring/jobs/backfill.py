@@ -1,8 +1,7 @@
 """Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
 
 Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
-whatever happens next (``docs/COMMANDS.md``, "backfill"). The module is long because it has one log, from the choice
-of what to score to its sessions, and many logs at once, each in a process of its own.
+whatever happens next (``docs/COMMANDS.md``, "backfill").
 """
 
 import datetime
@@ -28,24 +27,14 @@ from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
-from scoring.sidecars.provenance import (
-    changed_between,
-    evidence_path,
-    read_provenance,
-    sidecar_of,
-    write_scores,
-)
+from scoring.sidecars.provenance import changed_between, evidence_path, read_provenance, sidecar_of, write_scores
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.sidecars.states import in_words, lost_evidence
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """What a backfill does with every log.
-
-    ``keeps_cache`` is whether what was read is kept in the cache; None keeps it unless this is a dry run. ``observe``
-    gathers the evidence of optional signals also where the rubric does not have them vote.
-    """
+    """What a backfill does with every log."""
 
     rubric: Rubric
     force: bool = False
@@ -56,24 +45,20 @@ class BackfillPlan:
     only_absent: str | None = None
     cache_dir: Path | None = None
     processes: int | None = None
-    keeps_cache: bool | None = None
-    observe: bool = False
+    keeps_cache: bool | None = None  # None keeps what was read unless this is a dry run
+    observe: bool = False  # gathers the evidence of optional signals also where the rubric has them not vote
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One iteration of a log that was brought up to date, and the score that counts for it.
-
-    ``score`` is ``computed``, what the evidence gives now, or what its sidecar holds, where that stays.
-    """
+    """One iteration of a log that was brought up to date, and the score that counts for it."""
 
     facts: IterationFacts
-    computed: PersistedScore
-    score: PersistedScore
+    computed: PersistedScore  # what the evidence gives now
+    score: PersistedScore  # that, or what the sidecar holds, where it stays
 
 
-Take = Callable[[Standing], None]
-"""Takes each iteration that has a score, in order."""
+Take = Callable[[Standing], None]  # takes each iteration that has a score, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +72,18 @@ class LogJob:
 
 @dataclass(slots=True)
 class LogReport:
-    """What was done with one log.
-
-    ``scored`` has the reason per iteration (with ``dry_run``: what would be scored); ``kept`` the signals of which a
-    new score would have lost evidence; ``git_changed`` the iterations with a score that stays although git answers
-    otherwise now. ``broken`` says of each entry that could not be read where and why: those that stopped the log, or
-    those that a lenient rubric left out.
-    """
+    """What was done with one log, or with ``dry_run`` would be."""
 
     iter_log_dir: Path
     error: str | None = None
-    scored: dict[int, str] = field(default_factory=dict)
+    scored: dict[int, str] = field(default_factory=dict)  # the reason, by iteration
     up_to_date: int = 0
     passed_over: int = 0
-    kept: dict[int, list[str]] = field(default_factory=dict)
-    git_changed: list[int] = field(default_factory=list)
+    kept: dict[int, list[str]] = field(default_factory=dict)  # signals of which a new score would lose evidence
+    git_changed: list[int] = field(default_factory=list)  # their scores stay, though git answers otherwise now
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)  # entries that stopped the log, or that a lenient rubric left out
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,7 +107,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()
     try:
-        _bring_up_to_date(job, plan, _sources(job, plan, report), report, take)
+        _bring_up_to_date(job, plan, report, take)
     except LogError as e:
         report.error, report.broken = str(e), list(e.faults)
     except DaScoreError as e:
@@ -137,8 +116,8 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogRep
     return report
 
 
-def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
-    """Return where the evidence of a log comes from."""
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: Take) -> None:
+    log, rubric = job.iter_log_dir, plan.rubric
     how: Options = {
         **options_of(job.settings),
         "warn": report.warnings.append,
@@ -146,11 +125,7 @@ def _sources(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
         "processes": plan.processes,
         "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
     }
-    return Sources.under(rules_of(plan.rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
-
-
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, sources: Sources, report: LogReport, take: Take) -> None:
-    log, rubric = job.iter_log_dir, plan.rubric
+    sources = Sources.under(rules_of(rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
     report.broken = [str(error) for error in broken]
@@ -244,10 +219,7 @@ def _reason(
 
 
 def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedScore | None, bytes | None]:
-    """Return the sidecar of an iteration as data and as bytes; None for what cannot be read, or is not there.
-
-    One that is as the ``new`` score would be ``written`` is not parsed.
-    """
+    """Return an iteration's sidecar, the ``new`` one if the bytes are, and its bytes; None where absent or broken."""
     path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path)
@@ -261,7 +233,7 @@ def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedS
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
-    """Tell whether an iteration is of a day or later: by its date, or else by its commit's, or else it is taken."""
+    """Return whether an iteration is of a day or later: by its date, else by its commit's, else it is."""
     try:
         return datetime.date.fromisoformat(facts.record.date[:10]) >= since
     except ValueError:
@@ -285,10 +257,7 @@ def _write_sessions(
 
 
 def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
-    """Yield a report for each log as it is done, with at most ``processes`` logs at once.
-
-    A caller that stops early, also by an interruption, ends the processes: no file is left half written.
-    """
+    """Yield a report for each log as it is done, at most ``processes`` at once; a caller that stops early ends them."""
     if processes <= 1:
         yield from (_report(job, plan) for job in jobs)
         return
@@ -314,7 +283,6 @@ def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) ->
 
 
 def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
-    """Bring one log up to date; a bug that shows in it does not stop the others."""
     try:
         return backfill_log(job, plan)
     except Exception as e:

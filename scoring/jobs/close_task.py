@@ -1,13 +1,8 @@
 """Scoring what was just finished: the iteration that closed, and its session; and what a harness sends to the hook.
 
-The shapes of JSON that are understood, on standard input or as the last argument:
-
-- Claude Code (Stop, SubagentStop, SessionEnd, TaskCompleted): ``{"session_id", "transcript_path", "cwd",
-  "hook_event_name", "stop_hook_active", …}`` on standard input, with ``agent_transcript_path`` for a sub-agent;
-- Codex hooks (Stop): the same fields, ``transcript_path`` may be null;
-- Codex notify: ``{"type": "agent-turn-complete", "thread-id", "cwd", …}`` as the last argument.
-
-None of it is trusted: a field of another type is as if it were not there.
+Claude Code and Codex give their hooks ``{"session_id", "transcript_path", "cwd", "stop_hook_active", …}`` on standard
+input (``agent_transcript_path`` is a sub-agent's, Codex may send null), and Codex notify ``{"thread-id", "cwd", …}`` as
+the last argument. None of it is trusted: a field of another type is as if it were not there.
 """
 
 import json
@@ -74,18 +69,12 @@ def close_task(
     recompute: str = "current",
     broken: Broken = silent,
 ) -> ClosedTask:
-    """Score an iteration that was just closed, and rewrite its sidecar and its session's.
+    """Score an iteration that was just closed (None is the highest), and rewrite its sidecar and its session's.
 
-    Members of its session that have no sidecar, or one of another rubric version, are scored too.
-
-    ``iteration`` None is the highest. ``recompute`` is ``current`` for that alone, ``recent-K`` for the K latest up to
-    it, and ``all`` for the whole log. ``broken`` takes every entry that a lenient rubric leaves out because it cannot
-    be read; what the ``sources`` warn of is in the result as well.
-
-    Raises:
-        NotFoundError: the log has no such iteration, or none at all.
-        SettingsError: ``recompute`` is none of the three.
-        LogError, NotARepositoryError, WriteError: as for a whole run.
+    Scores too the members of its session without a sidecar under the rubric, with ``recompute`` ``recent-K`` instead of
+    ``current`` the K latest up to it, with ``all`` the whole log. ``broken`` takes the entries that a lenient rubric
+    leaves out. NotFoundError without such an iteration, SettingsError for another ``recompute``; else raises as a whole
+    run.
     """
     warnings: list[str] = []
     also = sources.warn
@@ -121,11 +110,7 @@ def close_task(
 def bring_session_up_to_date(
     iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, records: Records
 ) -> Path | None:
-    """Write the sidecar of the session of an iteration from its members' sidecars, and return its path.
-
-    Where a member has no sidecar under the rubric, it is left as it is, and where there is one a warning says that it
-    is old. ``records`` are those of the log.
-    """
+    """Write the sidecar of an iteration's session; warn that it is old where a member has no score under the rubric."""
     session_id = record.agent.session_id
     if not session_id:
         return None
@@ -166,7 +151,6 @@ def _chosen(numbers: Sequence[int], iteration: int, recompute: str) -> set[int]:
 
 
 def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
-    """Return the sidecar of a member when it can stand as it is."""
     try:
         score = read_score(log, iteration)
     except DaScoreError:
@@ -176,9 +160,7 @@ def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | N
     return score if whole and score.rubric_version == rubric.version and score.iteration == iteration else None
 
 
-PATIENCE = 0.1
-"""Seconds that input on standard input is waited for."""
-
+PATIENCE = 0.1  # seconds that input on standard input is waited for
 SIZE_LIMIT = 16 << 20
 
 _ID = re.compile(r"[\w.:-]{1,200}")
@@ -219,10 +201,9 @@ def _is_path(value: object) -> TypeGuard[str]:
 
 
 def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:
-    """Read a harness's JSON from a descriptor, without waiting for input that does not come.
+    """Read a harness's JSON from a descriptor, for at most ``patience`` seconds; None when there was nothing to read.
 
-    Returns as soon as a whole JSON object is there, at the end of the input, or when ``patience`` (seconds) is over;
-    None when there was nothing to read. InputError where what came is no JSON object, or not all of it came in time.
+    InputError where what came is no JSON object, or not all of it came in time.
     """
     data, until = b"", time.monotonic() + patience
     try:

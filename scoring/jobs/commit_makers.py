@@ -14,8 +14,7 @@ from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.streams import Made, Session
 from scoring.text import trim
 
-FoundBy = Literal["checkpoint", "commit", "trailer"]
-"""What says that an agent made a commit: its checkpoints, a session that made it, or its co-author lines."""
+FoundBy = Literal["checkpoint", "commit", "trailer"]  # its checkpoints, a session that made it, its co-author lines
 
 
 class MadeBy(NamedTuple):
@@ -25,8 +24,7 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-Times = dict[str, dict[str, int]]
-"""By the SHA of a commit, or a checkpoint's name: sessions, each with the time (ns) at which it named that last."""
+Times = dict[str, dict[str, int]]  # by SHA or checkpoint: sessions, each with the time (ns) at which it named that last
 
 
 def makers_of(
@@ -85,10 +83,7 @@ def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
 def _by_subject(
     unknown: Iterable[tuple[Session, Made]], commits: Mapping[str, WrittenCommit], by_commit: Times
 ) -> None:
-    """Note, for commits with a SHA that no session names, the one session here that made one of the same subject.
-
-    The history was rewritten: the SHA that the session names is gone.
-    """
+    """Note one session's commit of the same subject, where history was rewritten and the SHA that it names is gone."""
     by_subject: dict[int, list[tuple[str, int]]] = {}
     for session, made in unknown:
         if any(any(file.here) for file in session.files):

@@ -100,11 +100,6 @@ class DerivedEntry(NamedTuple):
     branch: str = ""
     size: ChangeSize = ChangeSize()
 
-    @property
-    def content(self) -> bytes:
-        """The file."""
-        return entry_text(self.iteration, self.commit, self.branch, self.size, self.session_ids[:1]).encode()
-
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: which entry, for which commit, and who made that."""
         made_by = {"session_ids": list(self.session_ids), "found_by": self.found_by}
@@ -144,14 +139,9 @@ def derive(
 ) -> Derivation:
     """Write an entry for every commit that an agent made and no entry names.
 
-    ``log_dir`` is made when there is something to write, and a ``dry_run`` writes nothing. ``sources`` are under the
-    rules :data:`~scoring.evidence.rules.ATTRIBUTED`. Commits before the day ``since``, and those of other sessions than
-    ``session``, are left out.
-
-    Raises:
-        NotARepositoryError, GitError: there is no repository, or git cannot read it.
-        LogError: the log cannot be listed.
-        WriteError: an entry cannot be written; those before it may be there.
+    ``since`` leaves out earlier commits, ``session`` those of others. ``log_dir`` is made when there is something to
+    write; ``sources`` are under the rules :data:`~scoring.evidence.rules.ATTRIBUTED`. LogError where the log cannot be
+    listed, GitError or NotARepositoryError where git cannot be read, WriteError with the entries before it written.
     """
     assert sources.rules is ATTRIBUTED
     with sources.transcripts().start() as scan:
@@ -230,10 +220,7 @@ def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenC
 
 
 def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
-    """Return the commits to look at, and the branch of each tip.
-
-    They are those of the trunk, without merges, and the tips of branches that have not landed.
-    """
+    """Return the commits of the trunk, without merges, and of tips that have not landed; and the branch of each tip."""
     trunk = dict.fromkeys(history.on_trunk())
     beside = {sha: branch for sha, branch in history.tips().items() if sha not in trunk}
     if beside and not trunk:
@@ -251,7 +238,6 @@ def _numbered(
     history: AttributedHistory,
     highest: int,
 ) -> Iterator[DerivedEntry]:
-    """Yield an entry for each commit, numbered from the highest number of the log on."""
     sizes = history.sizes(commit.sha for commit in missing)
     for iteration, commit in enumerate(missing, highest + 1):
         branch = tips.get(commit.sha) or history.merged_from(commit.sha) or history.trunk_branch
@@ -260,7 +246,10 @@ def _numbered(
 
 
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
-    files = [(log_dir / f"iter-{one.iteration}.yaml", one.content) for one in written]
+    files = [
+        (log_dir / f"iter-{n}.yaml", entry_text(n, commit, branch, size, sessions[:1]).encode())
+        for n, commit, sessions, _, branch, size in written
+    ]
     make_folder(log_dir)
     remove_stale(log_dir)
     for path, _ in files:

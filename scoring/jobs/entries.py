@@ -13,15 +13,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from scoring.errors import (
-    InputError,
-    LogError,
-    NotFoundError,
-    SettingsError,
-    Warn,
-    YamlError,
-    silent,
-)
+from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.files import list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, quoted, task_of
@@ -39,8 +31,7 @@ _FIXED = ("schema_version", "iteration")
 _WIDTH = 118
 _BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
 _ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
-SAME_COMMIT = 7
-"""The fewest digits by which a commit is named, and how many must agree where git does not know it."""
+SAME_COMMIT = 7  # the fewest digits by which a commit is named, and how many must agree where git does not know it
 
 
 # A new entry
@@ -49,14 +40,10 @@ SAME_COMMIT = 7
 def new_entry(
     log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD", warn: Warn = silent
 ) -> Path:
-    """Write the entry of an iteration, filled with what git knows of a commit, the rest as comments; return its path.
+    """Write the entry of an iteration, or of the next one, with what git knows of a commit; return its path.
 
-    ``iteration`` None takes the next number. ``warn`` hears of another entry that names the commit.
-
-    Raises:
-        InputError: there is an entry of that number.
-        NotFoundError: there is no such commit.
-        WriteError: it cannot be written.
+    The rest are comments; ``warn`` hears of another entry that names the commit. InputError where the number has an
+    entry, NotFoundError where there is no such commit, WriteError.
     """
     entries = _entries(log_dir)
     number = max(entries, default=0) + 1 if iteration is None else iteration
@@ -118,8 +105,7 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
 
 
 _EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
-_DEEPEST = 2
-"""How many names the way of a field may have that the template shows."""
+_DEEPEST = 2  # how many names the way of a field may have that the template shows
 
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
@@ -157,11 +143,8 @@ def _described(field: DescribedField, given: Mapping[str, str], before: str) -> 
 def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
     """Set a field of an entry (``impl.retries``, ``verifiers.0.status``), and return the file; all else stays as it is.
 
-    Raises:
-        NotFoundError: the log has no such entry.
-        SettingsError: an entry has no such field, or the value is not of its kind; nothing was written.
-        InputError: the entry cannot be read, or cannot be changed without changing more than that.
-        WriteError: it cannot be written.
+    NotFoundError without such an entry, SettingsError for a wrong field or value, InputError where the entry is broken
+    or more than that would change, WriteError; then nothing was written.
     """
     entries = _entries(log_dir)
     if iteration not in entries:

@@ -1,10 +1,8 @@
 """Puts the close-task hook into a harness's settings, and takes it out again.
 
-Both harnesses keep hooks in the same shape: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``,
-Claude Code in ``.claude/settings.json``, Codex in ``.codex/hooks.json``, in the project or in the user's home.
-A settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking the hook out gives
-back its bytes. A harness may start hooks without the virtual environment of the project, so the command is an absolute
-path.
+Both harnesses keep hooks as ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``, in the project or
+in the user's home. A settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking
+the hook out gives back its bytes. The command is an absolute path, because a harness knows no virtual environment.
 """
 
 import contextlib
@@ -26,13 +24,9 @@ from scoring.files import is_inside, make_folder, read_file, reason, write_atomi
 
 PROGRAM = "da-score"
 EVENT = "Stop"
-HARNESS_TIMEOUT = 30
-"""Seconds that the harness gives the hook; the hook gives itself 20."""
-
+HARNESS_TIMEOUT = 30  # seconds that the harness gives the hook; the hook gives itself 20
 FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
-HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The variables that say where the settings of the user are, for each harness."""
-
+HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}  # where the user's settings are
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"
@@ -41,22 +35,19 @@ _SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class HookChange:
-    """What was done to a settings file. ``backup`` is where its former content is, None when there is none."""
+    """What was done to a settings file, and where its former content is."""
 
     path: Path
     changed: bool
     backup: Path | None = None
 
 
-def hook_settings(harness: str, scope: str, project: Path, home: Path | None = None) -> Path:
-    """Return the settings file of a harness (``claude`` or ``codex``), in the ``project`` or of the ``user``.
-
-    The user's are where the harness looks for them: in the folder that its variable names, else below ``home``.
-    """
+def hook_settings(harness: str, scope: str, project: Path) -> Path:
+    """Return the settings file of ``claude`` or ``codex``: in a ``project``, or where it looks for its ``user``'s."""
     named = os.environ.get(HOMES[harness], "").partition(",")[0].strip()
-    if scope == "user" and home is None and named:
+    if scope == "user" and named:
         return Path(named).expanduser() / FILES[harness].name
-    return (project if scope == "project" else home or Path.home()) / FILES[harness]
+    return (project if scope == "project" else Path.home()) / FILES[harness]
 
 
 def refuse_outside(path: Path, project: Path) -> None:
@@ -107,11 +98,9 @@ def install_command(path: Path) -> HookChange:
 
 
 def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChange:
-    """Put the hook into a settings file, which is made when it does not exist. Does nothing when the hook is in it.
+    """Put the hook into a settings file, which may be new, unless it is in it.
 
-    Raises:
-        InputError: the file cannot be read or is not JSON of the expected shape; it is left alone.
-        WriteError: it could not be written; it is as it was.
+    InputError where the file cannot be read or has another shape, WriteError; then it is as it was.
     """
     text, data = _read(path)
     if _hooks(data):
@@ -129,8 +118,8 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
 
-    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that
-    had nothing but the hook from the beginning.
+    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that had
+    nothing but the hook from the beginning.
     """
     text, data = _read(path)
     places = _hooks(data)
@@ -188,7 +177,6 @@ def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 
 def _is_the_hook(command: object) -> bool:
-    """Return whether a command is the hook, with whatever path and options."""
     if not isinstance(command, str):
         return False
     words = iter(command.split())

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, make_folder, write_atomically
 from scoring.log.find import how_to_make_one
@@ -15,11 +14,6 @@ from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
-
-
-def rubric_for_real_work() -> str:
-    """Return the version that a new settings file names: the newest that gives each iteration its own evidence."""
-    return newest_version(EVIDENCE_ATTRIBUTED)
 
 
 def settings_text(seen: Examination, settings: Settings) -> str:
@@ -94,7 +88,6 @@ def _setting(key: str, value: str | None, example: str) -> str:
 
 
 def _list_setting(key: str, values: Sequence[str], example: str) -> str:
-    """Return the line of a list; where the options name none, as an example in a comment."""
     return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
 
 
@@ -107,10 +100,8 @@ def _place(path: Path, top: Path) -> str:
 def write_settings(seen: Examination, text: str, force: bool) -> Path:
     """Write the file into the repository's top level, and return where.
 
-    Raises:
-        NotARepositoryError: there is no repository to write it into.
-        SettingsError: there is such a file already, and ``force`` is not given.
-        WriteError: it cannot be written, or a link leads out of the repository.
+    NotARepositoryError where there is none, SettingsError where there is such a file and no ``force``, WriteError also
+    where a link leads out of the repository.
     """
     top = seen.repository.top_level
     if top is None:

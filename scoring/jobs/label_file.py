@@ -1,8 +1,7 @@
-"""Labels written into ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels").
+"""Labels written into ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels"); all else in a file stays as it is spelled.
 
-People label with several tools, so everything else in a file stays as it was. What is about to be written is read back
-first: a file in which another label would change, because the two share a history by an alias, is refused.
-Comments, the order of keys, unknown keys and scalars stay as their writers spelled them.
+What is about to be written is read back first: a file in which another label would change, because the two share a
+history by an alias, is refused.
 """
 
 import contextlib
@@ -91,15 +90,9 @@ def dumped(yaml: YAML, tree: Any) -> bytes:
     return out.getvalue()
 
 
-NOTE_LIMIT = 4000
-"""The longest note, in bytes of UTF-8."""
-
-FILE_LIMIT = 1 << 20
-"""The largest file of labels, in bytes, that is added to: to keep a larger one as it is would take minutes."""
-
-ACTOR_LIMIT = 200
-"""The longest name of a person, in bytes of UTF-8."""
-
+NOTE_LIMIT = 4000  # the longest note, in bytes of UTF-8
+FILE_LIMIT = 1 << 20  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
+ACTOR_LIMIT = 200  # the longest name of a person, in bytes of UTF-8
 _NOTHING = Judgement()
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -107,17 +100,13 @@ _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """A person's label of an iteration; what is None stays as the person's last label has it.
-
-    ``note`` is at most :data:`NOTE_LIMIT` bytes of UTF-8, "" for none. ``overrides`` makes it the label of an admin
-    that replaces those of all others. ``role`` None keeps the role that the person's label has.
-    """
+    """A person's label of an iteration; what is None stays as the person's last label has it."""
 
     iteration: int
     actor: str
     judgement: Judgement = _NOTHING
-    note: str | None = None
-    overrides: bool = False
+    note: str | None = None  # at most NOTE_LIMIT bytes of UTF-8, "" for none
+    overrides: bool = False  # makes it the label of an admin that replaces those of all others
     role: str | None = None
 
     def problem(self) -> str:
@@ -142,9 +131,7 @@ class NewLabel:
 def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
     """Write labels, all of them or none, and return the files that were written, each once.
 
-    Raises:
-        InputError: a label cannot be written as it is, or a file of labels cannot be added to; nothing was written.
-        WriteError: the log cannot be written to; the files are as they were.
+    InputError where a label or a file is not fit for that, WriteError; then the files are as they were.
     """
     for label in labels:
         if problem := label.problem():
@@ -155,7 +142,9 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         for label in labels:
             path = log_dir / label_file_name(label.iteration)
             if path not in before:
-                before[path] = _content(path)
+                before[path] = None
+                with contextlib.suppress(FileNotFoundError):
+                    before[path] = read_file(path, FILE_LIMIT)
             after[path] = _with_label(path, after.get(path, before[path]), label)
         remove_stale(log_dir)
         try:
@@ -169,13 +158,6 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
                         write_together([(path, content)])
             raise
     return list(before)
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return read_file(path, FILE_LIMIT)
-    except FileNotFoundError:
-        return None
 
 
 def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:

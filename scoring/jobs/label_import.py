@@ -45,10 +45,10 @@ class _Row(BaseModel):
 
 
 def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list[NewLabel], list[str]]:
-    """Read the labels of a file, and what is wrong with it: one line of text per fault, with the line in the file.
+    """Read the labels of a file for these ``iterations``, and what is wrong with it, a line of text per fault.
 
-    A file is CSV by its name ``.csv``, or where it does not begin with ``{``. ``iterations`` are those of the log, and
-    ``actor`` gave the labels of rows that name none. InputError where the file cannot be read at all.
+    CSV by its name or where it does not begin with ``{``; rows that name no actor are ``actor``'s. InputError where the
+    file cannot be read at all.
     """
     try:
         text = read_file(path).decode("utf-8-sig")
@@ -103,7 +103,6 @@ def _objects(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _label(given: Mapping[str, Any], iterations: Collection[int], actor: str) -> NewLabel | str:
-    """Return the label of a row, or what is wrong with it."""
     try:
         row = _Row.model_validate(given)
     except ValidationError as e:

@@ -23,22 +23,17 @@ _LINE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
 class LintFinding(NamedTuple):
-    """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant.
-
-    ``line`` is from 1, None where it is of the whole file; ``iteration`` None where it is not known.
-    """
+    """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant."""
 
     level: Level
     path: Path
-    line: int | None
+    line: int | None  # from 1, None where it is of the whole file
     iteration: int | None
     field: str
     text: str
 
 
 class _Entry(NamedTuple):
-    """What is compared between entries, with the lines."""
-
     path: Path
     iteration: int
     commit: str
@@ -49,8 +44,7 @@ class _Entry(NamedTuple):
 def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, broken ones too, and what is wrong with it, file by file and line by line.
 
-    ``sessions`` are the ids of the sessions that transcripts and checkpoints have; None leaves that out. LogError where
-    the log cannot be listed.
+    ``sessions`` are the known ids, None compares none. LogError where the log cannot be listed.
     """
     try:
         names = list_names(log_dir)

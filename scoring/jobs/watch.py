@@ -1,13 +1,9 @@
 """Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
 
-A file that cannot be read as an entry may be half written: its entries before that count until it can be read, and only
-when it has not changed for some looks is it called broken. When the trunk moves, work may have landed or been reverted:
-the iterations that were reported are scored again, and those that score differently now are reported.
-
-Changes are announced by inotify and its likes, through ``watchfiles`` (the extra ``watch``). Not every change is: not
-those on another machine of a shared file system, nor those of a file that a link points to. So a log is looked at
-anyway, as often as it was asked for, unless looking takes so long that it would keep the processor busy. The module is
-long because it has both: when to look, and what to look for.
+A file that is no entry may be half written: its entries before that count, and only when it has not changed for some
+looks is it called broken. When the trunk moves, what was reported is scored again, and reported where it differs.
+Changes are announced by ``watchfiles`` (the extra ``watch``), but not on shared file systems nor through links: so a
+log is looked at anyway, as often as asked for, unless that would keep the processor busy.
 """
 
 import os
@@ -30,25 +26,22 @@ from scoring.sidecars.provenance import Provenance
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import files_beside, optional_signals
 
-PATIENCE = 3
-"""After how many looks at an unchanged file that is no entry it is called broken."""
-
+PATIENCE = 3  # after how many looks at an unchanged file that is no entry it is called broken
 Change: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
 _Stamp: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One thing that happened in a log. ``before`` is the last score that was seen, None when there was none."""
+    """One thing that happened in a log."""
 
     change: Change
     iteration: int | None
     task_id: str = ""
     score: PersistedScore | None = None
-    before: float | None = None
+    before: float | None = None  # the last score that was seen
     reason: str = ""
-    provenance: Provenance | None = None
-    """What the score was computed from, where the rubric's rules keep that."""
+    provenance: Provenance | None = None  # what the score was computed from, where the rubric's rules keep that
 
     @property
     def value(self) -> float | None:
@@ -84,7 +77,6 @@ class LogWatch:
     """One log, looked at with :meth:`look` as often as one likes."""
 
     def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
-        """Begin to watch; nothing is read yet."""
         self._log, self._folder, self._sources = iter_log_dir, os.path.join(iter_log_dir, ""), sources
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
@@ -101,9 +93,8 @@ class LogWatch:
     def begin(self, last: int) -> list[Seen]:
         """Look for the first time, and return the scores of the ``last`` newest iterations.
 
-        Raises:
-            LogError: the log cannot be listed.
-            NotARepositoryError: the repository directory is in no git work tree.
+        LogError where the log cannot be listed; NotARepositoryError where the repository directory is in no git work
+        tree.
         """
         self._trunk = self._stamps_of_trunk()
         broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
@@ -129,10 +120,7 @@ class LogWatch:
         return not path.endswith((".score.yaml", ".evidence.yaml", ".lock", ".tmp"))
 
     def look(self, settle: bool = False) -> list[Seen]:
-        """Look at the log once, and return what happened since the last time, by iteration; raises as :meth:`begin`.
-
-        With ``settle`` entries are only noted, and none is scored.
-        """
+        """Return what happened since the last look; with ``settle`` score nothing. Raises as :meth:`begin`."""
         self._unreported += self._read_changed()
         records = self._current()
         beside = {n: self._stamps_beside(n) for n in records}
@@ -187,7 +175,6 @@ class LogWatch:
         return {n: records[n] for n in sorted(records)}
 
     def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
-        """Return the state of the files beside an entry that its score depends on."""
         names = files_beside(n, self._wanted)
         return tuple([_stamp(self._folder + name) if name in self._names else None for name in names])
 
@@ -207,7 +194,6 @@ class LogWatch:
         return [seen for seen in found if seen.value != seen.before]
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
-        """Return the state of the files that say which commit the trunk is at."""
         if self._refs is None:
             self._refs = GitRepository(self._sources.repo_dir).common_dir
         return tuple(_stamp(self._refs / name) for name in (self._trunk_ref, "packed-refs", "reftable/tables.list"))
@@ -231,20 +217,16 @@ def _stamp(path: Path | str) -> _Stamp | None:
     return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
 
 
-REST = 200
-"""The pause after a look, as a multiple of the time it took: looking then takes half a percent of a processor."""
-
-_TOGETHER, _STEP = 200, 50
-"""For how many milliseconds at most changes are collected, and after how many without one they are passed on."""
+REST = 200  # the pause after a look, as a multiple of the time it took: half a percent of a processor
+_TOGETHER, _STEP = 200, 50  # for how many milliseconds changes are collected at most, and without a new one
 
 
 def times_to_look(
     interval: float, places: Callable[[], Sequence[Path]], restless: Callable[[], bool], matters: Callable[[str], bool]
 ) -> Iterator[None]:
-    """Wait until it is time to look, and yield; without end.
+    """Yield, without end, when a change that ``matters`` (by its path) is announced in one of the ``places``.
 
-    That is when a change is announced in one of the ``places`` that ``matters``, by its path, or after ``interval``
-    seconds where none can be announced, or something is waited for that a later look will settle (``restless``).
+    Also after ``interval`` seconds where none can be announced, or a later look will settle something (``restless``).
     """
     try:
         from watchfiles import watch

@@ -1,7 +1,7 @@
-"""Writes the two kinds of files beside an entry that others used to have to write: hook outcomes and DR transcripts.
+"""Writes two kinds of files beside an entry, whole or not at all: hook outcomes and DR transcripts.
 
-Both are written whole or not at all. A file of hook outcomes is added to as it is, comments and unknown keys included,
-by one writer at a time; what it said before it still says, or nothing is written.
+To a file of hook outcomes records are added, by one writer at a time; what it said before, comments and unknown keys
+included, it still says, or nothing is written.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from scoring.files import read_file, write_atomically
 from scoring.locks import alone_in
 from scoring.log.find import no_log
 
-CLASSES = {
+CLASSES = {  # the intervention class of a point in the life of a session, where none is named
     "pre_tool_use": "prevent_before_action",
     "stop": "remediate_at_stop",
     "subagent_stop": "remediate_at_stop",
@@ -24,21 +24,16 @@ CLASSES = {
     "post_tool_use": "observe_tool_result",
     "session_start": "continuity_advice",
 }
-"""The intervention class of a point in the life of a session, where none is named."""
-
 RESULTS = ("allow", "advise", "remediate")
 
-FILE_LIMIT = 4 << 20
-"""The largest file of hook outcomes, in bytes, that is added to."""
+FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is added to
 
 
 def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False) -> Path:
     """Put a transcript beside an entry as it is, and return its path.
 
-    Raises:
-        TranscriptError: it is none; a round without claims counts, even with a text, because no text votes.
-        InputError: the log directory is not there, or the iteration has a transcript and ``force`` is not given.
-        WriteError: it could not be written.
+    TranscriptError for none, and for a round without claims, because no text votes; InputError without a log directory,
+    or where there is a transcript and no ``force``; WriteError.
     """
     from scoring.meters.dr.transcript import decoded, parse_transcript
 
@@ -71,10 +66,8 @@ def _is_one_document(text: str) -> bool:
 def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:
     """Add a record to the hook outcomes of an iteration, and return the file.
 
-    Raises:
-        InputError: the record says nothing that counts, the log directory is not there, or the file that is there is
-            none of hook outcomes or cannot be kept as it is.
-        WriteError: it could not be written.
+    InputError where the record says nothing that counts, there is no log directory, or the file cannot be kept as it
+    is; WriteError.
     """
     if not outcome.rule_id.strip():
         raise InputError("a hook outcome needs the rule that it is about")

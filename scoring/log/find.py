@@ -94,19 +94,12 @@ def roots_from_file(path: Path) -> list[Path]:
         raise InputError(f"{path}: {e}") from e
 
 
-NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
-"""What to do where there is no log; :func:`how_to_make_one` goes on."""
-
-
 def no_log(directory: Path, said: str) -> str:
-    """Return the message of an error: what is ``said`` of a directory that is no log, and what to do about it.
-
-    A usual place that is in no work tree is the wrong place, and making a log there would be refused.
-    """
-    repository = repository_of_log(directory)
+    """Return the message of an error: what is ``said`` of a directory that is no log, and what to do about it."""
+    repository = repository_of_log(directory)  # in no work tree it is the wrong place, and a log there would be refused
     if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
         return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
-    return f"{said}; {NAME_THE_LOG} {how_to_make_one(directory)}"
+    return f"{said}; name the iteration log with --iter-log-dir, or make one with {how_to_make_one(directory)}"
 
 
 def how_to_make_one(directory: Path) -> str:
@@ -170,7 +163,8 @@ class Selection(Frozen, frozen=True):
             return False
         if self.task is not None and record.task_id != self.task and not fnmatchcase(record.task_id, self.task):
             return False
-        return self.since is None or is_since(record.date, self.since)
+        found = day_of(record.date[:10])  # one without a date is taken
+        return self.since is None or found is None or found >= self.since
 
 
 def day(text: str, option: str = "--since") -> datetime.date:
@@ -190,9 +184,3 @@ def day_of(text: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def is_since(date: str, first: datetime.date) -> bool:
-    """Return whether an entry's date is of a day or later; one without a date is taken."""
-    found = day_of(date[:10])
-    return found is None or found >= first

@@ -50,14 +50,14 @@ def load_iteration_log(
         LogError: the directory does not exist, or entries cannot be read; the text names the first file, and
             ``faults`` has a line for each.
     """
-    return list(_load(Path(directory), true_flags, broken))
+    return list(load_log_for((), directory, true_flags, broken))
 
 
 def load_log_for(
     rubrics: Iterable[Rubric],
     directory: Path | str,
     true_flags: Collection[str],
-    broken: Broken,
+    broken: Broken | None,
     cache_dir: Path | None = None,
     keep: bool = True,
 ) -> Records:
@@ -70,17 +70,9 @@ def load_log_for(
     Raises:
         LogError: as :func:`load_iteration_log`.
     """
-    strict = any(rubric.loading == STRICT for rubric in rubrics)
-    return _load(Path(directory), true_flags, None if strict else broken, cache_dir, keep)
-
-
-def _load(
-    directory: Path,
-    true_flags: Collection[str],
-    broken: Broken | None,
-    cache_dir: Path | None = None,
-    keep: bool = True,
-) -> Records:
+    if any(rubric.loading == STRICT for rubric in rubrics):
+        broken = None
+    directory = Path(directory)
     found: list[LogError] = []
     leave_out = found.append if broken is None else broken
     try:
@@ -111,8 +103,8 @@ def _entries(
 ) -> Iterator[IterationRecord]:
     """Yield the entries in some files of a log; what cannot be read goes to ``broken``.
 
-    A file that is as it was when it was kept under the same spellings of a flag is not opened. To ``keep`` is to keep
-    what was read. Reading 2,000 entries takes 1.1 s of processor time, and 0.06 s where the store has them.
+    A file that is as it was when it was kept under the same spellings of a flag is not opened. Reading 2,000 entries
+    takes 1.1 s of processor time, and 0.06 s where the store has them.
     """
     folder = os.path.realpath(directory)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")

@@ -230,17 +230,13 @@ def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE
     """
     node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
     reader = Reader(true_flags)
-    given = {} if node is None else reader.struct(node, {"schema_version": Reader.integer})
-    version = given.get("schema_version")
-    if node is not None and version == SCHEMA_FLAT:
+    version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version") if node else None
+    if node and version == SCHEMA_FLAT:
         return flat_record(reader, node)
-    if node is not None and version == SCHEMA_NESTED:
+    if node and version == SCHEMA_NESTED:
         return IterationRecord(**{"impl": _made(ImplBlock, {})} | reader.struct(node, _NESTED))
-    raise YamlError(
-        "schema_version is missing; write 1 (flat) or 2 (nested)"
-        if version is None
-        else f"schema_version {version} is not supported; write 1 (flat) or 2 (nested)"
-    )
+    wrong = "is missing" if version is None else f"{version} is not supported"
+    raise YamlError(f"schema_version {wrong}; write 1 (flat) or 2 (nested)")
 
 
 def flat_record(reader: Reader, node: Node) -> IterationRecord:

@@ -93,72 +93,59 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
     version = SCHEMA_FLAT if archived else _version(whole)
     if version not in ENTRIES:
         return []  # the parser says so
-    found = _Check(version).block(whole, ENTRIES[version], "", whole.line)
+    found = _faults(whole, ENTRIES[version], "", whole.line, version, iter(range(_MOST_NODES)))
     return sorted(found, key=lambda fault: (fault.line or 0, fault.way))
 
 
-class _Check:
-    """Compares the values of one entry with their fields, up to a number of them."""
-
-    def __init__(self, version: int) -> None:
-        self._version = version
-        self._left = _MOST_NODES
-
-    def block(self, node: MappingNode, block: EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
-        """Yield what is wrong with a mapping, which begins in ``line``."""
-        given = self._given(node, block, {id(node)})
-        for name, field in block.fields.items():
-            if field.required and name not in given and name != "schema_version":
-                yield EntryFault(f"{way}{name}", line, f"{way}{name} is missing")
-        for name, (value, at) in given.items():
-            whole = f"{way}{name}"
-            if name in block.fields:
-                if whole != "schema_version":
-                    yield from self._field(value, block.fields[name], whole, at)
-            elif said := NOT_READ.get((self._version, whole)):
-                yield EntryFault(whole, at, f"{whole} {said}", is_error=False)
-            else:
-                yield EntryFault(whole, at, f"unknown key {shown(whole)}{_meant(whole, self._version)}")
-
-    def _given(self, node: MappingNode, block: EntryBlock, merging: set[int]) -> dict[str, tuple[Node, int]]:
-        """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
-        given: dict[str, tuple[Node, int]] = {}
-        merged: list[Node] = []
-        for key, value in node.pairs:
-            name, held = target_of(key), target_of(value)
-            self._left -= 1
-            if not isinstance(name, Scalar) or self._left < 0:
-                continue
-            if name.value == "<<" and not name.quoted:
-                merged.extend(held.items if isinstance(held, Sequence) else [value])
-            elif name.value not in block.fields or not _READER.is_null(held):
-                given[name.value] = held, key.line
-        for other in merged:
-            source = target_of(other)
-            if isinstance(source, MappingNode) and id(source) not in merging and self._left > 0:
-                for name_, (target, _) in self._given(source, block, {*merging, id(source)}).items():
-                    given.setdefault(name_, (target, other.line))
-        return given
-
-    def _field(self, value: Node, field: Field, way: str, line: int) -> Iterator[EntryFault]:
-        if not field.is_list:
-            yield from self._value(value, field.holds, way, line)
+def _faults(
+    node: Node, holds: ScalarField | EntryBlock, way: str, line: int, version: int, left: Iterator[int]
+) -> Iterator[EntryFault]:
+    """Yield what is wrong with a value, which begins in ``line``; each that is looked at takes one of ``left``."""
+    if isinstance(holds, ScalarField):
+        yield from _scalar(node, holds, way, line)
+        return
+    if not isinstance(node, MappingNode):
+        yield EntryFault(way, line, f"{way}: {_words(node)} where a mapping belongs")
+        return
+    prefix = f"{way}." if way else ""
+    given = _given(node, holds, {id(node)}, left)
+    for name, field in holds.fields.items():
+        if field.required and name not in given and name != "schema_version":
+            yield EntryFault(f"{prefix}{name}", line, f"{prefix}{name} is missing")
+    for name, (value, at) in given.items():
+        whole, known = f"{prefix}{name}", holds.fields.get(name)
+        if whole == "schema_version":
+            continue  # the parser says what is wrong with it
+        if known is None and (said := NOT_READ.get((version, whole))):
+            yield EntryFault(whole, at, f"{whole} {said}", is_error=False)
+        elif known is None:
+            yield EntryFault(whole, at, f"unknown key {shown(whole)}{_meant(whole, version)}")
+        elif not known.is_list:
+            yield from _faults(value, known.holds, whole, at, version, left)
         elif not isinstance(value, Sequence):
-            yield EntryFault(way, line, f"{way}: {_words(value)} where a list belongs")
+            yield EntryFault(whole, at, f"{whole}: {_words(value)} where a list belongs")
         else:
-            for n, item in enumerate(item for item in value.items if not _READER.is_null(item)):
-                self._left -= 1
-                if self._left < 0:
-                    return
-                yield from self._value(target_of(item), field.holds, f"{way}.{n}", item.line)
+            items = (item for item in value.items if not _READER.is_null(item))
+            for n, (item, _) in enumerate(zip(items, left, strict=False)):
+                yield from _faults(target_of(item), known.holds, f"{whole}.{n}", item.line, version, left)
 
-    def _value(self, value: Node, holds: ScalarField | EntryBlock, way: str, line: int) -> Iterator[EntryFault]:
-        if isinstance(holds, ScalarField):
-            yield from _scalar(value, holds, way, line)
-        elif isinstance(value, MappingNode):
-            yield from self.block(value, holds, f"{way}.", line)
-        else:
-            yield EntryFault(way, line, f"{way}: {_words(value)} where a mapping belongs")
+
+def _given(node: MappingNode, block: EntryBlock, merging: set[int], left: Iterator[int]) -> dict[str, tuple[Node, int]]:
+    """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
+    given: dict[str, tuple[Node, int]] = {}
+    merged: list[Node] = []
+    for (key, value), _ in zip(node.pairs, left, strict=False):
+        name, held = target_of(key), target_of(value)
+        if isinstance(name, Scalar) and name.value == "<<" and not name.quoted:
+            merged.extend(held.items if isinstance(held, Sequence) else [value])
+        elif isinstance(name, Scalar) and (name.value not in block.fields or not _READER.is_null(held)):
+            given[name.value] = held, key.line
+    for other, _ in zip(merged, left, strict=False):
+        source = target_of(other)
+        if isinstance(source, MappingNode) and id(source) not in merging:
+            for key_, (target, _) in _given(source, block, {*merging, id(source)}, left).items():
+                given.setdefault(key_, (target, other.line))
+    return given
 
 
 def _scalar(value: Any, holds: ScalarField, way: str, line: int) -> Iterator[EntryFault]:

@@ -1,13 +1,15 @@
-"""The settings, one row each: options, variables, settings files and their errors come from these rows."""
+"""The settings, one field each: options, variables, settings files and their errors come from these fields."""
 
 import math
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
-from scoring.settings_table import FLAG, Kind, ListOf, is_text, is_whole
+from rubric import RUBRIC_VERSION
+from scoring.frozen import Frozen
+from scoring.settings_table import FLAG, Kind, ListOf, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where an iteration log is in its repository."""
@@ -26,41 +28,31 @@ def days_of(text: object) -> float:
     return int(days) if days == int(days) else days
 
 
-TRANSCRIPTS = ("auto", "none")
-"""What may be said of transcripts instead of naming folders."""
-
-
 def _written(name: str) -> Kind:
-    return Kind(name, lambda value: is_text(value) and value.strip() != "")
+    return Kind(name, lambda value: isinstance(value, str) and value.strip() != "")
 
 
-PATH = Kind("a path", is_text)
+PATH = Kind("a path", lambda value: isinstance(value, str | Path))
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
-RUBRIC = Kind("text", is_text)
-WAY = Kind("auto or none", lambda value: value in TRANSCRIPTS)
-BRANCH = _written("the name of a branch")
+RUBRIC = Kind("text", lambda value: isinstance(value, str | Path))
 FOLDERS = _written("a glob of folders")
-TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
+_WAY = Kind("auto or none", lambda value: value in ("auto", "none"))
+_BRANCH = _written("the name of a branch")
+_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
 
 
 class SettingRow(NamedTuple):
-    """A setting: its long option, which is its key in files and variables, what it may be, and the option's help.
+    """How a setting is set: what it may be, the help of its option, and there ``metavar``, what its value is called.
 
-    ``metavar`` is what the help calls its value. In a variable ``separator`` is between the items of a list. What is
-    ``personal`` no repository may choose: a cache is trusted, and a checkout is not.
+    In a variable ``separator`` is between the items of a list. What is ``personal`` no repository may choose: a cache
+    is trusted, and a checkout is not.
     """
 
-    name: str
     kind: Kind | ListOf
     help: str
     metavar: str | None = None
     separator: str = os.pathsep
     personal: bool = False
-
-    @property
-    def attribute(self) -> str:
-        """The field of :class:`Settings`."""
-        return "transcript_dirs" if self.name == "transcript-dir" else self.name.replace("-", "_")
 
     @property
     def item(self) -> Kind:
@@ -72,79 +64,117 @@ class SettingRow(NamedTuple):
         return tuple(map(change, value)) if isinstance(self.kind, ListOf) else change(value)
 
 
-_ROWS = (
-    SettingRow("iter-log-dir", PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"),
-    SettingRow("repo-dir", PATH, "The git repository that the log is about.  [default: the current directory]", "DIR"),
-    SettingRow(
-        "transcript-dir",
-        ListOf("a list of paths", PATH),
-        "A folder of agent transcripts, all of which count; may be given several times.",
-        "DIR",
-    ),
-    SettingRow(
-        "transcripts",
-        WAY,
-        "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
-        "none takes none.  [default: auto from rubric 2.3.0 on]",
-        "auto|none",
-    ),
-    SettingRow(
-        "trunk",
-        BRANCH,
-        "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
-        "REF",
-    ),
-    SettingRow(
-        "worktrees",
-        ListOf("a list of globs of folders", FOLDERS),
-        "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
-        "times.",
-        "GLOB",
-    ),
-    SettingRow(
-        "test-commands",
-        ListOf("a list of commands", _written("a command")),
-        "How a command begins that runs tests here, beside the known tools; may be given several times.",
-        "COMMAND",
-        ";",
-    ),
-    SettingRow(
-        "code-globs",
-        ListOf("a list of globs of files", _written("a glob of files")),
-        "Which files are code, for outcomes; may be given several times.  [default: known source files]",
-        "GLOB",
-    ),
-    SettingRow(
-        "fix-words",
-        ListOf("a list of words", _written("a word")),
-        "A word that the subject of a fix has, for outcomes; may be given several times.  "
-        "[default: fix, bug, revert and the like]",
-        "WORD",
-        ",",
-    ),
-    SettingRow(
-        "horizon",
-        TIME,
-        "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
-        "TIME",
-    ),
-    SettingRow("rubric", RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE"),
-    SettingRow("derive", FLAG, "First write an entry for every commit of the session that ended and has none."),
-    SettingRow("json", FLAG, "Print JSON."),
-    SettingRow(
-        "cache-dir",
-        PATH,
-        "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
-        "DIR",
-        personal=True,
-    ),
-    SettingRow("no-cache", FLAG, "Read everything again and cache nothing."),
-    SettingRow(
-        "processes",
-        COUNT,
-        "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
-        "N",
-    ),
-)
-SETTINGS = {setting.name: setting for setting in _ROWS}
-"""Every setting, by its name: options, variables, files and their errors come from these rows."""
+class Settings(Frozen, frozen=True):
+    """What a command works on, from wherever it was set (:func:`scoring.log.settings.resolve_settings`).
+
+    Where ``transcripts`` is not set the rubric's rules decide, and ``transcript_dirs`` count instead of ``auto``.
+    ``worktrees`` are absolute, or begin with a wildcard.
+    """
+
+    iter_log_dir: Annotated[
+        Path, SettingRow(PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR")
+    ] = DEFAULT_LOG_DIR
+    repo_dir: Annotated[
+        Path, SettingRow(PATH, "The git repository that the log is about.  [default: the current directory]", "DIR")
+    ] = Path()
+    transcript_dirs: Annotated[
+        tuple[Path, ...],
+        SettingRow(
+            ListOf("a list of paths", PATH),
+            "A folder of agent transcripts, all of which count; may be given several times.",
+            "DIR",
+        ),
+    ] = ()
+    transcripts: Annotated[
+        str | None,
+        SettingRow(
+            _WAY,
+            "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
+            "none takes none.  [default: auto from rubric 2.3.0 on]",
+            "auto|none",
+        ),
+    ] = None
+    trunk: Annotated[
+        str | None,
+        SettingRow(
+            _BRANCH,
+            "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
+            "REF",
+        ),
+    ] = None
+    worktrees: Annotated[
+        tuple[str, ...],
+        SettingRow(
+            ListOf("a list of globs of folders", FOLDERS),
+            "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
+            "times.",
+            "GLOB",
+        ),
+    ] = ()
+    test_commands: Annotated[
+        tuple[str, ...],
+        SettingRow(
+            ListOf("a list of commands", _written("a command")),
+            "How a command begins that runs tests here, beside the known tools; may be given several times.",
+            "COMMAND",
+            ";",
+        ),
+    ] = ()
+    code_globs: Annotated[
+        tuple[str, ...],
+        SettingRow(
+            ListOf("a list of globs of files", _written("a glob of files")),
+            "Which files are code, for outcomes; may be given several times.  [default: known source files]",
+            "GLOB",
+        ),
+    ] = ()
+    fix_words: Annotated[
+        tuple[str, ...],
+        SettingRow(
+            ListOf("a list of words", _written("a word")),
+            "A word that the subject of a fix has, for outcomes; may be given several times.  "
+            "[default: fix, bug, revert and the like]",
+            "WORD",
+            ",",
+        ),
+    ] = ()
+    horizon: Annotated[
+        str,
+        SettingRow(
+            _TIME,
+            "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
+            "TIME",
+        ),
+    ] = "14d"
+    rubric: Annotated[
+        str, SettingRow(RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE")
+    ] = RUBRIC_VERSION
+    derive: Annotated[
+        bool, SettingRow(FLAG, "First write an entry for every commit of the session that ended and has none.")
+    ] = False
+    json: Annotated[bool, SettingRow(FLAG, "Print JSON.")] = False
+    cache_dir: Annotated[
+        Path | None,
+        SettingRow(
+            PATH,
+            "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
+            "DIR",
+            personal=True,
+        ),
+    ] = None
+    no_cache: Annotated[bool, SettingRow(FLAG, "Read everything again and cache nothing.")] = False
+    processes: Annotated[
+        int | None,
+        SettingRow(
+            COUNT,
+            "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
+            "N",
+        ),
+    ] = None
+
+
+SETTINGS: dict[str, SettingRow] = {
+    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): get_args(kind)[1]
+    for name, kind in Settings.__annotations__.items()
+}
+"""Every setting by its long option, which is its key in files and variables too."""

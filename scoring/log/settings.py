@@ -12,27 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rubric import RUBRIC_VERSION, is_rubric_file
+from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
-from scoring.frozen import Frozen
-from scoring.log.setting_rows import (
-    BRANCH,
-    COUNT,
-    FOLDERS,
-    PATH,
-    RUBRIC,
-    SETTINGS,
-    TIME,
-    WAY,
-    SettingRow,
-)
+from scoring.log.setting_rows import COUNT, FOLDERS, PATH, RUBRIC, SETTINGS
 from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
+from scoring.log.setting_rows import Settings as Settings
 from scoring.log.setting_rows import days_of as days_of
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
-
-PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
-"""Where the plans of tasks are in it, and what each is called in a folder of its own."""
 
 SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")
@@ -42,43 +29,10 @@ _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 _COMMAND_LINE = "the command line"
 
 
-class Settings(Frozen, frozen=True):
-    """What a command works on, from wherever it was set.
-
-    ``transcripts`` is ``auto`` (the default transcript directories) or ``none``; without it the rubric's rules decide,
-    and ``transcript_dirs`` count instead of ``auto``. ``trunk`` is the branch on which work lands; without it, it is
-    found. ``worktrees`` are globs of folders, absolute or beginning with a wildcard, where work trees of the repository
-    may have been; ``test_commands`` the beginnings of commands that run tests here. ``code_globs`` say which
-    files are code in outcomes, by default all known source files; ``fix_words`` the words of which the subject of
-    a fix has one, and ``horizon`` how long work is watched (:func:`days_of`). ``derive`` is whether ``close-task``
-    writes the entries that the session which ended lacks.
-    """
-
-    iter_log_dir: Path = DEFAULT_LOG_DIR
-    repo_dir: Path = Path()
-    transcript_dirs: tuple[Path, ...] = ()
-    transcripts: str | None = None
-    trunk: str | None = None
-    worktrees: tuple[str, ...] = ()
-    test_commands: tuple[str, ...] = ()
-    code_globs: tuple[str, ...] = ()
-    fix_words: tuple[str, ...] = ()
-    horizon: str = "14d"
-    rubric: str = RUBRIC_VERSION
-    derive: bool = False
-    json: bool = False
-    cache_dir: Path | None = None
-    no_cache: bool = False
-    processes: int | None = None
-
-
-_SHARED = {name: setting.kind for name, setting in SETTINGS.items() if not setting.personal}
+_ATTRIBUTES = dict(zip(SETTINGS, Settings.__struct_fields__, strict=True))
 
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """How a variable says true and false."""
-
-_TABLES = {"dr"}
-"""Tables of a settings file that belong to one command, which reads them by :func:`tables_of`."""
 
 
 def resolve_settings(
@@ -99,19 +53,19 @@ def resolve_settings(
     given = {key: value for key, value in options.items() if value is not None and value != () and key in SETTINGS}
     for key, value in given.items():
         kind = SETTINGS[key].kind
-        if kind in (WAY, BRANCH, TIME) and isinstance(kind, Kind) and not kind.fits(value):
+        if isinstance(kind, Kind) and not kind.fits(value):
             raise OptionError(f"--{key}: {value!r} is not {kind.name}")
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
-    repository = Path(named) if named is not None else repository_around(Path())
-    layers = [*(_from_files(repository) if files else ()), (_VARIABLES, variables), (_COMMAND_LINE, given)]
+    repository = Path(named) if named is not None else _repository_around(Path())
+    shared = [(where, _checked(table, repository, where)) for where, table in (tables_of(repository) if files else ())]
     settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
-    for where, layer in layers:
+    for where, layer in (*shared, (_VARIABLES, variables), (_COMMAND_LINE, given)):
         _lay_over(settings, layer, where)
     if "iter-log-dir" not in variables | given and not is_inside(log := settings["iter-log-dir"], repository):
         outside = f"{log}: the log is outside of the repository, and only the repository itself says so"
         raise SettingsError(f"{outside}; if that is meant, name it with --iter-log-dir or an environment variable")
-    return Settings(**{SETTINGS[key].attribute: _typed(SETTINGS[key], value) for key, value in settings.items()})
+    return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 
 def cache_dir_of(settings: Settings) -> Path | None:
@@ -125,23 +79,21 @@ def cache_dir_of(settings: Settings) -> Path | None:
     return user_cache_path("da-score", appauthor=False)
 
 
-def repository_around(folder: Path) -> Path:
+def _repository_around(folder: Path) -> Path:
     """Return the folder of a repository to which a folder in it belongs, as a path from there.
 
     That is the nearest one upwards that has a log or settings, or else the top of the work tree. Outside of a work tree
     nothing is looked for: a folder above may be another user's.
     """
-    start = here = os.path.abspath(folder)
-    found = ""
-    while True:
-        if not found and ((Path(here) / DEFAULT_LOG_DIR).is_dir() or (Path(here) / SETTINGS_FILE).is_file()):
+    start = Path(os.path.abspath(folder))
+    found = None
+    for here in (start, *start.parents):
+        if found is None and ((here / DEFAULT_LOG_DIR).is_dir() or (here / SETTINGS_FILE).is_file()):
             found = here
-        if os.path.lexists(os.path.join(here, ".git")):
-            return folder if (found or here) == start else Path(os.path.relpath(found or here, start))
-        above = os.path.dirname(here)
-        if above == here:
-            return folder
-        here = above
+        if os.path.lexists(here / ".git"):
+            found = found or here
+            return folder if found == start else Path(os.path.relpath(found, start))
+    return folder
 
 
 def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
@@ -155,11 +107,12 @@ def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> No
     settings.update(layer)
 
 
-def _typed(setting: SettingRow, value: Any) -> Any:
+def _typed(key: str, value: Any) -> Any:
+    setting = SETTINGS[key]
     if setting.item is PATH:
         return setting.each(value, Path)
     if setting.item is FOLDERS:
-        return setting.each(value, lambda one: _glob(Path(), one, f"--{setting.name}"))
+        return setting.each(value, lambda one: _glob(Path(), one, f"--{key}"))
     return value if setting.kind in (FLAG, COUNT) else setting.each(value, str)
 
 
@@ -167,50 +120,36 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, setting in SETTINGS.items():
         name = ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
-        text = environment.get(name, "")
+        text, kind = environment.get(name, ""), setting.kind
+        value: Any = text
         if not text:
             continue
-        kind = setting.kind
-        value: Any = text
         if isinstance(kind, ListOf):
-            found[key] = tuple(item for item in text.split(setting.separator) if item.strip())
-            continue
-        if kind == FLAG:
+            value = tuple(item for item in text.split(setting.separator) if item.strip())
+        elif kind == FLAG:
             value = _FLAGS.get(text.lower(), text)
         elif kind == COUNT and text.isascii() and text.isdigit() and len(text) < 10:
             value = int(text)
-        if not kind.fits(value):
+        if isinstance(kind, Kind) and not kind.fits(value):
             raise SettingsError(f"{name}: {text!r} is not {kind.name}{'; use 1 or 0' if kind == FLAG else ''}")
         found[key] = value
     return found
 
 
-def tables_of(repository: Path, name: str) -> list[tuple[str, Any]]:
-    """Return one table of a repository's settings files, with where it is; the one that wins comes last.
+def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
+    """Return a repository's settings, or one table of them, with how errors name the place; what wins comes last.
 
     Raises:
         SettingsError: a settings file cannot be read.
     """
-    wheres = (
-        f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}.{name}]",
-        f"{repository / SETTINGS_FILE}: [{name}]",
-    )
-    tables = zip(wheres, _file_tables(repository), strict=True)
+    own_file, project_file = repository / SETTINGS_FILE, repository / PYPROJECT_FILE
+    own = _toml(own_file)
+    tools = _toml(project_file, only_if=PYPROJECT_TABLE).get("tool", {})
+    shared = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
+    if not name:
+        return [(f"{project_file}: [tool.{PYPROJECT_TABLE}]", shared), (str(own_file), own)]
+    tables = (f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]", shared), (f"{own_file}: [{name}]", own)
     return [(where, table[name]) for where, table in tables if isinstance(table, dict) and name in table]
-
-
-def _from_files(repository: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return what the files of a repository set, the stronger one last, each with how errors name it."""
-    wheres = f"{repository / PYPROJECT_FILE}: [tool.{PYPROJECT_TABLE}]", str(repository / SETTINGS_FILE)
-    tables = zip(wheres, _file_tables(repository), strict=True)
-    return [(where, _checked(given, repository, where)) for where, given in tables]
-
-
-def _file_tables(repository: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the settings of ``pyproject.toml`` and those of da-score's own file."""
-    own = _toml(repository / SETTINGS_FILE)
-    shared = _toml(repository / PYPROJECT_FILE, only_if=PYPROJECT_TABLE).get("tool", {})
-    return (shared.get(PYPROJECT_TABLE, {}) if isinstance(shared, dict) else {}), own
 
 
 def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
@@ -248,10 +187,12 @@ def _glob(base: Path, text: str, where: str) -> str:
 
 
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
-    for key, setting in SETTINGS.items() if isinstance(table, dict) else ():
-        if setting.personal and key in table:
+    personal = [key for key, setting in SETTINGS.items() if setting.personal]
+    for key in personal if isinstance(table, dict) else ():
+        if key in table:
             raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
-    found = checked_table(table, _SHARED, where, elsewhere=_TABLES)
+    kinds = {key: setting.kind for key, setting in SETTINGS.items() if not setting.personal}
+    found = checked_table(table, kinds, where, elsewhere={"dr"})  # a command that takes that table checks it
     for key, value in found.items():
         setting = SETTINGS[key]
         if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):

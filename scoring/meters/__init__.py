@@ -1,19 +1,10 @@
-"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal.
-
-A rate such as 0.15 is rarely that number as a float; without the tolerance a class would hang on the last bit of a sum.
-"""
+"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal."""
 
 from typing import Literal, TypeAlias
 
-TOLERANCE = 1e-9
-"""Values no further apart than this are equal."""
-
-PLACES = 4
-"""Decimal places of numbers in output; comparisons are made before rounding."""
-
-NOVELTY_HIGH, NOVELTY_LOW = 0.5, 0.15
-"""Where novelty is HIGH and LOW, unless settings say otherwise."""
-
+TOLERANCE = 1e-9  # values no further apart than this are equal
+PLACES = 4  # decimal places of numbers in output; comparisons are made before rounding
+NOVELTY_HIGH, NOVELTY_LOW = 0.5, 0.15  # where novelty is HIGH and LOW, unless settings say otherwise
 Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
 
 

@@ -113,6 +113,5 @@ def _drawn(draw: "Callable[[Axes], None]") -> bytes:
 
 
 def _name_rounds(axes: "Axes", places: Sequence[float], numbers: Sequence[int]) -> None:
-    """Write the numbers of rounds below their places, of many rounds only some."""
     step = -(-len(numbers) // _MOST_TICKS)
     axes.set_xticks(places[::step], [str(number) for number in numbers[::step]])

@@ -1,7 +1,6 @@
 """Reads plain data, JSON and JSONL strictly and configuration as TOML, JSON or YAML, and checks it by a model.
 
-What is wrong is said with its place, and nothing is guessed: most of what comes here was written by language models,
-which like to put words or a code fence around their JSON.
+What is wrong is said with its place, and nothing is guessed, because most of it was written by language models.
 """
 
 import json
@@ -26,8 +25,7 @@ Model = TypeVar("Model", bound="BaseModel")
 CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
 _SPACE = " \t\n\r"
 _EXCERPT = 40
-_LONGEST_INTEGER = 400
-"""A whole number of more digits is beyond every float, and slow to read."""
+_LONGEST_INTEGER = 400  # a whole number of more digits is beyond every float, and slow to read
 
 
 class Repeating(dict[str, Any]):
@@ -62,6 +60,16 @@ def read_standard_input() -> bytes:
     return data
 
 
+def read_given(path: Path | str, what: str) -> tuple[bytes, str]:
+    """Return the bytes of a file, or for ``-`` of standard input, and its name; InputError asks to name ``what``."""
+    if str(path) == "-":
+        return read_standard_input(), "standard input"
+    try:
+        return read_file(path), str(path)
+    except FileNotFoundError as e:
+        raise InputError(f"{path}: no such file; name {what}") from e
+
+
 def decode(data: bytes, source: str) -> str:
     """Return the text of some bytes, without a byte-order mark; InputError when they are not UTF-8."""
     try:
@@ -72,7 +80,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text, which begins in a line; an object remembers the keys that it has twice.
+    """Return the one JSON value of a text that begins in a line; an object remembers the keys that it has twice.
 
     InputError, with line, column and an excerpt, for anything else.
     """
@@ -99,9 +107,9 @@ def is_object(line: str | bytes) -> bool:
 
 
 def read_values(text: str, source: str) -> list[Any]:
-    """Return the values of a text: the items of a JSON list, a JSON value alone, or one from each line of JSONL.
+    """Return the items of a JSON list, a JSON value alone, or a value from each line of JSONL that is not blank.
 
-    Blank lines are left out. InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
+    InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
     """
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
     if len(lines) < 2 or not is_object(lines[0][1]):
@@ -122,9 +130,7 @@ def read_values(text: str, source: str) -> list[Any]:
 def read_config(path: Path | str) -> dict[str, Any]:
     """Return what a configuration file says, TOML, JSON or YAML by its name.
 
-    Raises:
-        InputError: there is no such file, its name does not say what it is, or it is not that, gives a key twice, holds
-            a number without a value, or is no mapping.
+    InputError where it is missing or not that, gives a key twice, holds a number without a value, or is no mapping.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -154,7 +160,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
 
 
 def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2 as lists, dictionaries, text, numbers, true, false and None.
+    """Return the first document of some YAML 1.2 as plain data.
 
     InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
     """

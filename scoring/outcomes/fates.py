@@ -7,6 +7,7 @@ known which lines of which files are followed; a merge takes each line from the 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.graph import CommitGraph
@@ -19,7 +20,8 @@ Lines: TypeAlias = list[int]
 State: TypeAlias = dict[str, Lines]
 """The files of one commit in which there are followed lines. A list in it is never changed, only replaced."""
 
-_NEW = -1
+_NEW, _ASIDE = -1, -2
+"""Lines that are new to one parent of a merge: one that counts, and one that does not."""
 _MOST_SPLITS = 100
 """Of how many files that went, and into how many new ones, splits are looked for in one commit."""
 
@@ -87,25 +89,20 @@ def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], 
     followed = {part for work in works for part in work.parts}
     order = _needed(graph, works, followed)
     ledger = _Ledger()
-    added: dict[Work, set[int]] = {}
-    left: dict[Work, set[int]] = {}
-    asked: dict[str, list[Work]] = {}
-    for work in dict.fromkeys(works):
-        asked.setdefault(work.commit, []).append(work)
-        if work.until != work.commit:
-            asked.setdefault(work.until, []).append(work)
-    for commit, state in _states(repository, graph, order, followed, ledger, counts):
-        for work in asked.get(commit, ()):
-            if commit == work.commit:
-                added[work] = ledger.of(work.parts, state)
-            if commit == work.until:
-                left[work] = ledger.of(work.parts, state)
+    asked: dict[str, set[frozenset[str]]] = {}
     for work in works:
-        gone = sorted(added[work] - left[work])
+        asked.setdefault(work.commit, set()).add(work.parts)
+        asked.setdefault(work.until, set()).add(work.parts)
+    held: dict[tuple[frozenset[str], str], set[int]] = {}
+    for commit, state in _states(repository, graph, order, followed, ledger, counts):
+        for parts in asked.get(commit, ()):
+            held[parts, commit] = ledger.of(parts, state)
+    for work in works:
+        added = held[work.parts, work.commit]
+        gone = sorted(added - held[work.parts, work.until])
         until = graph.mainline_index[work.until]
         takers = ([c for c in ledger.takers.get(n, ()) if graph.introduced[c] >= until] for n in gone)
-        taken = (tuple(dict.fromkeys(commits)) for commits in takers)
-        yield Fate(len(added[work]), tuple(taken))
+        yield Fate(len(added), tuple(tuple(dict.fromkeys(commits)) for commits in takers))
 
 
 def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:
@@ -137,13 +134,8 @@ def _states(
         owner = commit if commit in followed else ""
         sides = []
         for parent in parents[commit] or [""]:
-            before = states.get(parent, {})
-            if parent:
-                waiting[parent] -= 1
-                if waiting[parent]:
-                    before = dict(before)
-                else:
-                    states.pop(parent, None)
+            waiting[parent] -= 1
+            before = dict(states.get(parent, {})) if waiting[parent] > 0 else states.pop(parent, {})
             files = next(stream)
             held = None if owner else before
             sides.append((before, files + _splits(repository, (commit, parent), held, files, counts)))
@@ -195,8 +187,8 @@ def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, l
     return state
 
 
-def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, new: int = 0) -> Lines:
-    """Return the lines of a file after a change; new ones are the owner's, or where there is none, ``new``."""
+def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merged: bool = False) -> Lines:
+    """Return the lines of a file after a change; new ones are the owner's, in one parent of a merge only marked."""
     if not file.hunks:
         return before
     lines: Lines = []
@@ -206,10 +198,13 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, new:
             lines += before[at : hunk.at]
             if len(before) < hunk.at:
                 lines += [0] * (hunk.at - max(at, len(before)))
-        lines += ledger.new(owner, file.path, hunk.added) if owner else [new] * len(hunk.added)
+        if merged:
+            lines += [_NEW if counts else _ASIDE for counts in hunk.added]
+        else:
+            lines += ledger.new(owner, file.path, hunk.added) if owner else [0] * len(hunk.added)
         at = hunk.at + hunk.removed
     lines += before[at:]
-    while not new and lines and not lines[-1]:
+    while not merged and lines and not lines[-1]:
         lines.pop()
     return lines
 
@@ -242,26 +237,15 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
         if file is not None and file.same and file.status == "R":
             return before.get(file.was, [])
     lines: Lines | None = None
-    marks: dict[int, int] = {}  # which new lines count, by their place after the change
     for before, file in sides:
         if file is None or file.status not in "MR":
             continue
-        own = _changed(before.get(file.was, []), file, "", ledger, _NEW)
-        if lines is None:
-            lines, shift = own, 0
-            for hunk in file.hunks:
-                marks.update((hunk.at + shift + n, mark) for n, mark in enumerate(hunk.added))
-                shift += len(hunk.added) - hunk.removed
-        else:
-            longest = max(len(lines), len(own))
-            own, lines = own + [0] * (longest - len(own)), lines + [0] * (longest - len(lines))
-            lines = [b if a == _NEW else a for a, b in zip(lines, own, strict=True)]
+        own = _changed(before.get(file.was, []), file, "", ledger, merged=True)
+        pairs = zip_longest(own if lines is None else lines, own, fillvalue=0)
+        lines = [b if a < 0 <= b else a for a, b in pairs]
     if lines is None:  # new in all parents
         lines, file = [], sides[0][1]
         if file is not None and owner:
             lines = _changed([], file, owner, ledger)
         return lines
-    for n, line in enumerate(lines):
-        if line == _NEW:
-            lines[n] = ledger.new(owner, path, bytes([marks.get(n, 0)]))[0] if owner else 0
-    return lines
+    return [ledger.new(owner, path, b"\1")[0] if line == _NEW and owner else max(line, 0) for line in lines]

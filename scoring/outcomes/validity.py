@@ -148,13 +148,9 @@ def case_of(
 
 
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
-    """Find out whether a score foretells an outcome.
+    """Find out whether a score, under a rubric of that name, foretells an outcome, work being watched for a horizon.
 
-    Args:
-        cases: the iterations; those without a score are left out.
-        outcome: what the truth of the cases is.
-        rubric: what the scores are called.
-        horizon_days: how long work was watched.
+    ``outcome`` is what the truth of the cases is; cases without a score are left out.
     """
     scored = [case for case in cases if case.value is not None]
     binary = outcome not in BY_DEGREES
@@ -263,34 +259,33 @@ def _alone(iteration: int) -> str:
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
     """Return what was observed of an iteration as numbers, beside its signals; None where nothing was."""
     seen = facts.observed if facts.observed and facts.observed.method else None
-    used, shown = (seen if seen and seen.tool_calls else None), facts.transcripts
-    turns, tests = (shown if shown and shown.turns else None), used.tests if used else None
-    passed = tests.last_passed if tests else None
+    used = seen if seen and seen.tool_calls else None
+    tests, shown = used.tests if used else None, facts.transcripts
+    turns = shown if shown and shown.turns else None
     found: dict[str, float | None] = {
-        "tool_calls": seen.tool_calls if seen else None,
-        "test_runs": tests.runs if tests else None,
-        "failed_test_runs": tests.failed if tests else None,
-        "last_tests_passed": None if passed is None else float(passed),
-        "edited_after_tests": float(tests.edited_after) if tests and tests.runs else None,
+        **_figures(seen, "tool_calls"),
+        **_figures(tests, test_runs="runs", failed_test_runs="failed", last_tests_passed="last_passed"),
+        **_figures(tests if tests and tests.runs else None, edited_after_tests="edited_after"),
+        **_figures(seen and seen.corrections, "interrupts", "rejections", "corrections", "resets"),
+        **_figures(used and used.work, edits="edits", files_edited="files", most_edits_of_a_file="most"),
+        **_figures(used and used.work, sub_agents="agents", context_compactions="compactions"),
+        **_figures(facts.observed, lines_by_people="by_people"),
+        "sessions": len(seen.sessions) if seen else None,
+        "checkpoints": len(seen.checkpoints) if seen else None,
+        **_figures(turns, "turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations"),
+        **_figures(turns, calls_with_verdict="tool_calls"),
+        **_figures(shown if shown and shown.tool_calls else None, "tool_errors"),
+        **_figures(shown, "tool_error_rate"),
+        **_figures(turns, "cache_hit_rate"),
+        "files_changed": len(facts.changed.files) or None if not facts.changed.unknown else None,
     }
-    for name in ("interrupts", "rejections", "corrections", "resets"):
-        found[name] = getattr(seen.corrections, name) if seen else None
-    found["edits"] = used.work.edits if used else None
-    found["files_edited"] = used.work.files if used else None
-    found["most_edits_of_a_file"] = used.work.most if used else None
-    found["sub_agents"] = used.work.agents if used else None
-    found["context_compactions"] = used.work.compactions if used else None
-    found["lines_by_people"] = facts.observed.by_people if facts.observed else None
-    found["sessions"] = len(seen.sessions) if seen else None
-    found["checkpoints"] = len(seen.checkpoints) if seen else None
-    for name in ("turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations"):
-        found[name] = getattr(turns, name) if turns else None
-    found["calls_with_verdict"] = turns.tool_calls if turns else None
-    found["tool_errors"] = shown.tool_errors if shown and shown.tool_calls else None
-    found["tool_error_rate"] = shown.tool_error_rate if shown else None
-    found["cache_hit_rate"] = turns.cache_hit_rate if turns else None
-    found["files_changed"] = len(facts.changed.files) or None if not facts.changed.unknown else None
     for name in ("ran_cli_command", "committed_after_tests", "read_loop_state"):
         value = getattr(signals.objective, name)
         found[name] = float(value.sub_score) if value and value.present else None
     return found
+
+
+def _figures(source: object, *same: str, **names: str) -> dict[str, float | None]:
+    """Return attributes of what was observed, by their own names or others; None where there is no source."""
+    found = {key: getattr(source, name, None) for key, name in (dict(zip(same, same, strict=True)) | names).items()}
+    return {key: float(value) if isinstance(value, bool) else value for key, value in found.items()}

@@ -27,29 +27,21 @@ _Put: TypeAlias = Callable[[str], None]
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 _INDENT = 4
+_BLOCKS = frozenset({dict, list, tuple})
 _BREAKS = "\n\r\x85\u2028\u2029"
-_INDICATORS_FIRST = "#,[]{}&*!|>'\"%@`"
+_PRINTED = r"\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+"""What libyaml prints as it is: characters beyond U+FFFF, and the byte-order mark, are not among it."""
+_ESCAPED = re.compile(rf'[^{_PRINTED}]|["\\{_BREAKS}]')
+# By libyaml's analysis, what a text may not have to be a literal block, in single quotes, or plain.
+_NO_BLOCK = re.compile(rf"\A[ \t{_BREAKS}]| [{_BREAKS}]| \Z|[^\t{_PRINTED}]")
+_NO_QUOTES = re.compile(rf"[{_BREAKS}] | [{_BREAKS}]|[^{_PRINTED}]")
+_NO_PLAIN = re.compile(
+    rf"""\A(?:---|\.\.\.|[ ,\[\]{{}}&*!|>'"%@`]|[?-](?=[ \t]|\Z))"""
+    rf"|:(?=[ \t]|\Z)|(?<![^ \t{_BREAKS}])#|[{_BREAKS}]| \Z"
+)
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
-_SIMPLE = re.compile(r"[A-Za-z0-9](?: ?[!-\"$-9;-~])*+")
-"""Text that is plain whatever it says, unless it reads as another type: ASCII without ``:``, ``#`` and odd spaces."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_ESCAPES = {
-    "\0": "0",
-    "\a": "a",
-    "\b": "b",
-    "\t": "t",
-    "\n": "n",
-    "\v": "v",
-    "\f": "f",
-    "\r": "r",
-    "\x1b": "e",
-    '"': '"',
-    "\\": "\\",
-    "\x85": "N",
-    "\xa0": "_",
-    "\u2028": "L",
-    "\u2029": "P",
-}
+_ESCAPES = dict(zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True))
 
 
 def emit(document: Mapping[str, Value]) -> bytes:
@@ -61,44 +53,41 @@ def emit(document: Mapping[str, Value]) -> bytes:
 
 def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
     """Write a mapping with its keys at ``indent``; ``first`` comes before the first key."""
-    before, spaces = first or " " * indent, " " * indent
+    inside = _INDENT * ((indent + _INDENT) // _INDENT)  # the next multiple of four, as yaml.v3 indents
+    spaces = " " * indent
+    before = first or spaces
     for key, value in mapping.items():
-        put(f"{before}{key}:")
-        _value(value, indent, put)
-        before = spaces
-
-
-def _value(value: Value, indent: int, put: _Put) -> None:
-    if isinstance(value, str):
-        put(f" {_text_line(value, _next_stop(indent))}")
-    elif value is None:
-        put(" null\n")
-    elif isinstance(value, bool | int | float):
-        put(f" {scalar(value)}\n")
-    elif isinstance(value, Mapping):
-        if not value:
-            put(" {}\n")
+        if type(value) not in _BLOCKS or not value:
+            put(f"{before}{key}: {_scalar_line(value, inside)}")
         else:
-            put("\n")
-            _mapping(value, _next_stop(indent), "", put)
-    elif not value:
-        put(" []\n")
-    else:
-        put("\n")
-        for item in value:
-            _item(item, _next_stop(indent), put)
+            put(f"{before}{key}:\n")
+            if isinstance(value, dict):
+                _mapping(value, inside, "", put)
+            elif isinstance(value, list | tuple):
+                for item in value:
+                    _item(item, inside, put)
+        before = spaces
 
 
 def _item(item: Value, indent: int, put: _Put) -> None:
     dash = " " * indent + "- "
-    if isinstance(item, Mapping) and item:
+    if isinstance(item, dict) and item:
         _mapping(item, indent + 2, dash, put)
-    elif isinstance(item, str):
-        put(f"{dash}{_text_line(item, indent + 2)}")
-    elif isinstance(item, bool | int | float):
-        put(f"{dash}{scalar(item)}\n")
     else:
+        put(f"{dash}{_scalar_line(item, indent + 2)}")
+
+
+def _scalar_line(value: Value, indent: int) -> str:
+    """Return a value that takes no lines of its own as the end of a line."""
+    if isinstance(value, str):
+        return _text_line(value, indent)
+    if value is None:
+        return "null\n"
+    if isinstance(value, bool | int | float):
+        return f"{scalar(value)}\n"
+    if value:
         raise TypeError("sidecars hold no lists of lists")
+    return "{}\n" if isinstance(value, dict) else "[]\n"
 
 
 @functools.lru_cache(4096)  # the sidecars of a log say the same labels and reasons over and over
@@ -106,11 +95,6 @@ def _text_line(value: str, indent: int) -> str:
     """Return a string scalar as the end of a line, unless a block has ended it with a break of its own."""
     written = text(value, indent)
     return written if written[-1] in "\n\u2028\u2029" else written + "\n"
-
-
-def _next_stop(indent: int) -> int:
-    """Return the next multiple of four, as yaml.v3 indents."""
-    return _INDENT * ((indent + _INDENT) // _INDENT)
 
 
 def scalar(value: bool | int | float) -> str:
@@ -151,60 +135,18 @@ def text(value: str, indent: int) -> str:
         encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
         lines = [encoded[i : i + 70] for i in range(0, len(encoded), 70)]
         return f"!!binary {encoded}" if len(encoded) < 70 else "!!binary " + _literal("\n".join(lines) + "\n", indent)
-    shape = None if _SIMPLE.fullmatch(value) else _Shape(value)
-    if shape and "\n" in value:
-        return _literal(value, indent) if shape.block_allowed else _double_quoted(value)
+    if "\n" in value:
+        return _double_quoted(value) if _NO_BLOCK.search(value) else _literal(value, indent)
     if resolve(value)[0] != STR or _BASE_60.fullmatch(value) or value in OLD_BOOLEANS:
         return _double_quoted(value)
-    if shape is None or shape.plain_allowed:
-        return value
-    return _single_quoted(value, indent) if shape.single_quoted_allowed else _double_quoted(value)
-
-
-class _Shape:
-    """Which styles the characters of a text allow, by libyaml's analysis."""
-
-    def __init__(self, value: str) -> None:
-        indicators = value.startswith(("---", "...", *_INDICATORS_FIRST))
-        breaks = tabs = special = space_break = break_space = False
-        before = ""  # the character before, "" at the start
-        for n, char in enumerate(value):
-            after_blank = value[n + 1 : n + 2] in ("", " ", "\t")
-            if (char == ":" or (n == 0 and char in "?-")) and after_blank:
-                indicators = True
-            if char == "#" and (before in ("", " ", "\t") or before in _BREAKS):
-                indicators = True
-            if char == "\t":
-                tabs = True
-            elif not _is_printable(char):
-                special = True
-            if char == " " and before and before in _BREAKS:
-                break_space = True
-            if char in _BREAKS:
-                breaks = True
-                space_break = space_break or before == " "
-            before = char
-        edges = value[:1] + value[-1:]
-        spaced = any(c == " " or c in _BREAKS for c in edges)
-        self.single_quoted_allowed = not (break_space or space_break or tabs or special)
-        self.plain_allowed = self.single_quoted_allowed and not (spaced or breaks or indicators)
-        self.block_allowed = not (
-            space_break or special or value.endswith(" ") or value.startswith((" ", "\t", *_BREAKS))
-        )
-
-
-def _is_printable(char: str) -> bool:
-    """Tell what libyaml prints as it is; characters beyond U+FFFF are not among it."""
-    code = ord(char)
-    return (
-        code == 0x0A or 0x20 <= code <= 0x7E or 0xA0 <= code <= 0xD7FF or (0xE000 <= code <= 0xFFFD and code != 0xFEFF)
-    )
+    if _NO_QUOTES.search(value):
+        return _double_quoted(value)
+    return _single_quoted(value, indent) if _NO_PLAIN.search(value) else value
 
 
 def _double_quoted(value: str) -> str:
-    if value.startswith("\ufeff"):
-        return '"' + "".join(map(_escape, value)) + '"'
-    return '"' + "".join(c if _is_printable(c) and c not in '"\\' + _BREAKS else _escape(c) for c in value) + '"'
+    all_of_it = value.startswith("\ufeff")
+    return '"' + re.sub("(?s)." if all_of_it else _ESCAPED, lambda m: _escape(m[0]), value) + '"'
 
 
 def _escape(char: str) -> str:

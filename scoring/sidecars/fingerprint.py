@@ -111,13 +111,7 @@ class Fingerprints:
             self._store.put("fingerprint", f"{self._about}{iteration}", _NO_STAMP, row.encode())
 
     def is_edited(self, iteration: int, inputs: str, sidecar: bytes) -> bool:
-        """Return whether an entry, or a file that belongs to it, is known to be another one than its sidecar is of.
-
-        Args:
-            iteration: the iteration.
-            inputs: the fingerprint of its inputs as they are now.
-            sidecar: the bytes of the sidecar.
-        """
+        """Return whether the ``inputs`` of an iteration are known to be others than those that its sidecar is of."""
         then = self.get(iteration)
         return then is not None and then.sidecar == digest_of(sidecar) and then.inputs != inputs
 

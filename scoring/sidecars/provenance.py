@@ -7,12 +7,10 @@ differs, and only this shows whether evidence was lost or has changed. It never 
 The file is written beside the sidecar, one after the other, in the order that loses nothing should only one of them be
 written: the evidence first, so that no score is without the numbers behind it; but after the score when the new
 evidence lacks something that the old one has, so that no score outlives what it was computed from.
-
-The module is long because it writes, reads back and compares all parts of the file.
 """
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +23,14 @@ from scoring.files import holds, read_file, write_together
 from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
-from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
+
+
+class Loss(Frozen, frozen=True):
+    """Evidence of an old score that is missing now: of which signal, and what in words where that is known."""
+
+    signal: str
+    what: str = ""
 
 
 class OwnLines(Frozen, frozen=True):
@@ -55,20 +59,16 @@ class OwnLines(Frozen, frozen=True):
         ran = tests.runs, tests.failed, last, tests.edited_after
         return cls(observed.method, observed.sessions, *ran, seen.interrupts, seen.rejections, seen.resets)
 
-    def as_dict(self) -> dict[str, Value]:
-        """Return the keys of the file, in their order."""
-        return {
-            "attribution": {"method": self.method, "sessions": list(self.sessions)},
-            "tests": {name: getattr(self, name) for name in _TESTS},
-            "corrections": {name: getattr(self, name) for name in _CORRECTIONS},
-        }
+    def blocks(self) -> dict[str, dict[str, Any]]:
+        """Return the blocks of the file, in their order."""
+        return {block: {name: getattr(self, name) for name in names} for block, names in _BLOCKS.items()}
 
-    def lost(self, now: "OwnLines") -> Iterator[tuple[str, str]]:
-        """Yield what is missing ``now``: of which signal, and what in words."""
+    def lost(self, now: "OwnLines") -> Iterator[Loss]:
+        """Yield what is missing ``now``."""
         if self.method and not now.method:
-            yield "correction_pressure", f"its lines were found by {self.method} and are not found any more"
+            yield Loss("correction_pressure", f"its lines were found by {self.method} and are not found any more")
         if now.runs < self.runs and set(now.sessions) <= set(self.sessions):
-            yield "tests", f"{now.runs} of {self.runs} test runs are left"
+            yield Loss("tests", f"{now.runs} of {self.runs} test runs are left")
 
     def changed(self, now: "OwnLines") -> Iterator[str]:
         """Yield in words what differs ``now``."""
@@ -76,37 +76,18 @@ class OwnLines(Frozen, frozen=True):
             yield f"its lines are found by {now.method or 'nothing'}, and were by {self.method or 'nothing'}"
         if self.sessions != now.sessions:
             yield f"sessions: {', '.join(self.sessions) or 'none'} → {', '.join(now.sessions) or 'none'}"
-        for block, names in (("tests", _TESTS), ("corrections", _CORRECTIONS)):
-            for name in names:
-                was, is_now = getattr(self, name), getattr(now, name)
-                if was != is_now:
+        before, after = self.blocks(), now.blocks()
+        for block in ("tests", "corrections"):
+            for name, was in before[block].items():
+                if was != (is_now := after[block][name]):
                     yield f"{block}: {name} {str(was).lower()} → {str(is_now).lower()}"
 
 
-def _text_or_none(reader: Reader, node: Node) -> str | None:
-    return reader.string(node) or None
-
-
-_TESTS: Mapping[str, Take] = {
-    "runs": Reader.integer,
-    "failed": Reader.integer,
-    "last": _text_or_none,
-    "edited_after": Reader.boolean,
+_BLOCKS = {
+    "attribution": ("method", "sessions"),
+    "tests": ("runs", "failed", "last", "edited_after"),
+    "corrections": ("interrupts", "rejections", "resets"),
 }
-_CORRECTIONS: Mapping[str, Take] = dict.fromkeys(("interrupts", "rejections", "resets"), Reader.integer)
-
-_OWN_LINES: Mapping[str, Mapping[str, Take]] = {
-    "attribution": {"method": _text_or_none, "sessions": items_of(Reader.string)},
-    "tests": _TESTS,
-    "corrections": _CORRECTIONS,
-}
-"""The blocks of the file, and how their fields are taken."""
-
-
-def _own_lines_of(given: Mapping[str, Mapping[str, Any]]) -> OwnLines | None:
-    blocks = [given[block] for block in _OWN_LINES if block in given]
-    found = {name: value for block in blocks for name, value in block.items()}
-    return OwnLines(**found | {"sessions": tuple(found.get("sessions", ()))}) if blocks else None
 
 
 class Provenance(Frozen, frozen=True):
@@ -143,13 +124,6 @@ def provenance_of(facts: IterationFacts) -> Provenance:
     )
 
 
-class Loss(Frozen, frozen=True):
-    """Evidence of an old score that is missing now: of which signal, and what in words where that is known."""
-
-    signal: str
-    what: str = ""
-
-
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     """Return what of the old evidence is missing in the new: turns, tool calls, test runs, or the landing.
 
@@ -171,7 +145,7 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
                 what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
                 lost.append(Loss("correction_pressure", what))
     if old.own and new.own:
-        lost += [Loss(signal, what) for signal, what in old.own.lost(new.own)]
+        lost += old.own.lost(new.own)
     if old.landed and not new.landed:
         lost.append(Loss("landed", f"it was known by {old.landed} and is not known any more"))
     return lost
@@ -202,8 +176,8 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
 _COMPARED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "tool_errors")
 """What is compared: not how the numbers are spread over files, nor how often they were repeated."""
 
-_COUNTS = tuple(f.name for f in fields(HarnessFacts) if f.name not in ("name", "flags"))
-"""The counts of a harness, in the order in which they are written."""
+_HARNESS = tuple(f.name for f in fields(HarnessFacts) if f.name != "flags")
+"""What is written of a harness, in its order."""
 
 
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -256,17 +230,14 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
     """Return the content of the file, keys in their order."""
-    harnesses: list[Value] = [
-        {"name": facts.name, **{name: getattr(facts, name) for name in _COUNTS}} for facts in provenance.harnesses
-    ]
     return {
         "iteration": provenance.iteration,
         "rubric_version": rubric_version,
         "window": {"start": _stamp(provenance.start), "end": _stamp(provenance.end)},
         "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
         "landed": {"method": provenance.landed},
-        "harnesses": harnesses,
-        **(provenance.own.as_dict() if provenance.own else {}),
+        "harnesses": [{name: getattr(facts, name) for name in _HARNESS} for facts in provenance.harnesses],
+        **(provenance.own.blocks() if provenance.own else {}),
     }
 
 
@@ -279,45 +250,42 @@ def _stamp(time: int | None) -> str:
     return at.isoformat(timespec="seconds") + (f".{rest:09}".rstrip("0") if rest else "") + "Z"
 
 
-def _time(reader: Reader, node: Node) -> int | None:
-    text = reader.string(node)
-    return timestamp_ns(text) if text else None
+def _take_like(written: Any) -> Take:
+    """Return how a value is read back that is written as this one."""
+    if isinstance(written, dict):
+        shape = {name: _take_like(value) for name, value in written.items()}
+        return lambda reader, node: reader.struct(node, shape)
+    if isinstance(written, list | tuple):
+        return items_of(_take_like(written[0]))
+    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(written)]
 
 
-def _block(shape: Mapping[str, Take]) -> Take:
-    return lambda reader, node: reader.struct(node, shape)
-
-
-_HARNESS: dict[str, Take] = {"name": Reader.string, **dict.fromkeys(_COUNTS, Reader.integer)}
-_SHAPE: dict[str, Take] = {
-    "iteration": Reader.integer,
-    "rubric_version": Reader.string,
-    "window": _block({"start": _time, "end": _time}),
-    "trunk": _block({"ref": Reader.string, "commit": Reader.string}),
-    "landed": _block({"method": Reader.string}),
-    "harnesses": items_of(lambda reader, node: HarnessFacts(**{"name": ""} | reader.struct(node, _HARNESS))),
-}
-_WITH_OWN_LINES = _SHAPE | {block: _block(shape) for block, shape in _OWN_LINES.items()}
-"""The fields of the file; one without an iteration's own lines is whole as well."""
+_OWN_LINES = OwnLines("", ("",), last="")
+_FILE = _take_like(provenance_as_dict(Provenance(0, harnesses=(HarnessFacts(""),), own=_OWN_LINES), ""))
+_NEEDED = provenance_as_dict(Provenance(0), "").keys()
+"""The fields of a file that is whole: an iteration's own lines need not be in it."""
 
 
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
     """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
     try:
         node = parse(read_file(evidence_path(iter_log_dir, iteration)))
-        given: dict[str, Any] = {} if node is None else Reader().struct(node, _WITH_OWN_LINES)
+        given: dict[str, Any] = {} if node is None else _FILE(Reader(), node)
     except (FileNotFoundError, InputError):
         return None
-    if given.get("iteration") != iteration or not given.keys() >= _SHAPE.keys():
+    if given.get("iteration") != iteration or not given.keys() >= _NEEDED:
         return None
     window, trunk = given["window"], given["trunk"]
+    lines = {name: value for block in _BLOCKS for name, value in given.get(block, {}).items()}
+    sessions = tuple(lines.get("sessions", ()))
+    own = {"method": lines.get("method") or None, "sessions": sessions, "last": lines.get("last") or None}
     return Provenance(
         iteration,
-        window.get("start"),
-        window.get("end"),
+        timestamp_ns(window.get("start", "")),
+        timestamp_ns(window.get("end", "")),
         trunk.get("ref", ""),
         trunk.get("commit") or None,
         given["landed"].get("method", ""),
-        tuple(given["harnesses"]),
-        _own_lines_of(given),
+        tuple(HarnessFacts(**{"name": ""} | harness) for harness in given["harnesses"]),
+        OwnLines(**lines | own) if given.keys() & _BLOCKS.keys() else None,
     )

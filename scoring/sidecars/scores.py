@@ -3,19 +3,21 @@
 The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
 """
 
+import dataclasses
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import fields
+from msgspec.structs import asdict
 
 from rubric import Score, SignalContribution, Source
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from rubric.scorer import TOLERANCE, Breakdown
-from scoring.errors import DaScoreError, InputError, NotFoundError, WriteError, YamlError
+from scoring.errors import InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
@@ -38,11 +40,10 @@ _REFERENCE: dict[str, Take] = {
 _values_of = operator.attrgetter(*_REFERENCE)
 _WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
 _EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
-_MISSING = {name: _EMPTY[take] for name, take in _WHOLE.items()} | {"applicable": True}
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 
-def reference_row(row: SignalContribution) -> dict[str, Value]:
+def _reference_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as the reference writes it, keys in their order; an empty detail is left out."""
     values = dict(zip(_REFERENCE, _values_of(row), strict=True))
     if not row.detail:
@@ -50,34 +51,27 @@ def reference_row(row: SignalContribution) -> dict[str, Value]:
     return values
 
 
-def whole_row(row: SignalContribution) -> dict[str, Value]:
+def _whole_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
     more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
-    return reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
+    return _reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
 
 
-def row_payload(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as commands print it in JSON: always with ``source``, ``applicable``, ``cap`` and ``fact``.
-
-    Those that it does not have are null.
-    """
+def _printed_row(row: SignalContribution) -> dict[str, Value]:
+    """Return a row as commands print it in JSON: with all that a row may have, null where this one does not have it."""
     more = {"source": row.source, "applicable": row.applicable, "cap": row.cap or None, "fact": row.fact or None}
-    return reference_row(row) | more
+    return _reference_row(row) | more
 
 
-def take_row(reader: Reader, node: Node) -> SignalContribution:
-    """Read a row back; missing fields read as empty.
-
-    Raises:
-        YamlError: it is no mapping, or a value does not fit its field.
-    """
-    given: dict[str, Any] = _MISSING | reader.struct(node, _WHOLE)
+def _take_row(reader: Reader, node: Node) -> SignalContribution:
+    given = _whole(reader, node, _WHOLE, applicable=True)
     return SignalContribution(**given | {"source": _SOURCES.get(given["source"])})
 
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
 
+_NO_FILE_NAME = "session id {!r} is no plain file name; it has no score file"
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = SignalContribution
@@ -106,8 +100,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         ``applicable`` and ``cap``.
         """
         bounds = self.sidecar == BOUNDS_SIDECAR
-        rows = [whole_row(row) if bounds else reference_row(row) for row in self.breakdown]
-        return self._head() | (self._sure() if bounds else {}) | {"breakdown": rows} | self._markers()
+        return self._content(_whole_row if bounds else _reference_row, self._sure() if bounds else {})
 
     def payload(self) -> dict[str, Value]:
         """Return the score as every command prints it in JSON: as its sidecar, but the same under every rubric.
@@ -115,33 +108,22 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
         (null without one); ``bounds`` and ``coverage`` are the last keys.
         """
-        return self._head() | {"breakdown": list(map(row_payload, self.breakdown))} | self._markers() | self._sure()
+        return self._content(_printed_row, {}) | self._sure()
 
-    def _head(self) -> dict[str, Value]:
-        return {name: getattr(self, name) for name in ("iteration", *_HEAD)}
+    def _content(
+        self, shown: Callable[[SignalContribution], dict[str, Value]], sure: dict[str, Value]
+    ) -> dict[str, Value]:
+        head = {name: getattr(self, name) for name in ("iteration", *_HEAD)}
+        linked = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
+        return head | sure | {"breakdown": list(map(shown, self.breakdown))} | linked
 
     def _sure(self) -> dict[str, Value]:
-        bounds, coverage = self.bounds, self.coverage
-        return {
-            "bounds": {"low": bounds.low, "high": bounds.high},
-            "coverage": {"present": coverage.present, "total": coverage.total, "weight": coverage.weight},
-        }
-
-    def _markers(self) -> dict[str, Value]:
-        return {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
+        return {"bounds": dataclasses.asdict(self.bounds), "coverage": dataclasses.asdict(self.coverage)}
 
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
     """Return the content of a session's sidecar, keys in their order."""
-    return {
-        "session_id": session.session_id,
-        "rubric_version": session.rubric_version,
-        "iterations": list(session.iterations),
-        "scored": session.scored,
-        "value": session.value,
-        "band": session.band,
-        "per_iteration": [{f.name: getattr(ref, f.name) for f in fields(ref)} for ref in session.per_iteration],
-    }
+    return asdict(session) | {"per_iteration": list(map(asdict, session.per_iteration))}
 
 
 def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
@@ -168,7 +150,7 @@ def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
         InputError: the id is empty or no plain file name.
     """
     if not is_plain_session_id(session_id):
-        raise InputError(f"session id {session_id!r} is no plain file name; it has no score file")
+        raise InputError(_NO_FILE_NAME.format(session_id))
     return Path(iter_log_dir) / f"session-{session_id}.score.yaml"
 
 
@@ -182,21 +164,21 @@ def is_plain_session_id(session_id: str) -> bool:
 
 
 def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
-    """Persist a score without the markers of its record, and return where.
-
-    Raises:
-        WriteError: it could not be written; the old file is untouched.
-    """
+    """Persist a score without the markers of its record, and return where; raises as :func:`write_persisted_score`."""
     return write_persisted_score(iter_log_dir, build_persisted_score(score))
 
 
 def write_iteration_score_with_record(iter_log_dir: Path | str, score: Score, record: IterationRecord) -> Path:
-    """Persist a score with the markers of its record, and return where; raises as :func:`write_iteration_score`."""
+    """Persist a score with the markers of its record, and return where; raises as :func:`write_persisted_score`."""
     return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
 
 
 def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
-    """Persist a score that was built before; raises as :func:`write_iteration_score`."""
+    """Persist a score that was built before, and return where.
+
+    Raises:
+        WriteError: it could not be written; the old file is untouched.
+    """
     path = iteration_score_path(iter_log_dir, score.iteration)
     write_atomically(path, emit(score.as_dict()))
     return path
@@ -208,13 +190,8 @@ def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) ->
     Raises:
         WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
-    written: list[Path] = []
-    for score in scores:
-        try:
-            written.append(write_iteration_score(iter_log_dir, score))
-        except DaScoreError as e:
-            raise WriteError(str(e), tuple(written)) from e
-    return written
+    persisted = map(build_persisted_score, scores)
+    return _write_all([(iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict())) for one in persisted])
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
@@ -231,22 +208,20 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
-    files: list[tuple[Path, bytes]] = []
-    nameless: InputError | None = None
-    for session in sessions:
-        try:
-            files.append((session_score_path(iter_log_dir, session.session_id), emit(session_as_dict(session))))
-        except InputError as e:
-            nameless = e
-            break
+    plain = list(takewhile(lambda session: is_plain_session_id(session.session_id), sessions))
+    paths = [session_score_path(iter_log_dir, session.session_id) for session in plain]
+    _write_all([(path, emit(session_as_dict(session))) for path, session in zip(paths, plain, strict=True)])
+    if len(plain) < len(sessions):
+        raise WriteError(_NO_FILE_NAME.format(sessions[len(plain)].session_id), tuple(paths))
+    return paths
+
+
+def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
     try:
         write_together(files)
     except WriteError as e:
         raise WriteError(str(e), tuple(path for path, data in files if holds(path, data))) from e
-    paths = [path for path, _ in files]
-    if nameless:
-        raise WriteError(str(nameless), tuple(paths)) from nameless
-    return paths
+    return [path for path, _ in files]
 
 
 _HEAD: dict[str, Take] = {
@@ -258,14 +233,14 @@ _HEAD: dict[str, Take] = {
 _REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
 
 
-def _whole(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
-    """Take a mapping; missing fields read as empty."""
-    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | reader.struct(node, shape)
+def _whole(reader: Reader, node: Node, shape: Mapping[str, Take], **missing: bool) -> dict[str, Any]:
+    """Take a mapping; missing fields read as empty, or as is said."""
+    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | missing | reader.struct(node, shape)
 
 
 _SCORE: dict[str, Take] = _HEAD | {
     "iteration": Reader.integer,
-    "breakdown": items_of(take_row),
+    "breakdown": items_of(_take_row),
     "bounds": lambda reader, node: reader.struct(node, {"low": Reader.number, "high": Reader.number}),
     "linked_traces_to_outcomes": Reader.boolean,
 }
@@ -283,7 +258,8 @@ def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedS
         NotFoundError: there is none; the text names the path.
         InputError: the file is no score sidecar.
     """
-    return _score(_read(iteration_score_path(iter_log_dir, iteration), _SCORE))
+    path = iteration_score_path(iter_log_dir, iteration)
+    return _score(_read(path), str(path))
 
 
 def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
@@ -292,7 +268,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     Raises:
         InputError: they are no score sidecar, or what they say cannot be a score.
     """
-    score = _score(_parsed(data, name, _SCORE))
+    score = _score(data, name)
     check_numbers(score, name)
     return score
 
@@ -305,20 +281,17 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
         InputError: the file is no score sidecar, is of another iteration, or what it says cannot be a score.
     """
     path = iteration_score_path(iter_log_dir, iteration)
-    score = read_iteration_score(iter_log_dir, iteration)
-    check_numbers(score, str(path))
+    score = parse_iteration_score(_read(path), str(path))
     if score.iteration != iteration:
         raise InputError(f"{path}: is the score of iteration {score.iteration}")
     return score
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score which was read can be one: its numbers can be shown, drawn and added up.
-
-    Whether it is right is another question, which the evidence answers (:mod:`scoring.sidecars.states`).
+    """Make sure that a score read from ``name`` can be shown, drawn and added up, be it right or not.
 
     Raises:
-        InputError: it cannot; ``name`` says where it was read.
+        InputError: it cannot.
     """
     _check_value(score.value, name)
     if score.scored and not score.breakdown:  # one that says nothing, as the reference reads an empty file, is shown
@@ -329,8 +302,7 @@ def check_numbers(score: PersistedScore, name: str) -> None:
             raise InputError(f"{name}: signal {shown(row.signal)} has a number that is not finite")
         for number in numbers:
             if not 0 <= number <= 1 + TOLERANCE:
-                what = f"signal {shown(row.signal)} has the number {number:g}"
-                raise InputError(f"{name}: {what}, not one from 0 to 1")
+                raise InputError(f"{name}: signal {shown(row.signal)} has the number {number:g}, not one from 0 to 1")
 
 
 def _check_value(value: float, name: str, advice: str = "") -> None:
@@ -343,14 +315,16 @@ def is_iteration_score_name(name: str) -> bool:
     return _ITERATION_SCORE.fullmatch(name) is not None
 
 
-def _score(given: dict[str, Any]) -> PersistedScore:
+def _score(data: bytes, name: str) -> PersistedScore:
+    given = _parsed(data, name, _SCORE)
     sidecar = BOUNDS_SIDECAR if given.pop("bounds") else REFERENCE_SIDECAR
     return PersistedScore(**given | {"breakdown": tuple(given["breakdown"]), "sidecar": sidecar})
 
 
 def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
-    given = _read(session_score_path(iter_log_dir, session_id), _SESSION)
+    path = session_score_path(iter_log_dir, session_id)
+    given = _parsed(_read(path), str(path), _SESSION)
     return SessionScore(**given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")})
 
 
@@ -364,12 +338,11 @@ def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     return session
 
 
-def _read(path: Path, shape: Mapping[str, Take]) -> dict[str, Any]:
+def _read(path: Path) -> bytes:
     try:
-        data = read_file(path)
+        return read_file(path)
     except FileNotFoundError as e:
         raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
-    return _parsed(data, str(path), shape)
 
 
 def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
+from scoring.sidecars.emitter import Value
 from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
@@ -85,16 +86,11 @@ def state_of(
     now: Provenance | None,
     edited: bool = False,
 ) -> State:
-    """Say what a sidecar is worth.
+    """Say what the sidecar ``kept`` is worth under a rubric, where ``facts`` and ``signals`` are what is known now.
 
-    Args:
-        kept: the score that it holds.
-        rubric: the rubric that was asked for.
-        facts: what the evidence says now.
-        signals: what the signals make of that.
-        was: the provenance that is kept beside the sidecar; None where there is none.
-        now: the provenance of a new score; None where the rubric's rules keep none.
-        edited: whether the entry, or a file that belongs to it, is known to be another one than it was.
+    ``was`` is the provenance beside the sidecar, None where there is none, and ``now`` that of a new score, None where
+    the rubric's rules keep none. ``edited`` is whether the entry, or a file that belongs to it, is known to be another
+    one than it was.
     """
     if kept.rubric_version != rubric.version:
         return State(
@@ -119,12 +115,13 @@ def state_of(
 
 
 def _same(kept: PersistedScore, other: PersistedScore) -> bool:
-    """Return whether two scores say the same; how a landing was found depends on where one looks from."""
-    one, two = (
-        [dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown]
-        for score in (kept, other)
-    )
-    return replace(kept, breakdown=tuple(one)).as_dict() == replace(other, breakdown=tuple(two)).as_dict()
+    return _compared(kept) == _compared(other)
+
+
+def _compared(score: PersistedScore) -> dict[str, Value]:
+    """Return what a score says, without how a landing was found: that depends on where one looks from."""
+    rows = (dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
+    return replace(score, breakdown=tuple(rows)).as_dict()
 
 
 def _lost(
@@ -137,26 +134,26 @@ def _lost(
     """Return what is gone of the evidence; only provenance can name it where the rules keep that."""
     if now is None:
         return tuple(Loss(signal) for signal in _lost_without_provenance(kept, computed, facts))
-    return tuple(lost_between(was, now)) if was is not None else ()
+    return tuple(lost_between(was, now)) if was else ()
 
 
 def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, facts: IterationFacts) -> Iterator[str]:
     """Yield the signals of a sidecar that only a transcript can have given, where none is here."""
-    was, new = ({row.signal: row for row in score.breakdown} for score in (kept, computed))
+    was, new = _by_signal(kept), _by_signal(computed)
     tokens = was.get(TOKEN_EFFICIENCY)
     if tokens is None or not tokens.present or error_rate_of(facts) is not None:
         return
     if not new[TOKEN_EFFICIENCY].present:
-        yield str(TOKEN_EFFICIENCY)
+        yield TOKEN_EFFICIENCY
     before, after = was.get(CORRECTION_PRESSURE), new.get(CORRECTION_PRESSURE)
     if before and after and before != after and (not after.present or before.sub_score <= after.sub_score):
-        yield str(CORRECTION_PRESSURE)  # failed calls can only have lowered it
+        yield CORRECTION_PRESSURE  # failed calls can only have lowered it
 
 
 def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
     """Return the signals that cannot be checked any more: where lines are gone, all that are read from lines."""
     gone = {loss.signal for loss in lost}
-    read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}
+    read_from_lines = {signal.id for signal in SIGNALS if signal.read_from_lines}
     if facts.observed is not None and gone & read_from_lines:
         gone |= read_from_lines
     return gone
@@ -187,7 +184,7 @@ def _rank(band: str, rubric: Rubric) -> int:
 
 def _differences(kept: PersistedScore, expected: PersistedScore, more_only: bool = False) -> Iterator[str]:
     """Yield the first row that differs, in words; with ``more_only`` the first that says more than was found."""
-    rows = {row.signal: row for row in kept.breakdown}
+    rows = _by_signal(kept)
     for row in expected.breakdown:
         said = rows.get(row.signal)
         if said is None or (said.present, said.sub_score) == (row.present, row.sub_score):
@@ -201,21 +198,18 @@ def _differences(kept: PersistedScore, expected: PersistedScore, more_only: bool
 
 
 def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
-    """Return the signals that rested on a transcript and in the new score do not any more, in rubric order.
-
-    ``facts`` is what the new one was computed from.
-    """
+    """Return the signals that rested on a transcript and in the new score, of ``facts``, do not any more."""
     before, after = _by_signal(old), _by_signal(new)
     tokens = before.get(TOKEN_EFFICIENCY)
     if tokens is None or not tokens.present:  # a transcript with tool calls has turns, and these have tokens
         return []
-    lost = []
+    lost: list[str] = []
     was, now = before.get(CORRECTION_PRESSURE), after.get(CORRECTION_PRESSURE)
     if was and now and was.present and error_rate_of(facts) is None and _held_errors(was, now):
-        lost.append(str(CORRECTION_PRESSURE))
+        lost.append(CORRECTION_PRESSURE)
     now = after.get(TOKEN_EFFICIENCY)
     if now and not now.present:
-        lost.append(str(TOKEN_EFFICIENCY))
+        lost.append(TOKEN_EFFICIENCY)
     return lost
 
 
@@ -231,14 +225,9 @@ def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
 def lost_evidence(
     old: PersistedScore, new: PersistedScore, facts: IterationFacts, was: Provenance | None, now: Provenance | None
 ) -> list[Loss]:
-    """Return what an old score rested on and the new one cannot see any more, as exactly as known.
+    """Return what an old score rested on and a new one, computed from ``facts``, cannot see any more.
 
-    Args:
-        old: the score on disk.
-        new: the score that would replace it.
-        facts: what the new one was computed from.
-        was: the provenance of the old one, if that was kept.
-        now: the provenance of the new one, if its rubric's rules keep that.
+    ``was`` and ``now`` are the provenances of the two, as far as they are kept.
     """
     reported = facts.record.session_tokens is not None and facts.observed is None
     lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
@@ -265,10 +254,7 @@ def _by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
 def loss_on_disk(
     iter_log_dir: Path | str, new: PersistedScore, facts: IterationFacts, now: Provenance | None = None
 ) -> list[Loss]:
-    """Return what the sidecar on disk would lose to a new score; nothing when there is no readable one.
-
-    ``now`` is the provenance of the new score, if its rubric's rules keep that.
-    """
+    """Return what the sidecar on disk, if it can be read, would lose to a new score of the provenance ``now``."""
     path = iteration_score_path(iter_log_dir, new.iteration)
     try:
         old = parse_iteration_score(read_file(path), str(path))

@@ -13,15 +13,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.numbers import wrap64
-from scoring.signals.signal import (
-    KEEP_TRANSCRIPT,
-    Signal,
-    attribution,
-    named_fields,
-    seen_source,
-    unattributed,
-    work_source,
-)
+from scoring.signals.signal import Signal, attribution, named_fields, seen_source, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import counted
 
@@ -63,12 +55,6 @@ class CorrectionPressure(Signal):
         said = ", ".join(counted(number, kind) for kind, number in kinds if number)
         detail = f"{value.detail}{f'; seen: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
-
-    def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; where lines are attributed, only those make it vote."""
-        if not present and facts.observed is not None:
-            return KEEP_TRANSCRIPT
-        return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the retries in the entry, the review artifact, the lines of the tool calls, and corrections."""
@@ -113,6 +99,6 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
 def _failed_calls(facts: IterationFacts) -> str:
     """Return how many tool calls failed, where any were seen."""
     found = facts.transcripts
-    return (
-        f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed" if found and found.tool_calls else ""
-    )
+    if found is None or not found.tool_calls:
+        return ""
+    return f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 HUMAN_LABEL = SignalID("human_label")
 
 HALF = 0.5
-_SCOPE = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
-_HALLUCINATION = {"none": 1.0, "minor": HALF, "major": 0.0}
+_SCOPE: dict[str | None, float] = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
+_HALLUCINATION: dict[str | None, float] = {"none": 1.0, "minor": HALF, "major": 0.0}
 _BEST = 3
 _NEVER = -(2**63)
 _REASON_WIDTH = 200
@@ -90,11 +90,8 @@ def value_of(label: "LabelRecord") -> float | None:
     """Return the mean of the values that the latest edit of a label gives, from 0 to 1; None when it gives none."""
     if label.latest is None:
         return None
-    judgement, given = label.latest.judgement, []
-    if judgement.correctness is not None:
-        given.append(judgement.correctness / _BEST)
-    if judgement.scope is not None:
-        given.append(_SCOPE[judgement.scope])
-    if judgement.hallucination is not None:
-        given.append(_HALLUCINATION[judgement.hallucination])
+    judgement = label.latest.judgement
+    correct = None if judgement.correctness is None else judgement.correctness / _BEST
+    votes = correct, _SCOPE.get(judgement.scope), _HALLUCINATION.get(judgement.hallucination)
+    given = [vote for vote in votes if vote is not None]
     return sum(given) / len(given) if given else None

@@ -8,15 +8,8 @@ from scoring.evidence.git import facts as git
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.signal import Signal, named_fields
-from scoring.signals.values import (
-    ROLE_IMPL,
-    IntegrityObservation,
-    SignalValue,
-    absent_signal,
-    claim_signal,
-    present_signal,
-)
+from scoring.signals.signal import Pair, Signal, named_fields
+from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, claim_signal, present_signal
 from scoring.text import lower, short, trim
 
 LANDED = SignalID("landed")
@@ -58,9 +51,9 @@ class Landed(Signal):
         """Return what git observed; a commit counts for one iteration."""
         return counted_before(facts) or landed_value(facts.landing)
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare what agent and reviewer claimed with what git observed."""
-        yield IntegrityObservation(self.id, ROLE_IMPL, landed_claim(facts.record), self.value(facts))
+        yield ROLE_IMPL, landed_claim(facts.record), self.value(facts)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: where git cannot say, what it lacks."""
@@ -87,13 +80,11 @@ def missing_commit(facts: IterationFacts) -> str:
     return _SUPPLY.get(unknown, Landed.supply) if unknown else Landed.supply
 
 
-_SUPPLY = {
+_FETCH = "fetch the objects that are missing: git fetch --refetch --no-filter"
+_SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETCH) | {
     Unknown.NO_TRUNK: "name the branch on which work lands with --trunk",
     Unknown.UNRESOLVED: "fetch the commit, or name in the entry what it became when it was rewritten",
     Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
-    Unknown.HISTORY: "fetch the objects that are missing: git fetch --refetch --no-filter",
-    Unknown.FILES: "fetch the objects that are missing: git fetch --refetch --no-filter",
-    Unknown.OBJECTS: "fetch the objects that are missing: git fetch --refetch --no-filter",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
 }

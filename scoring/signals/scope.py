@@ -9,15 +9,8 @@ from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before, missing_commit
-from scoring.signals.signal import Signal, named_fields, some_of
-from scoring.signals.values import (
-    ROLE_IMPL,
-    IntegrityObservation,
-    SignalValue,
-    absent_signal,
-    claim_signal,
-    present_signal,
-)
+from scoring.signals.signal import Pair, Signal, named_fields, some_of
+from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, claim_signal, present_signal
 from scoring.text import cut, lower, quote, short, trim
 
 SCOPE = SignalID("scope")
@@ -58,9 +51,9 @@ class Scope(Signal):
             facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id
         )
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the agent's scope note with what git measured."""
-        yield IntegrityObservation(self.id, ROLE_IMPL, scope_claim(facts.record), self._observed(facts))
+        yield ROLE_IMPL, scope_claim(facts.record), self._observed(facts)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: of a scope that is declared, what is missing beside it."""

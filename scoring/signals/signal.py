@@ -3,18 +3,20 @@
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import IterationWindow, Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.values import ROLE_IMPL, AgentRole, IntegrityObservation, SignalValue, absent_signal
+from scoring.signals.values import ROLE_IMPL, AgentRole, SignalValue, absent_signal
 from scoring.text import counted
 
 KEEP_TRANSCRIPT = "keep the transcript of the session that made the commit where da-score looks for it"
-"""What makes a signal vote that is read from lines, where none are found."""
+
+Pair: TypeAlias = tuple[AgentRole, SignalValue, SignalValue]
+"""Who claimed something, what, and what was observed."""
 
 
 class Signal(ABC):
@@ -43,13 +45,15 @@ class Signal(ABC):
             return value
         return absent_signal(f"a claim has no vote: {value.detail}", "a claim has no vote")
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:  # noqa: ARG002
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:  # noqa: ARG002
         """Yield what was claimed beside what was observed, a pair for each role that claims something."""
         yield from ()
 
-    def advice(self, present: bool, facts: IterationFacts) -> str:  # noqa: ARG002
+    def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a better vote, or a vote at all."""
-        return self.better if present else self.supply
+        if present:
+            return self.better
+        return KEEP_TRANSCRIPT if self.read_from_lines and facts.observed is not None else self.supply
 
     def named(self, label: str, facts: IterationFacts) -> str:  # noqa: ARG002
         """Return its label in a rubric as it is in a repository."""

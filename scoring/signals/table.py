@@ -52,13 +52,10 @@ def is_chosen(signal_id: str) -> bool:
 def signal_set(
     facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
 ) -> SignalSet:
-    """Judge the facts of one iteration. Pure.
+    """Judge the facts of one iteration, with the optional signals that are ``wanted`` by their ids. Pure.
 
-    Args:
-        facts: what evidence says.
-        wanted: the ids of the optional signals to compute.
-        claims_vote: whether what an agent says of its own work can vote.
-        compare: whether claims are compared with what was observed.
+    ``claims_vote`` is whether what an agent says of its own work can vote, ``compare`` whether claims are compared with
+    what was observed.
     """
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
@@ -91,7 +88,8 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
 def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
     """Yield the claims with their observations; pairs with neither side are left out."""
     for signal in SIGNALS:
-        yield from (pair for pair in signal.pairs(facts) if not pair.is_empty)
+        found = (IntegrityObservation(signal.id, *pair) for pair in signal.pairs(facts))
+        yield from (one for one in found if not one.is_empty)
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:

@@ -8,19 +8,10 @@ from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.signal import (
-    KEEP_TRANSCRIPT,
-    Signal,
-    attribution,
-    named_fields,
-    seen_source,
-    some_of,
-    unattributed,
-)
+from scoring.signals.signal import Pair, Signal, attribution, named_fields, seen_source, some_of, unattributed
 from scoring.signals.values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
-    IntegrityObservation,
     SignalValue,
     absent_signal,
     claim_signal,
@@ -33,6 +24,8 @@ from scoring.text import counted, cut
 TESTS = SignalID("tests")
 
 _MOST_NAMED, _LONGEST_NAME = 4, 40
+
+_RUN = "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
 FAILED_CAP = "fair"
 """The best band of an iteration in which the last test run failed."""
@@ -62,32 +55,30 @@ class Tests(Signal):
             return inapplicable_signal("not applicable: the commit changed nothing but documents")
         return tests_value(facts.observed)
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the flags with the test runs that were seen, each role's own; else with what the verifiers found."""
         record, observed = facts.record, facts.observed
         if observed is None:
             found = verifier_value(record, facts.statuses, facts.all_flags)
-            yield IntegrityObservation(self.id, ROLE_IMPL, flags_claim(record, facts.all_flags), found)
+            yield ROLE_IMPL, flags_claim(record, facts.all_flags), found
             return
         run = tests_value(observed)
-        yield IntegrityObservation(self.id, ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run)
+        yield ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
         if record.verifiers:
             claim = _share_of(_verifier_flags(record))
-            yield IntegrityObservation(self.id, ROLE_VERIFIER, claim, run)
+            yield ROLE_VERIFIER, claim, run
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a test run does."""
-        if facts.observed is None and not present:
-            if facts.record.schema_version == SCHEMA_FLAT:
-                return "set tests_total_pass in the entry"
-            return self.supply if facts.all_flags else "set impl.focused_tests_pass in the entry"
-        if facts.observed is None:
-            return super().advice(present, facts)
-        if present:
+        if present and facts.observed is not None:
             return "the last test run before the commit passes, and no code is edited after it"
-        if facts.observed.method is None:
-            return KEEP_TRANSCRIPT
-        return "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
+        if present:
+            return self.better
+        if facts.observed is not None:
+            return _RUN if facts.observed.method else super().advice(present, facts)
+        if facts.record.schema_version == SCHEMA_FLAT:
+            return "set tests_total_pass in the entry"
+        return self.supply if facts.all_flags else "set impl.focused_tests_pass in the entry"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""

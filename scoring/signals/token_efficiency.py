@@ -11,14 +11,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import (
-    KEEP_TRANSCRIPT,
-    Signal,
-    attribution,
-    named_fields,
-    unattributed,
-    work_source,
-)
+from scoring.signals.signal import Signal, attribution, named_fields, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 from scoring.text import counted
 
@@ -43,15 +36,15 @@ class TokenEfficiency(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; without a window no transcript can."""
-        if not present and facts.observed is not None:
-            return KEEP_TRANSCRIPT
-        if not present and facts.window is None:
+        if present or facts.observed is not None:
+            return super().advice(present, facts)
+        if facts.window is None:
             where = "as one that this repository has: its time decides which transcripts belong to it"
             return f"name the commit in the entry, {where}"
         native = facts.record.session_tokens
-        if not present and native is not None and not math.isfinite(native.cache_hit_rate):
+        if native is not None and not math.isfinite(native.cache_hit_rate):
             return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
-        return super().advice(present, facts)
+        return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the lines of the iteration; else the field of the entry, or the window."""

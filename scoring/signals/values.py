@@ -37,7 +37,7 @@ class SignalValue(PartlyCompared, frozen=True):
 
     _aside = frozenset({"reason", "source", "fact"})
 
-    def as_dict(self) -> dict[str, bool | float | str]:
+    def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
 
@@ -81,7 +81,7 @@ class IterationObjectives(Frozen, frozen=True):
     user_interrupted: SignalValue | None = None
     reverted_own_work: SignalValue | None = None
 
-    def as_dict(self) -> dict[str, dict[str, bool | float | str]]:
+    def as_dict(self) -> dict[str, dict[str, Any]]:
         """Return plain data."""
         checks = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return {name: check.as_dict() for name, check in checks if check is not None}
@@ -161,12 +161,8 @@ class SignalSet(Frozen, frozen=True):
         return {
             "iteration": self.iteration,
             "signals": {
-                name: {
-                    **value.as_dict(),
-                    "source": value.source,
-                    "applicable": value.applicable,
-                    "fact": value.fact or None,
-                }
+                name: value.as_dict()
+                | {"source": value.source, "applicable": value.applicable, "fact": value.fact or None}
                 for name, value in self.signals.items()
             },
             "integrity": [observation.as_dict() for observation in self.integrity],

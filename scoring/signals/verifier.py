@@ -10,16 +10,8 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
-from scoring.signals.signal import Signal, attribution, named_fields, role_of, some_of, unattributed
-from scoring.signals.values import (
-    ROLE_IMPL,
-    ROLE_VERIFIER,
-    IntegrityObservation,
-    SignalValue,
-    absent_signal,
-    claim_signal,
-    present_signal,
-)
+from scoring.signals.signal import Pair, Signal, attribution, named_fields, role_of, some_of, unattributed
+from scoring.signals.values import ROLE_IMPL, ROLE_VERIFIER, SignalValue, absent_signal, claim_signal, present_signal
 from scoring.text import cut, lower, trim
 
 VERIFIER = SignalID("verifier")
@@ -47,17 +39,17 @@ class Verifier(Signal):
         """Return the mean status of the verifiers that were observed."""
         return super().seen(facts) if facts.observed is None else verifier_seen(facts, facts.observed)
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the claim that traces were linked with the status; each role's own claim with what was observed."""
         record = facts.record
         if facts.observed is None:
             role = role_of(record, ROLE_VERIFIER)
-            yield IntegrityObservation(self.id, role, verifier_claim(record), self.value(facts))
+            yield role, verifier_claim(record), self.value(facts)
             return
         found = verifier_seen(facts, facts.observed)
-        yield IntegrityObservation(self.id, ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found)
+        yield ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found
         if record.verifiers:
-            yield IntegrityObservation(self.id, ROLE_VERIFIER, status_claim(record), found)
+            yield ROLE_VERIFIER, status_claim(record), found
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""

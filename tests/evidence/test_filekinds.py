@@ -4,61 +4,44 @@ import pytest
 
 from scoring.evidence.scopes import is_code, is_document
 
+CODE = [
+    "a.py",
+    "src/x/y.TSX",
+    "lib/a.b.go",
+    "Makefile",
+    "docker/Dockerfile",
+    "CMakeLists.txt",
+    "t/01-basic.t",
+    "a.html",
+    "license.py",
+]
+DOCUMENTS = [
+    *("README.md", "docs/INDEX.RST", "notes.txt", "a.adoc", "logo.svg", "img/shot.PNG"),
+    *("LICENSE", "COPYING", "sub/NOTICE", "LICENSE.md", "LICENSE-MIT", "COPYING.LESSER", "licence.txt"),
+]
+NEITHER = {
+    "settings": "pyproject.toml",
+    "data": "data.json",
+    "nothing": "",
+    "a folder": "src/",
+    "a hidden file with the name of a suffix": ".md",
+    "a suffix alone": "md",
+    "a suffix of the folder": "a.md/b",
+    "a name that only begins like a licence": "licenses",
+    "no suffix": "scripts/run",
+}
+
 
 @pytest.mark.parametrize(
-    "path",
-    ["a.py", "src/x/y.TSX", "lib/a.b.go", "Makefile", "docker/Dockerfile", "CMakeLists.txt", "t/01-basic.t", "a.html"],
-)
-def test_code_is_code_and_no_document(path: str) -> None:
-    assert is_code(path)
-    assert not is_document(path)
-
-
-@pytest.mark.parametrize(
-    "path",
+    ("path", "code", "document"),
     [
-        "README.md",
-        "docs/INDEX.RST",
-        "notes.txt",
-        "a.adoc",
-        "logo.svg",
-        "img/shot.PNG",
-        "LICENSE",
-        "COPYING",
-        "sub/NOTICE",
-        "LICENSE.md",
-        "LICENSE-MIT",
-        "COPYING.LESSER",
-        "licence.txt",
+        *(pytest.param(path, True, False, id=path) for path in CODE),
+        *(pytest.param(path, False, True, id=path) for path in DOCUMENTS),
+        *(pytest.param(path, False, False, id=name) for name, path in NEITHER.items()),
     ],
 )
-def test_a_document_is_a_document_and_no_code(path: str) -> None:
-    assert is_document(path)
-    assert not is_code(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param("pyproject.toml", id="settings"),
-        pytest.param("data.json", id="data"),
-        pytest.param("", id="nothing"),
-        pytest.param("src/", id="a folder"),
-        pytest.param(".md", id="a hidden file with the name of a suffix"),
-        pytest.param("md", id="a suffix alone"),
-        pytest.param("a.md/b", id="a suffix of the folder"),
-        pytest.param("licenses", id="a name that only begins like a licence"),
-        pytest.param("scripts/run", id="no suffix"),
-    ],
-)
-def test_what_is_neither(path: str) -> None:
-    assert not is_code(path)
-    assert not is_document(path)
-
-
-def test_a_licence_in_code_is_code() -> None:
-    assert is_code("license.py")
-    assert not is_document("license.py")
+def test_a_file_is_code_or_a_document_or_neither(path: str, code: bool, document: bool) -> None:
+    assert (is_code(path), is_document(path)) == (code, document)
 
 
 @pytest.mark.parametrize(

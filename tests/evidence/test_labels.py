@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.doors import ends
 from helpers.labels import content, edit, label, write
 
 from scoring.evidence.labels import Judgement, LabelFacts, label_facts, labels_in
@@ -21,20 +21,19 @@ def read(*labels: Any, **more: Any) -> LabelFacts:
 
 def only(*labels: Any, **more: Any) -> Judgement:
     """Return the latest judgement of the one label in a file."""
-    (found,) = read(*labels, **more).labels or ()
+    return judged(read(*labels, **more))
+
+
+def judged(facts: LabelFacts) -> Judgement:
+    (found,) = facts.labels or ()
     assert found.latest
     return found.latest.judgement
 
 
 def test_a_label_is_read_whole() -> None:
     (found,) = read(label("ann", edit(1), edit(3, "partial", "none", free_text="why"), role="admin")).labels or ()
-    assert (found.id, found.actor, found.role, found.overrides, len(found.history)) == (
-        "label-ann",
-        "ann",
-        "admin",
-        False,
-        2,
-    )
+    assert (found.id, found.actor, found.role) == ("label-ann", "ann", "admin")
+    assert (found.overrides, len(found.history)) == (False, 2)
     assert found.latest
     assert (found.latest.judgement, found.latest.note) == (Judgement(3, "partial", "none"), "why")
 
@@ -48,21 +47,11 @@ def test_any_version_of_the_major_is_read(version: object) -> None:
     assert read(label("ann", edit(3)), schema_version=version).labels
 
 
-@pytest.mark.parametrize(
-    ("version", "said"),
-    [
-        ("2.0.0", "schema version 2.0.0"),
-        ("0.9", "schema version 0.9"),
-        ("10.0", "schema version 10.0"),
-        ("one", "schema version one"),
-        (None, "no schema_version"),
-        ("", "no schema_version"),
-    ],
-    ids=str,
-)
-def test_another_major_is_not_read_and_says_so(version: object, said: str) -> None:
+@pytest.mark.parametrize("version", ["2.0.0", "0.9", "10.0", "one", None, ""], ids=str)
+def test_another_major_is_not_read_and_says_so(version: object) -> None:
     found = read(label("ann", edit(3)), schema_version=version)
-    assert (found.labels, said in found.problem) == (None, True)
+    assert found.labels is None
+    assert (f"schema version {version}" if version else "no schema_version") in found.problem
 
 
 def test_a_label_of_another_major_is_left_out_and_the_others_are_read() -> None:
@@ -101,26 +90,26 @@ class TestWords:
         found = edit() | {"structured": {"correctness": given, "hallucination": "none"}}
         assert only(label("ann", found)) == Judgement(meant, None, "none")
 
-    @pytest.mark.parametrize("given", [4, -1, 2.5, "good", True, "9" * 400], ids=lambda v: repr(v)[:12])
-    def test_a_correctness_that_is_none_counts_as_not_given_and_is_noted(self, given: object) -> None:
-        facts = read(label("ann", edit(given, "partial")))
-        assert facts.labels
-        assert facts.labels[0].latest
-        assert facts.labels[0].latest.judgement == Judgement(None, "partial", None)
-        assert "it counts as not given" in facts.notes[0]
-
     def test_the_scope_may_be_spelled_with_an_underscore(self) -> None:
         assert only(label("ann", edit(scope="on_target"))).scope == "on-target"
 
     @pytest.mark.parametrize(
-        ("values", "name"), [({"scope": "wide"}, "scope_judgement"), ({"hallucination": "lots"}, "hallucination")]
+        "values",
+        [
+            *({"correctness": given} for given in (4, -1, 2.5, "good", True, "9" * 400)),
+            {"scope_judgement": "wide"},
+            {"hallucination": "lots"},
+        ],
+        ids=lambda values: str(values)[:30],
     )
-    def test_a_word_that_is_unknown_counts_as_not_given_and_is_noted(self, values: dict[str, str], name: str) -> None:
-        facts = read(label("ann", edit(2, **values)))
-        assert facts.labels
-        assert facts.labels[0].latest
-        assert facts.labels[0].latest.judgement == Judgement(2)
+    def test_a_word_that_is_unknown_counts_as_not_given_and_is_noted(self, values: dict[str, Any]) -> None:
+        known = {"correctness": 2, "scope_judgement": "partial", "hallucination": "none"}
+        facts = read(label("ann", edit() | {"structured": known | values}))
+        (name,) = values
+        expected = [None if word == name else value for word, value in known.items()]
+        assert [getattr(judged(facts), word.removesuffix("_judgement")) for word in known] == expected
         assert facts.notes[0].split(": ")[1].startswith(f"{name} ")
+        assert "it counts as not given" in facts.notes[0]
 
     @pytest.mark.parametrize(("role", "overrides"), [("admin", True), ("reviewer", True), ("readonly", False)])
     def test_an_override_is_one_of_anybody_whose_label_counts(self, role: str, overrides: bool) -> None:
@@ -148,26 +137,27 @@ class TestTimes:
         assert (facts.labels[0].updated, len(facts.notes)) == (None, 1)
 
 
+def read_in_time(folder: Path) -> LabelFacts:
+    return ends(lambda: label_facts(folder, 5))
+
+
 class TestHostile:
     def refused(self, folder: Path) -> str:
-        began = time.monotonic()
-        found = label_facts(folder, 5)
-        assert time.monotonic() - began < 10
+        found = read_in_time(folder)
         assert found.labels is None
         assert "\n" not in found.problem
         return found.problem
 
-    def test_a_fifo(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / PATH)
+    def test_what_is_no_file_of_text(self, tmp_path: Path) -> None:
+        path = tmp_path / PATH
+        os.mkfifo(path)
         assert "not a plain file" in self.refused(tmp_path)
-
-    def test_a_folder(self, tmp_path: Path) -> None:
-        (tmp_path / PATH).mkdir()
+        path.unlink()
+        path.mkdir()
         assert "directory" in self.refused(tmp_path)
-
-    @pytest.mark.slow
-    def test_twenty_megabytes(self, tmp_path: Path) -> None:
-        (tmp_path / PATH).write_bytes(b"# " + b"x" * (20 << 20))
+        path.rmdir()
+        path.touch()
+        os.truncate(path, 20 << 20)
         assert "larger than 16 MiB" in self.refused(tmp_path)
 
     @pytest.mark.parametrize(
@@ -189,25 +179,18 @@ class TestHostile:
         lines = ["schema_version: '1.0.0'", "a: &a0 {actor: x, history: []}"]
         lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
         (tmp_path / PATH).write_text("\n".join([*lines, "labels: *a8"]))
-        began = time.monotonic()
-        assert not label_facts(tmp_path, 5).labels
-        assert time.monotonic() - began < 5
+        assert not read_in_time(tmp_path).labels
 
     @pytest.mark.slow
     def test_a_label_that_is_repeated_by_aliases_costs_no_more_than_its_lines(self, tmp_path: Path) -> None:
-        history = ", ".join(["{role: reviewer}"] * 3000)
-        label_ = f"a: &a {{actor: x, history: [{history}]}}"
-        many = ", ".join(["*a"] * 3000)
-        (tmp_path / PATH).write_text(f"schema_version: '1.0.0'\n{label_}\nlabels: [{many}]\n")
-        began = time.monotonic()
-        label_facts(tmp_path, 5)
-        assert time.monotonic() - began < 10
+        history, many = ", ".join(["{role: reviewer}"] * 3000), ", ".join(["*a"] * 3000)
+        text = f"schema_version: '1.0.0'\na: &a {{actor: x, history: [{history}]}}\nlabels: [{many}]\n"
+        (tmp_path / PATH).write_text(text)
+        read_in_time(tmp_path)
 
     def test_many_broken_labels_cost_linear_time_and_few_notes(self, tmp_path: Path) -> None:
         write(tmp_path, *([{"actor": ["x"]}] * 1500))
-        began = time.monotonic()
-        assert len(label_facts(tmp_path, 5).notes) == 20
-        assert time.monotonic() - began < 10
+        assert len(read_in_time(tmp_path).notes) == 20
 
 
 @pytest.mark.slow

@@ -1,14 +1,14 @@
 """The iteration log: which files are entries, which one wins, what stops the load, and the normal form of a record."""
 
 import os
-import socket
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import LogError, YamlError
-from scoring.log.find import NAME_THE_LOG
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import (
     AgentInfo,
@@ -25,6 +25,7 @@ from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
 MIB = 1 << 20
+NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
 
 FLAT = """\
 schema_version: 1
@@ -216,68 +217,49 @@ class TestNormalForm:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            pytest.param("schema_version: 1\n", IterationRecord(schema_version=1), id="flat-and-bare"),
-            pytest.param("schema_version: 2\n", IterationRecord(schema_version=2), id="nested-and-bare"),
-            pytest.param(
+            ("schema_version: 1\n", IterationRecord(schema_version=1)),
+            ("schema_version: 2\n", IterationRecord(schema_version=2)),
+            (
                 "{schema_version: 1, self_assessment: null, summary: null, retries: ~, tests_total_pass: }",
                 IterationRecord(schema_version=1),
-                id="flat-nulls",
             ),
-            pytest.param(
+            (
                 "{schema_version: 2, impl: null, verifiers: null, review: null, agent: null, session_tokens: null}",
                 IterationRecord(schema_version=2),
-                id="nested-nulls",
             ),
-            pytest.param(
-                "{schema_version: 2, session_tokens: {}}",
-                IterationRecord(schema_version=2, session_tokens=TokenUsage()),
-                id="empty-tokens-are-tokens",
-            ),
-            pytest.param(
-                "{schema_version: 2, x: &x ~, session_tokens: *x}",
-                IterationRecord(schema_version=2),
-                id="tokens-that-are-an-alias-of-null",
-            ),
-            pytest.param("schema_version: 0x2\n", IterationRecord(schema_version=2), id="version-in-any-spelling"),
-            pytest.param(
-                "schema_version: 1.9\n", IterationRecord(schema_version=1), id="version-is-cut-to-a-whole-number"
-            ),
+            ("{schema_version: 2, session_tokens: {}}", IterationRecord(2, session_tokens=TokenUsage())),
+            ("{schema_version: 2, x: &x ~, session_tokens: *x}", IterationRecord(schema_version=2)),
+            ("schema_version: 0x2\n", IterationRecord(schema_version=2)),
+            ("schema_version: 1.9\n", IterationRecord(schema_version=1)),
         ],
     )
     def test_of_what_is_not_given_is_empty(self, text: str, expected: IterationRecord) -> None:
         assert parse_iteration_record(text) == expected
 
     @pytest.mark.parametrize(
-        "line",
+        ("version", "line"),
         [
-            "impl: {summary: x}",
-            "agent: {session_id: x}",
-            "checkpoint_at: x",
-            "session_tokens: {input_tokens: 5}",
-            "verifiers: [{status: pass}]",
-            "review: {overall_decision: accept}",
-            "focused_tests_pass: true",
-            "focused_tests_added: 5",
+            (1, "impl: {summary: x}"),
+            (1, "agent: {session_id: x}"),
+            (1, "checkpoint_at: x"),
+            (1, "session_tokens: {input_tokens: 5}"),
+            (1, "verifiers: [{status: pass}]"),
+            (1, "review: {overall_decision: accept}"),
+            (1, "focused_tests_pass: true"),
+            (1, "focused_tests_added: 5"),
+            (2, "summary: x"),
+            (2, "scope_note: partial"),
+            (2, "retries: 5"),
+            (2, "tests_added: 5"),
+            (2, "tests_total_pass: true"),
+            (2, "self_assessment: {ran_cli_command: true}"),
+            (2, "impl: {tests_total_pass: true}"),
+            (2, "impl: {tests_added: 5}"),
         ],
     )
-    def test_of_a_flat_entry_has_no_nested_fields(self, line: str) -> None:
-        assert parse_iteration_record(f"schema_version: 1\n{line}\n") == IterationRecord(schema_version=1)
-
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "summary: x",
-            "scope_note: partial",
-            "retries: 5",
-            "tests_added: 5",
-            "tests_total_pass: true",
-            "self_assessment: {ran_cli_command: true}",
-            "impl: {tests_total_pass: true}",
-            "impl: {tests_added: 5}",
-        ],
-    )
-    def test_of_a_nested_entry_has_no_flat_fields(self, line: str) -> None:
-        assert parse_iteration_record(f"schema_version: 2\n{line}\n") == IterationRecord(schema_version=2)
+    def test_of_one_schema_has_no_fields_of_the_other(self, version: int, line: str) -> None:
+        text = f"schema_version: {version}\n{line}\n"
+        assert parse_iteration_record(text) == IterationRecord(schema_version=version)
 
     def test_is_plain_data_in_the_order_of_the_contract(self) -> None:
         data = parse_iteration_record(NESTED).as_dict()
@@ -298,35 +280,32 @@ class TestSchemaVersion:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            pytest.param("", "schema_version is missing", id="empty-file"),
-            pytest.param("iteration: 1\n", "schema_version is missing", id="none"),
-            pytest.param("null\n", "schema_version is missing", id="null-document"),
-            pytest.param("schema_version: null\n", "schema_version 0 is not supported", id="null"),
-            pytest.param("schema_version: 0\n", "schema_version 0 is not supported", id="zero"),
-            pytest.param("schema_version: 3\n", "schema_version 3 is not supported", id="newer"),
-            pytest.param("schema_version: -1\n", "schema_version -1 is not supported", id="negative"),
+            ("", "is missing"),
+            ("iteration: 1\n", "is missing"),
+            ("null\n", "is missing"),
+            *((f"schema_version: {n}\n", f"{n} is not supported") for n in (0, 3, -1)),
+            ("schema_version: null\n", "0 is not supported"),
         ],
     )
     def test_other_than_1_and_2_is_refused(self, text: str, reason: str) -> None:
         with pytest.raises(YamlError) as caught:
             parse_iteration_record(text)
-        assert str(caught.value) == f"{reason}; write 1 (flat) or 2 (nested)"
+        assert str(caught.value) == f"schema_version {reason}; write 1 (flat) or 2 (nested)"
 
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            pytest.param("schema_version: '1'\n", "line 1: schema_version: quoted '1' where a whole", id="quoted"),
-            pytest.param("schema_version: one\n", "line 1: schema_version: 'one' where a whole number", id="word"),
-            pytest.param("[1]\n", "line 1: a list where a mapping belongs", id="list-document"),
-            pytest.param("text\n", "line 1: 'text' where a mapping belongs", id="text-document"),
-            pytest.param("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots'", id="flat-field"),
-            pytest.param(
-                "schema_version: 2\nverifiers: [{retries: x}]\n", "line 2: verifiers.retries: 'x'", id="nested-field"
-            ),
-            pytest.param("schema_version: 2\nimpl: nope\n", "line 2: impl: 'nope' where a mapping", id="block"),
-            pytest.param("schema_version: 2\nverifiers: [pass]\n", "line 2: verifiers: 'pass' where a map", id="item"),
-            pytest.param("schema_version: 2\nsession_tokens: 5\n", "line 2: session_tokens: '5' where a", id="tokens"),
-            pytest.param("schema_version: 1\nretries: 1\nretries: 1\n", "line 3: key 'retries' is already", id="twice"),
+            ("schema_version: '1'\n", "line 1: schema_version: quoted '1' where a whole"),
+            ("schema_version: one\n", "line 1: schema_version: 'one' where a whole number"),
+            ("[1]\n", "line 1: a list where a mapping belongs"),
+            ("text\n", "line 1: 'text' where a mapping belongs"),
+            ("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots'"),
+            ("schema_version: 2\nverifiers: [{retries: x}]\n", "line 2: verifiers.retries: 'x'"),
+            ("schema_version: 2\nimpl: nope\n", "line 2: impl: 'nope' where a mapping"),
+            ("schema_version: 2\nverifiers: [pass]\n", "line 2: verifiers: 'pass' where a map"),
+            ("schema_version: 2\nverifiers: nope\n", "line 2: verifiers: 'nope' where a list belongs"),
+            ("schema_version: 2\nsession_tokens: 5\n", "line 2: session_tokens: '5' where a"),
+            ("schema_version: 1\nretries: 1\nretries: 1\n", "line 3: key 'retries' is already"),
         ],
     )
     def test_with_fields_that_do_not_fit_is_refused(self, text: str, reason: str) -> None:
@@ -336,55 +315,26 @@ class TestSchemaVersion:
 
     def test_decides_what_is_typed(self) -> None:
         assert parse_iteration_record("schema_version: 1\nverifiers: nope\n").iteration == 0
-        with pytest.raises(YamlError, match="line 2: verifiers: 'nope' where a list belongs"):
-            parse_iteration_record("schema_version: 2\nverifiers: nope\n")
+
+
+OTHERS = """iter-1.yml iter-1.YAML iter-1.yaml.bak iter-1.score.yaml iter-1.hook-outcomes.yaml iter-1.dr.json iter-.yaml
+    iter--1.yaml iter-+1.yaml iter-1a.yaml iter-\u0661.yaml iter-\uff11.yaml iter-\u00b2.yaml x-iter-1.yaml Iter-1.yaml
+    iter_1.yaml session-iter-1.score.yaml notes.yaml Historical.yaml historical.yml historical.yaml.bak"""
+"""Files of a log that are neither an entry nor the archive."""
 
 
 class TestNames:
-    @pytest.mark.parametrize(
-        "name",
-        [
-            pytest.param("iter-1.yaml", id="plain"),
-            pytest.param("iter-0.yaml", id="zero"),
-            pytest.param("iter-0001.yaml", id="leading-zeros"),
-            pytest.param(f"iter-{'9' * 100}.yaml", id="any-length"),
-        ],
-    )
+    @pytest.mark.parametrize("name", ["iter-1.yaml", "iter-0.yaml", "iter-0001.yaml", f"iter-{'9' * 100}.yaml"])
     def test_of_entries(self, tmp_path: Path, name: str) -> None:
         write(tmp_path, name, entry(5))
         assert loaded(tmp_path) == {5: ""}
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            pytest.param("iter-1.yml", id="short-suffix"),
-            pytest.param("iter-1.YAML", id="capital-suffix"),
-            pytest.param("iter-1.yaml.bak", id="longer-suffix"),
-            pytest.param("iter-1.score.yaml", id="score-sidecar"),
-            pytest.param("iter-1.hook-outcomes.yaml", id="hook-outcomes"),
-            pytest.param("iter-1.dr.json", id="transcript"),
-            pytest.param("iter-.yaml", id="no-digits"),
-            pytest.param("iter--1.yaml", id="sign"),
-            pytest.param("iter-+1.yaml", id="plus"),
-            pytest.param("iter-1a.yaml", id="letter"),
-            pytest.param("iter-1 .yaml", id="space"),
-            pytest.param("iter-1.yaml\n", id="line-end"),
-            pytest.param("iter-\u0661.yaml", id="arabic-digit"),
-            pytest.param("iter-\uff11.yaml", id="full-width-digit"),
-            pytest.param("iter-\u00b2.yaml", id="superscript-digit"),
-            pytest.param(" iter-1.yaml", id="space-before"),
-            pytest.param("x-iter-1.yaml", id="prefix"),
-            pytest.param("Iter-1.yaml", id="capital"),
-            pytest.param("iter_1.yaml", id="underscore"),
-            pytest.param("session-iter-1.score.yaml", id="session-sidecar"),
-            pytest.param("notes.yaml", id="notes"),
-        ],
-    )
-    def test_of_other_files_which_are_not_read(self, tmp_path: Path, name: str) -> None:
-        write(tmp_path, name, "not: [yaml")
+    def test_of_other_files_which_are_not_read(self, tmp_path: Path) -> None:
+        for name in (*OTHERS.split(), "iter-1 .yaml", "iter-1.yaml\n", " iter-1.yaml"):
+            write(tmp_path, name, "not: [yaml")
         with watched_doors() as doors:
             assert load_iteration_log(tmp_path) == []
-        assert str(tmp_path / name) not in doors.opened
+        assert not [path for path in doors.opened if Path(path).parent == tmp_path]
 
     def test_of_other_files_may_be_bytes_that_are_no_text(self, tmp_path: Path) -> None:
         write(tmp_path, "iter-1.yaml", entry(1))
@@ -406,13 +356,10 @@ class TestDirectory:
     def test_may_be_empty_and_named_by_text(self, tmp_path: Path) -> None:
         assert load_iteration_log(str(tmp_path)) == []
 
-    def test_that_does_not_exist_is_an_error(self, tmp_path: Path) -> None:
-        missing = tmp_path / "log"
-        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG} 'da-score init'"
-
-    def test_that_is_a_file_is_an_error(self, tmp_path: Path) -> None:
-        path = write(tmp_path, "log", "")
-        assert refusal(path) == f"{path}: not a directory; {NAME_THE_LOG} 'da-score init'"
+    @pytest.mark.parametrize(("name", "why"), [("log", "no such file or directory"), ("file", "not a directory")])
+    def test_that_is_none_is_an_error(self, tmp_path: Path, name: str, why: str) -> None:
+        write(tmp_path, "file", "")
+        assert refusal(tmp_path / name) == f"{tmp_path / name}: {why}; {NAME_THE_LOG} 'da-score init'"
 
     def test_in_no_work_tree_says_that_first(self, tmp_path: Path) -> None:
         missing = tmp_path / DEFAULT_LOG_DIR
@@ -434,9 +381,9 @@ class TestEntriesThatCannotBeRead:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            pytest.param("schema_version: 1\niteration: [\n", "line 3: ", id="no-yaml"),
-            pytest.param("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots' where a whole", id="field"),
-            pytest.param("iteration: 2\n", "schema_version is missing; write 1 (flat) or 2 (nested)", id="version"),
+            ("schema_version: 1\niteration: [\n", "line 3: "),
+            ("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots' where a whole"),
+            ("iteration: 2\n", "schema_version is missing; write 1 (flat) or 2 (nested)"),
         ],
     )
     def test_name_file_line_and_field(self, tmp_path: Path, text: str, reason: str) -> None:
@@ -449,37 +396,22 @@ class TestEntriesThatCannotBeRead:
         path = write(tmp_path, "iter-10.yaml", "b: [")
         assert refusal(tmp_path).startswith(f"{path}: ")
 
-    def test_directory(self, tmp_path: Path) -> None:
-        (tmp_path / "iter-2.yaml").mkdir()
-        reason = "is a directory; an entry must be a readable file of YAML"
-        assert refusal(tmp_path) == f"{tmp_path / 'iter-2.yaml'}: {reason}"
-
-    def test_fifo_is_refused_without_waiting(self, tmp_path: Path) -> None:
-        path = make_fifo(tmp_path / "iter-2.yaml")
-        assert refusal(tmp_path) == f"{path}: is not a plain file; an entry must be a readable file of YAML"
-
-    def test_socket(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind("iter-2.yaml")
-            assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
-            assert "not a plain file; " in refusal(tmp_path)
+    @pytest.mark.parametrize(
+        ("make", "why"),
+        [
+            (Path.mkdir, "is a directory"),
+            (make_fifo, "is not a plain file"),
+            (lambda path: os.truncate(write(path.parent, path.name, entry(2)), 16 * MIB + 1), "larger than 16 MiB"),
+        ],
+    )
+    def test_is_no_plain_file_of_a_sane_size(self, tmp_path: Path, make: Callable[[Path], Any], why: str) -> None:
+        make(tmp_path / "iter-2.yaml")
+        assert refusal(tmp_path) == f"{tmp_path / 'iter-2.yaml'}: {why}; an entry must be a readable file of YAML"
 
     @pytest.mark.parametrize("target", ["missing", "iter-2.yaml"], ids=["nowhere", "itself"])
     def test_link_that_leads_to(self, tmp_path: Path, target: str) -> None:
         (tmp_path / "iter-2.yaml").symlink_to(target)
         assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
-
-    def test_over_16_mib(self, tmp_path: Path) -> None:
-        path = write(tmp_path, "iter-2.yaml", entry(2))
-        os.truncate(path, 16 * MIB + 1)
-        assert refusal(tmp_path) == f"{path}: larger than 16 MiB; an entry must be a readable file of YAML"
-
-    def test_of_16_mib_is_read(self, tmp_path: Path) -> None:
-        text = entry(2).encode() + b"---\n"
-        path = write(tmp_path, "iter-2.yaml", text + b"#" * (16 * MIB - len(text)))
-        assert path.stat().st_size == 16 * MIB
-        assert loaded(tmp_path) == {2: ""}
 
     def test_alone(self, tmp_path: Path) -> None:
         with pytest.raises(LogError, match=r"iter-7\.yaml: "):
@@ -514,15 +446,7 @@ class TestArchive:
         ]
 
     @pytest.mark.parametrize(
-        "text",
-        [
-            pytest.param("", id="empty-file"),
-            pytest.param("{}", id="empty-mapping"),
-            pytest.param("null", id="null"),
-            pytest.param("iterations:", id="null-list"),
-            pytest.param("iterations: [null, ~]", id="null-entries"),
-            pytest.param("other: [{iteration: 1}]", id="other-key"),
-        ],
+        "text", ["", "{}", "null", "iterations:", "iterations: [null, ~]", "other: [{iteration: 1}]"]
     )
     def test_may_hold_nothing(self, tmp_path: Path, text: str) -> None:
         write(tmp_path, "historical.yaml", text)
@@ -531,11 +455,11 @@ class TestArchive:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            pytest.param("iterations:\n  - a: 1\nb: 2\n    c: 3\n", "line 4: ", id="indentation"),
-            pytest.param("iterations: {a: 1}\n", "line 1: iterations: a mapping where a list", id="mapping"),
-            pytest.param("iterations: [5]\n", "line 1: iterations: '5' where a mapping", id="item"),
-            pytest.param("iterations:\n- retries: x\n", "line 2: iterations.retries: 'x' where", id="field"),
-            pytest.param("- iteration: 1\n", "line 1: a list where a mapping belongs", id="list-document"),
+            ("iterations:\n  - a: 1\nb: 2\n    c: 3\n", "line 4: "),
+            ("iterations: {a: 1}\n", "line 1: iterations: a mapping where a list"),
+            ("iterations: [5]\n", "line 1: iterations: '5' where a mapping"),
+            ("iterations:\n- retries: x\n", "line 2: iterations.retries: 'x' where"),
+            ("- iteration: 1\n", "line 1: a list where a mapping belongs"),
         ],
     )
     def test_that_cannot_be_parsed_stops_the_load(self, tmp_path: Path, text: str, reason: str) -> None:
@@ -552,8 +476,3 @@ class TestArchive:
         write(tmp_path, "iter-1.yaml", entry(1))
         (tmp_path / "historical.yaml").symlink_to("missing")
         assert loaded(tmp_path) == {1: ""}
-
-    @pytest.mark.parametrize("name", ["Historical.yaml", "historical.yml", "historical.yaml.bak"])
-    def test_has_one_name(self, tmp_path: Path, name: str) -> None:
-        write(tmp_path, name, "iterations: [{iteration: 1}]")
-        assert load_iteration_log(tmp_path) == []

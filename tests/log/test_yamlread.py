@@ -9,6 +9,7 @@ from scoring.errors import YamlError
 from scoring.yamlnodes import MAX_DEPTH, Node, is_timestamp
 from scoring.yamlread import Reader, Take, items_of, parse
 
+ON = "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"
 OFF = "n", "N", "no", "No", "NO", "off", "Off", "OFF"
 NO_NUMBERS = "high", "1e999", ".1e999", "._5", "..", ".infinity", "nan", "1_.5.5"
 
@@ -39,45 +40,32 @@ def refused(written: str, take: Take) -> str:
     return str(caught.value)
 
 
+KEPT = "1234567 0123e45 007 1.50 0x1F 1:30 2026-04-18 yes True .inf = << nUll"
+
+
 class TestString:
+    @pytest.mark.parametrize("written", [*KEPT.split(), "plain words", "2026-01-01 10:00:00"])
+    def test_keeps_a_plain_scalar_as_it_is_written(self, written: str) -> None:
+        assert field(written, Reader.string) == written
+
+    @pytest.mark.parametrize("written", ["null", "Null", "NULL", "~", "", "''", "!!str", "!!null ''", "!!binary ''"])
+    def test_takes_nothing_and_null_for_empty(self, written: str) -> None:
+        assert field(written, Reader.string) == ""
+
     @pytest.mark.parametrize(
         ("written", "expected"),
         [
-            pytest.param("plain words", "plain words", id="word"),
-            pytest.param("2026-04-18", "2026-04-18", id="date-keeps-its-text"),
-            pytest.param("2026-01-01 10:00:00", "2026-01-01 10:00:00", id="time-keeps-its-text"),
-            pytest.param("1234567", "1234567", id="number-keeps-its-text"),
-            pytest.param("0123e45", "0123e45", id="number-with-exponent-keeps-its-text"),
-            pytest.param("007", "007", id="leading-zeros-stay"),
-            pytest.param("1.50", "1.50", id="trailing-zeros-stay"),
-            pytest.param("0x1F", "0x1F", id="hexadecimal-keeps-its-text"),
-            pytest.param("1:30", "1:30", id="no-base-60"),
-            pytest.param("yes", "yes", id="old-boolean-keeps-its-text"),
-            pytest.param("True", "True", id="boolean-keeps-its-text"),
-            pytest.param(".inf", ".inf", id="infinity-keeps-its-text"),
-            pytest.param("=", "=", id="equals-sign"),
-            pytest.param("<<", "<<", id="merge-sign-as-a-value"),
-            pytest.param("'null'", "null", id="quoted-null-is-text"),
-            pytest.param("''", "", id="quoted-nothing"),
-            pytest.param("'it''s'", "it's", id="single-quotes"),
-            pytest.param(r'"a\tb\u00e9"', "a\tb\u00e9", id="double-quotes-with-escapes"),
-            pytest.param("null", "", id="null"),
-            pytest.param("Null", "", id="capital-null"),
-            pytest.param("NULL", "", id="all-capital-null"),
-            pytest.param("~", "", id="tilde"),
-            pytest.param("", "", id="nothing"),
-            pytest.param("nUll", "nUll", id="mixed-case-null-is-a-word"),
-            pytest.param("!!str", "", id="tagged-nothing"),
-            pytest.param("!!str ~", "~", id="tilde-tagged-as-text"),
-            pytest.param("!!null ''", "", id="null-tag"),
-            pytest.param("!!int 0x1F", "0x1F", id="number-tag-keeps-the-text"),
-            pytest.param("!!float 3", "3", id="float-tag-keeps-the-text"),
-            pytest.param("!foo x", "x", id="tag-of-its-own"),
-            pytest.param("!<tag:example.org,2026:x> y", "y", id="verbatim-tag"),
-            pytest.param("! 5", "5", id="non-specific-tag"),
-            pytest.param("!!binary aGk=", "hi", id="binary-is-decoded"),
-            pytest.param("!!binary /w==", "\udcff", id="binary-that-is-not-utf8"),
-            pytest.param("!!binary ''", "", id="empty-binary"),
+            ("'null'", "null"),
+            ("'it''s'", "it's"),
+            (r'"a\tb\u00e9"', "a\tb\u00e9"),
+            ("!!str ~", "~"),
+            ("!!int 0x1F", "0x1F"),
+            ("!!float 3", "3"),
+            ("!foo x", "x"),
+            ("!<tag:example.org,2026:x> y", "y"),
+            ("! 5", "5"),
+            ("!!binary aGk=", "hi"),
+            ("!!binary /w==", "\udcff"),
         ],
     )
     def test_takes_any_scalar(self, written: str, expected: str) -> None:
@@ -100,88 +88,45 @@ class TestString:
     @pytest.mark.parametrize(
         ("written", "reason"),
         [
-            pytest.param("[a]", "line 1: f: a list where text belongs", id="list"),
-            pytest.param("{a: b}", "line 1: f: a mapping where text belongs", id="mapping"),
-            pytest.param(
-                "!!timestamp 2026-02-30", "line 1: cannot read '2026-02-30' as !!timestamp", id="tag-of-a-time"
-            ),
-            pytest.param("!!binary a-b", "line 1: !!binary value is not base64", id="binary-that-is-not-base64"),
-            pytest.param("!!int x", "line 1: cannot read 'x' as !!int", id="tag-that-does-not-fit-its-text"),
-            pytest.param("!!null x", "line 1: cannot read 'x' as !!null", id="null-tag-on-text"),
-            pytest.param("!!bool 1", "line 1: cannot read '1' as !!bool", id="boolean-tag-on-a-number"),
+            ("[a]", "f: a list where text belongs"),
+            ("{a: b}", "f: a mapping where text belongs"),
+            ("!!timestamp 2026-02-30", "cannot read '2026-02-30' as !!timestamp"),
+            ("!!binary a-b", "!!binary value is not base64"),
+            ("!!int x", "cannot read 'x' as !!int"),
+            ("!!null x", "cannot read 'x' as !!null"),
+            ("!!bool 1", "cannot read '1' as !!bool"),
         ],
     )
     def test_refuses_the_rest(self, written: str, reason: str) -> None:
-        assert refused(written, Reader.string) == reason
+        assert refused(written, Reader.string) == f"line 1: {reason}"
+
+
+INTEGERS = """42=42 +5=5 -7=-7 -0=0 0x1F=31 -0x1f=-31 0o17=15 017=15 08=8 0b101=5 -0b11=-3 1_000=1000 0x_F_F=255
+    4.9=4 -4.9=-4 .5=0 1.=1 1e2=100 12e03=12000 9223372036854775807=9223372036854775807
+    -9223372036854775808=-9223372036854775808 0x7fffffffffffffff=9223372036854775807 -1e30=-9223372036854775808
+    -9_999_999_999_999_999_999_999=-9223372036854775808 -.inf=-9223372036854775808 null=0 ~=0 =0"""
+NO_INTEGERS = "lots true yes 2026-01-01 .inf .nan 0o8 0xg 1,000 1e 99999999999999999999"
+NOT_PLAIN = [('"5"', "quoted '5'"), ("''", "quoted ''"), ("!!str 7", "'7'"), ("!foo 7", "'7'"), ("[1]", "a list")]
 
 
 class TestInteger:
     @pytest.mark.parametrize(
         ("written", "expected"),
-        [
-            pytest.param("42", 42, id="decimal"),
-            pytest.param("+5", 5, id="plus"),
-            pytest.param("-7", -7, id="minus"),
-            pytest.param("-0", 0, id="minus-zero"),
-            pytest.param("0x1F", 31, id="hexadecimal"),
-            pytest.param("-0x1f", -31, id="negative-hexadecimal"),
-            pytest.param("0o17", 15, id="new-octal"),
-            pytest.param("017", 15, id="old-octal"),
-            pytest.param("08", 8, id="no-octal-is-a-float"),
-            pytest.param("0b101", 5, id="binary"),
-            pytest.param("-0b11", -3, id="negative-binary"),
-            pytest.param("1_000", 1000, id="underscore"),
-            pytest.param("0x_F_F", 255, id="underscore-in-hexadecimal"),
-            pytest.param("4.9", 4, id="float-is-cut"),
-            pytest.param("-4.9", -4, id="negative-float-is-cut-towards-zero"),
-            pytest.param(".5", 0, id="float-below-one"),
-            pytest.param("1.", 1, id="float-without-a-fraction"),
-            pytest.param("1e2", 100, id="exponent"),
-            pytest.param("12e03", 12000, id="exponent-with-zero"),
-            pytest.param("9223372036854775807", 9223372036854775807, id="largest"),
-            pytest.param("-9223372036854775808", -9223372036854775808, id="smallest"),
-            pytest.param("0x7fffffffffffffff", 9223372036854775807, id="largest-in-hexadecimal"),
-            pytest.param("-1e30", -9223372036854775808, id="float-far-below-is-the-smallest"),
-            pytest.param(
-                "-9_999_999_999_999_999_999_999", -9223372036854775808, id="whole-number-far-below-is-a-float"
-            ),
-            pytest.param("-.inf", -9223372036854775808, id="minus-infinity-is-the-smallest"),
-            pytest.param("null", 0, id="null"),
-            pytest.param("~", 0, id="tilde"),
-            pytest.param("", 0, id="nothing"),
-            pytest.param('!!int "5"', 5, id="quoted-but-tagged"),
-            pytest.param("!!float 7", 7, id="whole-number-tagged-as-float"),
-        ],
+        [*(pair.split("=") for pair in INTEGERS.split()), ('!!int "5"', "5"), ("!!float 7", "7")],
     )
-    def test_takes_any_spelling_of_a_number(self, written: str, expected: int) -> None:
+    def test_takes_any_spelling_of_a_number(self, written: str, expected: str) -> None:
         value = field(written, Reader.integer)
-        assert value == expected
+        assert value == int(expected)
         assert type(value) is int
 
     @pytest.mark.parametrize(
         ("written", "shown"),
         [
-            pytest.param("lots", "'lots'", id="word"),
-            pytest.param('"5"', "quoted '5'", id="quoted-number"),
-            pytest.param("'5'", "quoted '5'", id="single-quoted-number"),
-            pytest.param("''", "quoted ''", id="quoted-nothing"),
-            pytest.param("!!str 7", "'7'", id="number-tagged-as-text"),
-            pytest.param("!foo 7", "'7'", id="tag-of-its-own"),
-            pytest.param("!!binary Nw==", "'Nw=='", id="binary"),
-            pytest.param("true", "'true'", id="boolean"),
-            pytest.param("yes", "'yes'", id="old-boolean"),
-            pytest.param("2026-01-01", "'2026-01-01'", id="date"),
-            pytest.param("[1]", "a list", id="list"),
-            pytest.param("{a: 1}", "a mapping", id="mapping"),
-            pytest.param(".inf", "'.inf'", id="infinity"),
-            pytest.param(".nan", "'.nan'", id="not-a-number"),
-            pytest.param("0o8", "'0o8'", id="no-octal-digit"),
-            pytest.param("0xg", "'0xg'", id="no-hexadecimal-digit"),
-            pytest.param("1,000", "'1,000'", id="comma"),
-            pytest.param("1e", "'1e'", id="exponent-without-digits"),
-            pytest.param("\u0661", "'\u0661'", id="digit-of-another-script"),
-            pytest.param("99999999999999999999", "'99999999999999999999'", id="beyond-64-bits"),
-            pytest.param("999999999999999999999", "'99999999999999999...'", id="far-beyond-64-bits"),
+            *((written, f"'{written}'") for written in (*NO_INTEGERS.split(), "\u0661")),
+            *NOT_PLAIN,
+            ("!!binary Nw==", "'Nw=='"),
+            ("{a: 1}", "a mapping"),
+            ("999999999999999999999", "'99999999999999999...'"),
         ],
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
@@ -199,39 +144,22 @@ class TestInteger:
         assert refused(prefix + "1" * 1_000_000, Reader.integer).endswith(reason)
 
 
+NUMBERS = """0.5=0.5 .5=0.5 -.5=-0.5 1e-3=0.001 1=1 0x10=16 0b1=1 1_0.5=10.5 .1_5=0.15 .inf=inf +.INF=inf -.inf=-inf
+    18446744073709551615=18446744073709551615 99999999999999999999=1e20 null=0 =0"""
+
+
 class TestNumber:
     @pytest.mark.parametrize(
         ("written", "expected"),
-        [
-            pytest.param("0.5", 0.5, id="fraction"),
-            pytest.param(".5", 0.5, id="no-leading-zero"),
-            pytest.param("-.5", -0.5, id="negative-without-leading-zero"),
-            pytest.param("1e-3", 0.001, id="exponent"),
-            pytest.param("1", 1.0, id="whole-number"),
-            pytest.param("0x10", 16.0, id="hexadecimal"),
-            pytest.param("0b1", 1.0, id="binary"),
-            pytest.param("1_0.5", 10.5, id="underscore"),
-            pytest.param(".1_5", 0.15, id="underscore-between-digits-of-a-fraction"),
-            pytest.param(".inf", math.inf, id="infinity"),
-            pytest.param("+.INF", math.inf, id="signed-infinity"),
-            pytest.param("-.inf", -math.inf, id="minus-infinity"),
-            pytest.param("18446744073709551615", 18446744073709551615.0, id="largest-unsigned"),
-            pytest.param("99999999999999999999", 1e20, id="beyond-64-bits"),
-            pytest.param("null", 0.0, id="null"),
-            pytest.param("", 0.0, id="nothing"),
-            pytest.param("!!float '2.5'", 2.5, id="quoted-but-tagged"),
-            pytest.param("!!float '2'", 2.0, id="quoted-whole-number-but-tagged"),
-        ],
+        [*(pair.split("=") for pair in NUMBERS.split()), ("!!float '2.5'", "2.5"), ("!!float '2'", "2")],
     )
-    def test_takes_numbers(self, written: str, expected: float) -> None:
+    def test_takes_numbers(self, written: str, expected: str) -> None:
         value = field(written, Reader.number)
-        assert value == expected
+        assert value == float(expected)
         assert type(value) is float
 
-    def test_takes_not_a_number(self) -> None:
+    def test_takes_not_a_number_and_the_sign_of_zero(self) -> None:
         assert math.isnan(field(".nan", Reader.number))
-
-    def test_keeps_the_sign_of_zero(self) -> None:
         assert math.copysign(1, field("-0.0", Reader.number)) == -1
 
     @pytest.mark.parametrize("written", [*NO_NUMBERS, '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "!!str 0.5"])
@@ -240,10 +168,7 @@ class TestNumber:
 
 
 class TestBoolean:
-    @pytest.mark.parametrize(
-        "written",
-        ["true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", '"yes"', "'on'", "!!bool true"],
-    )
+    @pytest.mark.parametrize("written", [*["true", "True", "TRUE"], *ON, '"yes"', "'on'", "!!bool true", "!!str yes"])
     def test_takes_words_for_true(self, written: str) -> None:
         assert field(written, Reader.boolean) is True
 
@@ -254,98 +179,57 @@ class TestBoolean:
     @pytest.mark.parametrize(
         ("written", "shown"),
         [
-            pytest.param("maybe", "'maybe'", id="word"),
-            pytest.param("yEs", "'yEs'", id="mixed-case-word"),
-            pytest.param("tRue", "'tRue'", id="mixed-case-true"),
-            pytest.param('"true"', "quoted 'true'", id="quoted-true"),
-            pytest.param("'false'", "quoted 'false'", id="quoted-false"),
-            pytest.param("''", "quoted ''", id="quoted-nothing"),
-            pytest.param("!!str true", "'true'", id="true-tagged-as-text"),
-            pytest.param("1", "'1'", id="number"),
-            pytest.param("0.0", "'0.0'", id="float"),
-            pytest.param("[true]", "a list", id="list"),
-            pytest.param("{true: true}", "a mapping", id="mapping"),
-            pytest.param("t", "'t'", id="letter-that-only-a-flag-takes"),
+            *((written, f"'{written}'") for written in ["maybe", "yEs", "tRue", "1", "0.0", "t"]),
+            *NOT_PLAIN,
+            ('"true"', "quoted 'true'"),
+            ("!!str true", "'true'"),
+            ("{true: true}", "a mapping"),
         ],
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
         assert refused(written, Reader.boolean) == f"line 1: f: {shown} where true or false belongs"
 
-    def test_takes_an_old_word_with_a_text_tag(self) -> None:
-        assert field("!!str yes", Reader.boolean) is True
+
+FLAGS = {
+    True: 'true 1 7 +5 -3 017 9223372036854775807 t "1" "t" "T" "TRUE" "true" "True"',
+    False: 'false False FALSE True TRUE 0 -0 00 F "0" "f" "F" "FALSE" "false" "False"',
+    None: "null ~ '' !!str",
+}
+NO_FLAGS = """yes on tRue pass 1.5 1e0 08 0x10 0o1 0b1 1_0 9223372036854775808 2026-01-01
+    2026-01-01T10:00:00Z"""
 
 
 class TestFlag:
     @pytest.mark.parametrize(
         ("written", "expected"),
         [
-            pytest.param("true", True, id="true"),
-            pytest.param("True", False, id="capital-true-is-false"),
-            pytest.param("TRUE", False, id="all-capital-true-is-false"),
-            pytest.param("false", False, id="false"),
-            pytest.param("False", False, id="capital-false"),
-            pytest.param("FALSE", False, id="all-capital-false"),
-            pytest.param("!!bool true", True, id="tagged-true"),
-            pytest.param("!!bool True", False, id="tagged-capital-true-is-false"),
-            pytest.param('!!bool "true"', True, id="quoted-but-tagged-as-boolean"),
-            pytest.param("1", True, id="one"),
-            pytest.param("0", False, id="zero"),
-            pytest.param("7", True, id="count"),
-            pytest.param("+5", True, id="plus"),
-            pytest.param("-3", True, id="minus"),
-            pytest.param("-0", False, id="minus-zero"),
-            pytest.param("017", True, id="old-octal-has-decimal-digits"),
-            pytest.param("00", False, id="zeros"),
-            pytest.param('!!int "2"', True, id="quoted-but-tagged-as-number"),
-            pytest.param("9223372036854775807", True, id="largest"),
-            *(pytest.param(f'"{word}"', True, id=f"quoted-{word}") for word in ("1", "t", "T", "TRUE", "true", "True")),
-            *(
-                pytest.param(f'"{word}"', False, id=f"quoted-{word}")
-                for word in ("0", "f", "F", "FALSE", "false", "False")
-            ),
-            pytest.param("t", True, id="plain-letter"),
-            pytest.param("F", False, id="plain-capital-letter"),
-            pytest.param('" true\\t"', True, id="text-is-trimmed"),
-            pytest.param('"\\u3000false"', False, id="text-is-trimmed-of-unicode-space"),
-            pytest.param("!!str true", True, id="tagged-as-text"),
-            pytest.param("!!str True", True, id="tagged-as-text-the-capital-counts"),
-            pytest.param("null", None, id="null"),
-            pytest.param("~", None, id="tilde"),
-            pytest.param("", None, id="nothing"),
-            pytest.param("''", None, id="quoted-nothing"),
-            pytest.param('"  "', None, id="blank"),
-            pytest.param("!!str", None, id="tagged-nothing"),
-            pytest.param("!!null ''", None, id="null-tag"),
+            *((written, expected) for expected, words in FLAGS.items() for written in words.split()),
+            ("!!bool true", True),
+            ("!!bool True", False),
+            ('!!bool "true"', True),
+            ('!!int "2"', True),
+            ('" true\\t"', True),
+            ('"\\u3000false"', False),
+            ("!!str true", True),
+            ("!!str True", True),
+            ("|\n  true\n", True),
+            ("", None),
+            ('"  "', None),
+            ("!!null ''", None),
         ],
     )
     def test_is_true_false_or_not_reported(self, written: str, expected: bool | None) -> None:
         assert field(written, Reader.flag) is expected
 
-    def test_reads_a_block_scalar_as_text(self) -> None:
-        assert struct("f: |\n  true\n", f=Reader.flag) == {"f": True}
-
     @pytest.mark.parametrize(
         ("written", "shown"),
         [
-            pytest.param("yes", "'yes'", id="yes-is-a-word"),
-            pytest.param("on", "'on'", id="on-is-a-word"),
-            pytest.param("tRue", "'tRue'", id="mixed-case"),
-            pytest.param("pass", "'pass'", id="word"),
-            pytest.param('"yes"', "quoted 'yes'", id="quoted-word"),
-            pytest.param('"2"', "quoted '2'", id="quoted-count"),
-            pytest.param('"\\u200btrue"', "quoted '\\u200btrue'", id="zero-width-space-is-not-trimmed"),
-            pytest.param("1.5", "'1.5'", id="float"),
-            pytest.param("1e0", "'1e0'", id="exponent"),
-            pytest.param("08", "'08'", id="float-in-disguise"),
-            pytest.param("0x10", "'0x10'", id="hexadecimal"),
-            pytest.param("0o1", "'0o1'", id="new-octal"),
-            pytest.param("0b1", "'0b1'", id="binary"),
-            pytest.param("1_0", "'1_0'", id="underscore"),
-            pytest.param("9223372036854775808", "'9223372036854775808'", id="beyond-63-bits"),
-            pytest.param("2026-01-01", "'2026-01-01'", id="date"),
-            pytest.param("2026-01-01T10:00:00Z", "'2026-01-01T10:00:00Z'", id="time"),
-            pytest.param("!!binary dHJ1ZQ==", "'dHJ1ZQ=='", id="binary"),
-            pytest.param("!foo true", "'true'", id="tag-of-its-own"),
+            *((written, f"'{written}'") for written in NO_FLAGS.split()),
+            ('"yes"', "quoted 'yes'"),
+            ('"2"', "quoted '2'"),
+            ('"\\u200btrue"', "quoted '\\u200btrue'"),
+            ("!!binary dHJ1ZQ==", "'dHJ1ZQ=='"),
+            ("!foo true", "'true'"),
         ],
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
@@ -364,14 +248,10 @@ class TestItems:
     @pytest.mark.parametrize(
         ("written", "expected"),
         [
-            pytest.param("[a, b]", ["a", "b"], id="flow"),
-            pytest.param("[]", [], id="empty"),
-            pytest.param("null", [], id="null"),
-            pytest.param("~", [], id="tilde"),
-            pytest.param("", [], id="nothing"),
-            pytest.param("[a, 1, true]", ["a", "1", "true"], id="each-by-its-own-kind"),
-            pytest.param("[null, a, ~, '']", ["a", ""], id="null-items-are-dropped"),
-            pytest.param("!foo [a]", ["a"], id="tag-of-its-own"),
+            *((nothing, []) for nothing in ("[]", "null", "~", "")),
+            ("[a, 1, true]", ["a", "1", "true"]),
+            ("[null, a, ~, '']", ["a", ""]),
+            ("!foo [a]", ["a"]),
             pytest.param("\n- a\n-\n- b\n", ["a", "b"], id="block-at-the-indentation-of-its-key"),
         ],
     )
@@ -384,9 +264,6 @@ class TestItems:
     )
     def test_refuses_other_kinds(self, written: str, shown: str) -> None:
         assert refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
-
-    def test_refuses_an_item_that_does_not_fit(self) -> None:
-        assert refused("[1, x]", items_of(Reader.integer)) == "line 1: f: 'x' where a whole number belongs"
 
 
 class TestStruct:
@@ -408,14 +285,8 @@ class TestStruct:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("a: 1\n", id="plain"),
-            pytest.param("'a': 1\n", id="quoted"),
-            pytest.param("!!binary YQ==: 1\n", id="binary"),
-            pytest.param("!foo a: 1\n", id="tagged"),
-            pytest.param("? a\n: 1\n", id="explicit"),
-            pytest.param("name: &n a\n*n : 1\n", id="alias"),
-            pytest.param("~: x\na: 1\n", id="beside-a-null"),
-            pytest.param("a: 1\nA: 2\n", id="which-keeps-its-case"),
+            *("a: 1\n", "'a': 1\n", "!!binary YQ==: 1\n", "!foo a: 1\n", "? a\n: 1\n", "name: &n a\n*n : 1\n"),
+            *("~: x\na: 1\n", "a: 1\nA: 2\n"),
         ],
     )
     def test_reads_a_key_as_text(self, text: str) -> None:
@@ -471,12 +342,8 @@ class TestMerging:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("<<: 5\n", id="scalar"),
-            pytest.param("<<: null\n", id="null"),
-            pytest.param("<<: [5]\n", id="list-of-scalars"),
-            pytest.param("x: &x 5\n<<: *x\n", id="alias-of-a-scalar"),
-            pytest.param("x: &x [{a: 1}]\n<<: *x\n", id="alias-of-a-list"),
-            pytest.param("x: &x [{a: 1}]\n<<: [*x]\n", id="list-of-a-list"),
+            *("<<: 5\n", "<<: null\n", "<<: [5]\n", "x: &x 5\n<<: *x\n", "x: &x [{a: 1}]\n<<: *x\n"),
+            "x: &x [{a: 1}]\n<<: [*x]\n",
         ],
     )
     def test_refuses_what_is_no_mapping(self, text: str) -> None:
@@ -516,11 +383,8 @@ class TestAliases:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("&x\n<<: *x\n", id="root-merges-itself"),
-            pytest.param("k: &x {<<: *x}\n", id="block-merges-itself"),
-            pytest.param("k: &x {<<: [{}, *x]}\n", id="block-merges-itself-in-a-list"),
-            pytest.param("k: &x {k: *x}\n", id="block-holds-itself"),
-            pytest.param("k: &x {k: {k: {k: *x}}}\n", id="block-holds-itself-deep-down"),
+            *("&x\n<<: *x\n", "k: &x {<<: *x}\n", "k: &x {<<: [{}, *x]}\n"),
+            *("k: &x {k: *x}\n", "k: &x {k: {k: {k: *x}}}\n"),
         ],
     )
     def test_that_contain_themselves_are_refused(self, text: str) -> None:
@@ -566,15 +430,7 @@ class TestAliases:
 
 
 class TestStream:
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param(b"", id="nothing"),
-            pytest.param(b"\n\n", id="blank-lines"),
-            pytest.param(b"# only a comment\n", id="comment"),
-            pytest.param(b"\xef\xbb\xbf", id="byte-order-mark"),
-        ],
-    )
+    @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only a comment\n", b"\xef\xbb\xbf"])
     def test_without_a_document_is_none(self, data: bytes) -> None:
         assert parse(data) is None
 
@@ -596,17 +452,10 @@ class TestStream:
     def test_gives_its_first_document(self, text: str) -> None:
         assert struct(text, a=Reader.integer) == {"a": 1}
 
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param("a: \u00e9\n".encode(), id="utf-8"),
-            pytest.param("\ufeffa: \u00e9\n".encode(), id="utf-8-with-mark"),
-            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-le"), id="utf-16-little-endian"),
-            pytest.param("\ufeffa: \u00e9\n".encode("utf-16-be"), id="utf-16-big-endian"),
-        ],
-    )
-    def test_may_start_with_a_byte_order_mark(self, data: bytes) -> None:
-        assert struct(data, a=Reader.string) == {"a": "\u00e9"}
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+    def test_may_start_with_a_byte_order_mark(self, encoding: str) -> None:
+        mark = "\ufeff" if "16" in encoding else ""
+        assert struct(f"{mark}a: \u00e9\n".encode(encoding), a=Reader.string) == {"a": "\u00e9"}
 
     @pytest.mark.parametrize(
         ("data", "reason"),

@@ -83,12 +83,9 @@ class TestFigures:
 
 class TestChance:
     @pytest.mark.slow
-    def test_is_small_where_something_is_planted(self) -> None:
+    def test_is_small_where_something_is_planted_and_even_where_nothing_is(self) -> None:
         of = cases(60, 1)
         assert (chance_of([(Cases(of), figures_of(of, 0.6, 1))]) or 1) < 0.001
-
-    @pytest.mark.slow
-    def test_is_even_where_nothing_is(self) -> None:
         found = []
         for seed in range(30):
             of = cases(40, seed)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
+from helpers.extras import needs
 from helpers.repos import START, Repo
 
 from rubric import released_rubric
@@ -35,15 +36,16 @@ class TestAuc:
         assert auc([0.9, 0.8, 0.4, 0.8, 0.1], [1, 1, 1, 0, 0]) == pytest.approx(4.5 / 6)
 
     @pytest.mark.parametrize(
-        ("values", "expected"),
-        [([3, 4, 1, 2], 1.0), ([1, 2, 3, 4], 0.0), ([1, 1, 1, 1], 0.5)],
-        ids=["apart", "the wrong way", "a constant"],
+        ("values", "truths", "expected"),
+        [
+            pytest.param([3, 4, 1, 2], [1, 1, 0, 0], 1.0, id="apart"),
+            pytest.param([1, 2, 3, 4], [1, 1, 0, 0], 0.0, id="the wrong way"),
+            pytest.param([1, 1, 1, 1], [1, 1, 0, 0], 0.5, id="a constant"),
+            pytest.param([1, 2], [1, 1], None, id="of one kind"),
+        ],
     )
-    def test_of_the_ends(self, values: Sequence[float], expected: float) -> None:
-        assert auc(values, [1, 1, 0, 0]) == expected
-
-    def test_of_one_kind_is_none(self) -> None:
-        assert auc([1, 2], [1, 1]) is None
+    def test_of_the_ends(self, values: Sequence[float], truths: Sequence[float], expected: float | None) -> None:
+        assert auc(values, truths) == expected
 
     def test_weights_are_repetitions(self) -> None:
         assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
@@ -123,27 +125,29 @@ class TestIntervals:
         held = 0
         for _ in range(100):
             truths = [float(chance.random() < 0.5) for _ in range(80)]
-            _, _, interval = GroupedDraws([str(n) for n in range(80)], truths, draws=300).measured(
-                [chance.random() for _ in truths]
-            )
+            draws = GroupedDraws([str(n) for n in range(80)], truths, draws=300)
+            _, _, interval = draws.measured([chance.random() for _ in truths])
             held += interval is not None and interval.low <= 0.5 <= interval.high
         assert 86 <= held <= 100
 
 
-VERDICTS: list[tuple[str, float, tuple[float, float], int, str]] = [
-    ("a half is in it", 0.55, (0.45, 0.65), 100, "no better than a coin"),
-    ("it ends at a half", 0.6, (0.5, 0.7), 100, "no better than a coin"),
-    ("above a half", 0.6, (0.51, 0.7), 100, "weak"),
-    ("it ends at 0.6", 0.7, (0.6, 0.8), 100, "weak"),
-    ("above 0.6", 0.7, (0.61, 0.8), 100, "useful"),
-    ("below a half", 0.4, (0.3, 0.49), 100, "points the wrong way, no better than counting lines"),
-    ("it reaches a half from below", 0.4, (0.3, 0.5), 100, "no better than a coin, no better than counting lines"),
-    ("as good as counting lines", 0.52, (0.51, 0.7), 100, "weak, no better than counting lines"),
-    ("29 iterations", 0.9, (0.8, 1.0), 29, "too few"),
-]
+COUNTING = "no better than counting lines"
 
 
-@pytest.mark.parametrize(("figure", "interval", "n", "said"), [v[1:] for v in VERDICTS], ids=[v[0] for v in VERDICTS])
+@pytest.mark.parametrize(
+    ("figure", "interval", "n", "said"),
+    [
+        pytest.param(0.55, (0.45, 0.65), 100, "no better than a coin", id="a half is in it"),
+        pytest.param(0.6, (0.5, 0.7), 100, "no better than a coin", id="it ends at a half"),
+        pytest.param(0.6, (0.51, 0.7), 100, "weak", id="above a half"),
+        pytest.param(0.7, (0.6, 0.8), 100, "weak", id="it ends at 0.6"),
+        pytest.param(0.7, (0.61, 0.8), 100, "useful", id="above 0.6"),
+        pytest.param(0.4, (0.3, 0.49), 100, f"points the wrong way, {COUNTING}", id="below a half"),
+        pytest.param(0.4, (0.3, 0.5), 100, f"no better than a coin, {COUNTING}", id="it reaches a half from below"),
+        pytest.param(0.52, (0.51, 0.7), 100, f"weak, {COUNTING}", id="as good as counting lines"),
+        pytest.param(0.9, (0.8, 1.0), 29, "too few", id="29 iterations"),
+    ],
+)
 def test_a_verdict_goes_by_the_interval(figure: float, interval: tuple[float, float], n: int, said: str) -> None:
     assert verdict_of(Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]) == said
 
@@ -270,13 +274,12 @@ class TestCommands:
     def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, rubric: str) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
         outcomes = {one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]}
-        scores = {}
-        for row in da_score(
-            "export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl"
-        ).out.splitlines():
-            one = json.loads(row)
-            if outcomes[one["iteration"]]["lines_added"] >= 5 and one["score"] is not None:
-                scores[one["iteration"]] = one["score"]
+        rows = da_score("export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl").out.splitlines()
+        scores = {
+            one["iteration"]: one["score"]
+            for one in map(json.loads, rows)
+            if outcomes[one["iteration"]]["lines_added"] >= 5 and one["score"] is not None
+        }
         sound = [scores[n] for n in scores if not outcomes[n]["defective"]]
         other = [scores[n] for n in scores if outcomes[n]["defective"]]
         wins = sum((a > b) + (a == b) / 2 for a in sound for b in other)
@@ -292,6 +295,15 @@ class TestCommands:
         text = da_score("validate").out
         assert "Verdict: too few" in text
         assert "fewer lines added" in text
+
+    @pytest.mark.slow
+    def test_a_report_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
+        assert "Foretelling defective work: too few." in da_score("report", "--terminal").out
+        found = da_score("report", "--json").json["validity"]
+        assert (found["outcome"], found["verdict"]) == ("defective", "too few")
+        page = Path("report.html").read_text()
+        assert "Does this score mean anything here?</h2>" in page
+        assert "<b>Verdict: too few.</b>" in page
 
     @pytest.mark.slow
     def test_two_rubrics_are_a_list(self, da_score: DaScore) -> None:
@@ -315,33 +327,29 @@ class TestCommands:
         found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
 
+    @needs("sklearn")
     @pytest.mark.slow
     def test_fit_refuses_what_may_be_chance(self, da_score: DaScore) -> None:
-        pytest.importorskip("sklearn")
         done = da_score("rubric", "fit", "--outcome", "reverted", "-o", "fit.yaml")
         assert done.status == 3
         assert not Path("fit.yaml").exists()
         assert "promise nothing" in done.out
 
+    @needs("sklearn")
     @pytest.mark.slow
     def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore) -> None:
-        pytest.importorskip("sklearn")
         done = da_score("rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json")
         if done.json["weights"]:
             assert Path("fit.yaml").read_text().startswith("# Weights fitted by da-score rubric fit to the outcome")
             assert da_score("rubric", "validate", "fit.yaml").status == 0
 
 
+@needs("sklearn")
 class TestFit:
     RUBRIC = released_rubric("2.0.2")
 
-    @pytest.fixture(autouse=True)
-    def _needs(self) -> None:
-        pytest.importorskip("sklearn")
-
-    @staticmethod
-    def fit(cases: Sequence[Case]) -> Fit:
-        return fit_weights(cases, TestFit.RUBRIC, "defective")
+    def fit(self, cases: Sequence[Case]) -> Fit:
+        return fit_weights(cases, self.RUBRIC, "defective")
 
     @pytest.mark.slow
     def test_finds_the_signal_that_foretells(self) -> None:
@@ -387,16 +395,3 @@ class TestFit:
     @pytest.mark.slow
     def test_refuses_noise(self) -> None:
         assert sum(self.fit(made(150, 0, seed)).holds for seed in range(NOISES)) <= NOISES * 0.05
-
-
-@pytest.mark.usefixtures("worked")
-class TestReport:
-    @pytest.mark.slow
-    def test_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
-        text = da_score("report", "--terminal").out
-        assert "Foretelling defective work: too few." in text
-        found = da_score("report", "--json").json["validity"]
-        assert (found["outcome"], found["verdict"]) == ("defective", "too few")
-        page = Path("report.html").read_text()
-        assert "Does this score mean anything here?</h2>" in page
-        assert "<b>Verdict: too few.</b>" in page

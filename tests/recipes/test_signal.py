@@ -15,8 +15,8 @@ from scoring.demo import Demo
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals import table
-from scoring.signals.signal import Signal
-from scoring.signals.values import ROLE_IMPL, IntegrityObservation, SignalValue, absent_signal, present_signal
+from scoring.signals.signal import Pair, Signal
+from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, present_signal
 from scoring.store import NAME
 
 
@@ -33,8 +33,8 @@ class Brevity(Signal):
             return absent_signal(f"iter-{facts.record.iteration} counts no files", "iter-N counts no files")
         return present_signal(1 / files, f"{files} files")
 
-    def pairs(self, facts: IterationFacts) -> Iterator[IntegrityObservation]:
-        yield IntegrityObservation(self.id, ROLE_IMPL, present_signal(1, "always brief"), self.value(facts))
+    def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
+        yield ROLE_IMPL, present_signal(1, "always brief"), self.value(facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         yield f"a toy of iteration {facts.record.iteration}"

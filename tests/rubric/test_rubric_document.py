@@ -1,8 +1,6 @@
 """The rubric document says what the rubric data says, and its arithmetic holds to the last digit."""
 
-import ast
 import json
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.rubrics import voting
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
 from scoring.evidence.beside import deliberation_facts
@@ -80,15 +79,10 @@ def test_every_released_version_has_its_line_in_the_changelog_newest_first() -> 
     assert headings(3, section("Changelog", 2)) == rubric_versions()[::-1]
 
 
-@pytest.mark.parametrize("version", rubric_versions())
-def test_the_tables_of_a_version_stand_in_its_section(version: str) -> None:
-    assert re.findall(r"<!-- (\w+:\S+) -->", section(f"Rubric {version}", 2)) == [
-        f"weights:{version}",
-        f"bands:{version}",
-    ]
-
-
-def test_no_version_that_is_not_released_has_tables() -> None:
+def test_the_tables_of_each_released_version_are_in_its_section() -> None:
+    for version in rubric_versions():
+        tables = re.findall(r"<!-- (\w+:\S+) -->", section(f"Rubric {version}", 2))
+        assert tables == [f"weights:{version}", f"bands:{version}"]
     assert sorted(blocks("weights")) == sorted(blocks("bands")) == sorted(rubric_versions())
 
 
@@ -107,7 +101,8 @@ def test_every_link_inside_the_document_leads_to_a_heading() -> None:
 
 
 @pytest.mark.parametrize("version", rubric_versions())
-def test_a_weight_table_says_what_the_data_says(version: str) -> None:
+def test_the_tables_of_a_version_say_what_the_data_says(version: str) -> None:
+    rubric = released_rubric(version)
     assert table(blocks("weights")[version]) == [
         {
             "id": spec.id,
@@ -116,14 +111,10 @@ def test_a_weight_table_says_what_the_data_says(version: str) -> None:
             "two-way": "yes" if spec.two_way else "no",
             "description": spec.description,
         }
-        for spec in released_rubric(version).signals
+        for spec in rubric.signals
     ]
-
-
-@pytest.mark.parametrize("version", rubric_versions())
-def test_a_band_table_says_what_the_data_says(version: str) -> None:
     stated = [(row["band"], float(row["from"])) for row in table(blocks("bands")[version])]
-    assert stated == [(band.name, band.min) for band in released_rubric(version).bands]
+    assert stated == [(band.name, band.min) for band in rubric.bands]
 
 
 def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None:
@@ -133,13 +124,9 @@ def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None
 
 
 @pytest.mark.parametrize("name", ALL_SIGNALS)
-def test_a_signal_section_covers_source_mapping_absence_and_weight(name: str) -> None:
+def test_a_signal_section_covers_source_mapping_absence_and_the_weight_of_every_version(name: str) -> None:
     leads = re.findall(r"^\*\*(Source|Mapping|Absent|Weight)\b", section(name, 3), re.M)
     assert leads == ["Source", "Mapping", "Absent", "Weight"]
-
-
-@pytest.mark.parametrize("name", ALL_SIGNALS)
-def test_a_signal_section_gives_the_weight_of_every_version_that_has_the_signal(name: str) -> None:
     lead = re.search(r"^\*\*Weight: (.+?)\.\*\*", section(name, 3), re.M)
     assert lead
     stated = {version: float(weight) for weight, version in re.findall(r"([\d.]+) \(([\d.]+)\)", lead[1])}
@@ -150,33 +137,21 @@ def test_a_signal_section_gives_the_weight_of_every_version_that_has_the_signal(
 # Mappings: the words of the document go through the code
 
 
-def _review_decision(word: str, _log_dir: Path) -> SignalValue:
-    return landed_claim(IterationRecord(review=ReviewBlock(overall_decision=word)))
-
-
-def _verifier_status(word: str, _log_dir: Path) -> SignalValue:
-    return verifier_value(IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",))
-
-
-def _scope_note(word: str, _log_dir: Path) -> SignalValue:
-    return scope_claim(IterationRecord(impl=ImplBlock(scope_note=word)))
-
-
-def _hook_result(word: str, log_dir: Path) -> SignalValue:
-    write_hook_file(log_dir, 1, [word])
-    return extract_hook_outcomes_signal(log_dir, 1)
-
-
 def write_hook_file(log_dir: Path, iteration: int, results: list[str]) -> None:
     records = [{"intervention_class": "prevent_before_action", "rule_id": "rule", "result": word} for word in results]
     (log_dir / f"iter-{iteration}.hook-outcomes.yaml").write_text(yaml.safe_dump({"records": records}), "utf-8")
 
 
+def hook_result(word: str, log_dir: Path) -> SignalValue:
+    write_hook_file(log_dir, 1, [word])
+    return extract_hook_outcomes_signal(log_dir, 1)
+
+
 READERS: dict[str, Callable[[str, Path], SignalValue]] = {
-    "review-decision": _review_decision,
-    "verifier-status": _verifier_status,
-    "scope-note": _scope_note,
-    "hook-result": _hook_result,
+    "review-decision": lambda word, _: landed_claim(IterationRecord(review=ReviewBlock(overall_decision=word))),
+    "verifier-status": lambda word, _: verifier_value(IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",)),
+    "scope-note": lambda word, _: scope_claim(IterationRecord(impl=ImplBlock(scope_note=word))),
+    "hook-result": hook_result,
 }
 WORDS = {
     "review-decision": {"accept", "escalate", "reject"},
@@ -191,20 +166,13 @@ def mapping(name: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_a_mapping_table_lists_every_word(name: str) -> None:
+def test_a_mapping_table_lists_every_word_and_what_it_gives(name: str, tmp_path: Path) -> None:
     assert set(mapping(name)) == WORDS[name]
-
-
-@pytest.mark.parametrize(("name", "word"), [(name, word) for name in WORDS for word in sorted(WORDS[name])])
-def test_a_word_of_a_mapping_table_gives_the_stated_sub_score(name: str, word: str, tmp_path: Path) -> None:
-    value = READERS[name](word, tmp_path)
-    assert (value.present, value.sub_score) == (True, mapping(name)[word])
-
-
-@pytest.mark.parametrize("name", WORDS)
-@pytest.mark.parametrize("word", ["", "other"])
-def test_a_word_that_a_mapping_table_does_not_list_gives_no_sub_score(name: str, word: str, tmp_path: Path) -> None:
-    assert not READERS[name](word, tmp_path).present
+    for word, sub_score in mapping(name).items():
+        value = READERS[name](word, tmp_path)
+        assert (value.present, value.sub_score) == (True, sub_score), word
+    assert not READERS[name]("", tmp_path).present
+    assert not READERS[name]("other", tmp_path).present
 
 
 # Integrity and objective checks
@@ -298,27 +266,11 @@ def result(cell: str) -> str:
     return cell.rpartition(" = ")[2]
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
 def calculate(expression: str) -> float:
-    """Work an expression out in doubles, from left to right."""
-
-    def walk(node: ast.expr) -> float:
-        match node:
-            case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATORS[type(op)](walk(left), walk(right))
-            case ast.Constant(value=int() | float() as number):
-                return float(number)
-            case _:
-                raise ValueError(f"not arithmetic: {ast.unparse(node)}")
-
-    return walk(ast.parse(expression.replace(TIMES, "*"), mode="eval").body)
+    """Work an expression out in doubles, from left to right; it has numbers and ``+ - * /`` and nothing else."""
+    arithmetic = re.sub(r"[\d.]+", lambda number: f"{float(number[0])!r}", expression.replace(TIMES, "*"))
+    assert re.fullmatch(r"[-+*/()\d.e ]+", arithmetic), expression
+    return float(eval(arithmetic))
 
 
 def test_there_is_an_example_with_every_signal_and_one_with_absent_signals() -> None:
@@ -384,17 +336,6 @@ def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(n
 # Numbers in the text
 
 
-@dataclass(frozen=True)
-class FullMarks:
-    """An iteration whose named signals are all 1, the others absent."""
-
-    names: frozenset[str]
-    iteration: int = 1
-
-    def value(self, signal_id: str) -> SignalValue:
-        return present_signal(1.0, "") if signal_id in self.names else absent_signal("")
-
-
 FULL_MARKS = [(version, row) for version, text in blocks("full-marks").items() for row in table(text)]
 
 
@@ -406,7 +347,7 @@ def test_full_marks_are_shown_on_every_signal_and_on_three() -> None:
 @pytest.mark.parametrize(("version", "row"), FULL_MARKS)
 def test_full_marks_give_the_stated_value_and_coverage(version: str, row: dict[str, str]) -> None:
     names = row["signals at 1, the others absent"].split(", ")
-    score = released_rubric(version).score(FullMarks(frozenset(names)))
+    score = released_rubric(version).score(voting(**dict.fromkeys(names, 1.0)))
     assert len(names) == score.coverage.present
     assert (row["value"], row["coverage"]) == (shortest(score.value), str(score.coverage))
     assert f"{score.value:.3f}" == "1.000"

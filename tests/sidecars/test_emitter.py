@@ -1,16 +1,16 @@
 """The bytes of sidecars: the reference's, and text that any YAML reader gives back as it was.
 
-The literal bytes in the tables are what the reference's own YAML library, yaml.v3, writes for the same values.
+The bytes in the tables are what the reference's own YAML library, yaml.v3, writes for the same values.
 """
 
 import itertools
-import math
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
+from helpers.tables import cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -19,75 +19,10 @@ from ruamel.yaml.nodes import ScalarNode
 from scoring.sidecars.emitter import emit, scalar, text
 from scoring.yamlread import Reader, items_of, parse
 
-PLAIN = [
-    *("plain text", "commit 8f1c reachable from master, not reverted", "ünïcödé", "a\xa0b", "\ue000", "a:b", "a#b"),
-    *("-x", "?x", "it's", "a, b", "a]", "a%", "a\\b", "_1", "0b2", "1.2.3", "1:60", "0x-1", "-0o-7", "yEs"),
-]
-SINGLE_QUOTED = [  # the characters forbid plain text
-    *("a: b", "a:", "a #b", "#a", "- x", "-", "? x", " a", "a ", " ", '"q"', "[a", "]a", "{}", ",a", "&a", "*a"),
-    *("!a", "|a", ">a", "%a", "@a", "`a", "---", "--- x", "...x"),
-]
-DOUBLE_QUOTED = [  # it would read as another type
-    *("", "true", "True", "yes", "NO", "y", "null", "~", "123", "-1", "1.5", "0x1F", "017", "0o17", "0b1", "0b-1"),
-    *("0o+7", "1_000", "1e5", ".5", ".inf", ".NaN", "2026-01-01", "2026-01-01T10:00:00Z", "1:20", "190:20:30.15"),
-]
-STYLES = [
-    *((value, value.encode()) for value in PLAIN),
-    *((value, b"'%s'" % value.encode()) for value in SINGLE_QUOTED),
-    *((value, b'"%s"' % value.encode()) for value in DOUBLE_QUOTED),
-    ("x" * 200 + " y", b"x" * 200 + b" y"),
-    ("'q'", b"'''q'''"),
-    ("it's: so", b"'it''s: so'"),
-    ("a\u2028b", "'a\u2028    b'".encode()),
-    # double quotes: characters that no other style can hold
-    ("a\tb", b'"a\\tb"'),
-    ("a\rb", b'"a\\rb"'),
-    ("it's\tso", b'"it\'s\\tso"'),
-    ('"\t\\', b'"\\"\\t\\\\"'),
-    ("\x85", b'"\\N"'),
-    ("\0\x07\b\v\f\x1b", b'"\\0\\a\\b\\v\\f\\e"'),
-    ("\x7f\x9f", b'"\\x7F\\x9F"'),
-    ("\ufffe", b'"\\uFFFE"'),
-    ("😀", b'"\\U0001F600"'),
-    ("a\ufeffb", b'"a\\uFEFFb"'),
-    ("\ufeffab", b'"\\uFEFF\\x61\\x62"'),  # behind a byte-order mark yaml.v3 escapes everything
-    ("\ufeff:\xa0\ud7ff😀\n", b'"\\uFEFF\\x3A\\_\\uD7FF\\U0001F600\\n"'),
-    ("a \nb", b'"a \\nb"'),
-    ("a\nb ", b'"a\\nb "'),
-    ("a\nb\rc", b'"a\\nb\\rc"'),
-    ("😀\na", b'"\\U0001F600\\na"'),
-    # literal blocks: several lines, with what follows the last one in the mark behind |
-    ("a\nb", b"|-\n    a\n    b"),
-    ("a\nb\n", b"|\n    a\n    b"),
-    ("a\nb\n\n", b"|+\n    a\n    b\n"),
-    ("a\n", b"|\n    a"),
-    ("a\n\n\nb", b"|-\n    a\n\n\n    b"),
-    ("a\n  b", b"|-\n    a\n      b"),
-    ("a\tb\nc", b"|-\n    a\tb\n    c"),
-    ("x: y #z\n", b"|\n    x: y #z"),
-    ("don't\nworry: be", b"|-\n    don't\n    worry: be"),
-    ("a\u2028b\nc", "|-\n    a\u2028    b\n    c".encode()),
-    ("a\u2028\n", "|+\n    a\u2028".encode()),
-    ("a\n\u2029\n", "|+\n    a\n\u2029".encode()),
-    # bytes that are not UTF-8
-    ("\udcff", b"!!binary /w=="),
-    ("a\udcc3", b"!!binary YcM="),
-    (
-        "x" * 60 + "\udcff",
-        b"!!binary |\n    " + b"eHh4" * 17 + b"eH\n    h4eHh4eHh4/w==",
-    ),
-    # One deviation: the literal block that yaml.v3 writes for these cannot be read by anybody, itself included.
-    ("\n", b'"\\n"'),
-    ("\na", b'"\\na"'),
-    (" a\nb", b'" a\\nb"'),
-    ("\ta\nb", b'"\\ta\\nb"'),
-    ("\u2028a\nb", b'"\\La\\nb"'),
-]
 
-
-@pytest.mark.parametrize(("value", "written"), STYLES, ids=[ascii(value)[:40] for value, _ in STYLES])
-def test_text_is_written_in_the_style_of_the_reference(value: str, written: bytes) -> None:
-    assert emit({"value": value}) == b"value: " + written + b"\n"
+@pytest.mark.parametrize(("value", "written"), cases("yaml_styles"))
+def test_text_is_written_in_the_style_of_the_reference(value: str, written: str) -> None:
+    assert emit({"value": value}) == f"value: {written}\n".encode()
 
 
 def test_lines_of_a_block_stand_deeper_in_lists() -> None:
@@ -121,18 +56,7 @@ def test_there_are_no_lists_of_lists() -> None:
         emit({"a": [[1]]})
 
 
-NUMBERS = [
-    *((0.0, "0"), (-0.0, "-0"), (1.0, "1"), (-1.0, "-1"), (0.1, "0.1"), (0.5, "0.5"), (1 / 3, "0.3333333333333333")),
-    *((2 / 3, "0.6666666666666666"), (0.2469135802469136, "0.2469135802469136"), (0.0001, "0.0001")),
-    *((0.00012345, "0.00012345"), (0.00001, "1e-05"), (0.000012345, "1.2345e-05"), (1e-100, "1e-100")),
-    *((5e-324, "5e-324"), (10.0, "10"), (100000.0, "100000"), (123456.789, "123456.789"), (999999.5, "999999.5")),
-    *((1000000.0, "1e+06"), (1234567.5, "1.2345675e+06"), (1e22, "1e+22")),
-    *((1.7976931348623157e308, "1.7976931348623157e+308"), (math.inf, ".inf"), (-math.inf, "-.inf")),
-    *((math.nan, ".nan"), (0, "0"), (42, "42"), (-7, "-7"), (12345678, "12345678"), (True, "true"), (False, "false")),
-]
-
-
-@pytest.mark.parametrize(("value", "written"), NUMBERS, ids=[f"{type(v).__name__} {v}" for v, _ in NUMBERS])
+@pytest.mark.parametrize(("value", "written"), cases("yaml_numbers"))
 def test_numbers_are_the_shortest_text_of_the_reference(value: float, written: str) -> None:
     assert scalar(value) == written
     assert emit({"value": value}) == f"value: {written}\n".encode()
@@ -205,8 +129,6 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("\ta\nb")
 @example("a\n\u2028")
 @example("a\n\u2028b\n")
-@example("a\u2029\n")
-@example("a\n\u2028\n")
 @example("\ufeff\na")
 @settings(deadline=None)
 @pytest.mark.slow
@@ -268,9 +190,9 @@ def test_pyyaml_takes_an_exponent_without_a_point_for_text(value: float) -> None
 
 KNOWN = [
     *("=", "<<", "0b_", "-0x__", "+0o_", "+_", "-__", "._", "-._", "._5", ".5_", ".5__5", ".1_e+1"),
-    *("0x10000000000000000", "-0x8000000000000001", "0b1" + "0" * 64, "0o7777777777777777777777", "8e671"),
-    *("-8_5e0458", "8.5e+999", ".5e+400", "2026-02-30", "2026-13-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z"),
-    *("2026-01-01 00:00:00.", "2026-01-01t00:00:00+1"),
+    *("0x10000000000000000", "-0x8000000000000001", "0b1" + "0" * 64, "0o7777777777777777777777"),
+    *("8e671", "-8_5e0458", "8.5e+999", ".5e+400", "2026-02-30", "2026-13-01", "2026-01-01T00:00:00"),
+    *("2026-01-01 00:00:00Z", "2026-01-01 00:00:00.", "2026-01-01t00:00:00+1"),
 ]
 
 

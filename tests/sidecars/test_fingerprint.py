@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
+from helpers.projects import edit
 from helpers.repos import Repo
 from msgspec.structs import replace
 
@@ -53,6 +54,7 @@ HOOKS = "records:\n  - {intervention_class: remediate_at_stop, result: allow, ru
 TASKS = "tasks:\n  - {id: t1, write_scope: [src/]}\n  - {id: t2, write_scope: [docs/]}\n"
 LINE = '{"type":"assistant","timestamp":"2026-04-12T13:00:00Z","message":{"usage":{"input_tokens":1}}}\n'
 """A turn an hour before the builder's first commit."""
+LATER = LINE.replace("2026", "2027")
 
 
 class Project:
@@ -60,8 +62,10 @@ class Project:
 
     def __init__(self, repo: Repo, root: Path) -> None:
         self.repo, self.log, self.transcripts = repo, root / "log", root / "transcripts"
-        self.log.mkdir()
-        self.transcripts.mkdir()
+        self.entry, self.hooks = self.log / "iter-1.yaml", self.log / "iter-1.hook-outcomes.yaml"
+        self.tasks = repo.path / ".agents/workflow/plans/p/TASKS.yaml"
+        self.artifact, self.review = repo.path / "unit.yaml", repo.path / "review.yaml"
+        self.transcript = self.transcripts / "s.jsonl"
         self.sha = repo.commit({"src/a.py": "a"}, "first")
         for path, text in {
             self.entry: ENTRY.format(sha=self.sha),
@@ -74,13 +78,6 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    entry = property(lambda self: self.log / "iter-1.yaml")
-    hooks = property(lambda self: self.log / "iter-1.hook-outcomes.yaml")
-    tasks = property(lambda self: self.repo.path / ".agents/workflow/plans/p/TASKS.yaml")
-    artifact = property(lambda self: self.repo.path / "unit.yaml")
-    review = property(lambda self: self.repo.path / "review.yaml")
-    transcript = property(lambda self: self.transcripts / "s.jsonl")
-
     def taken(self) -> Fingerprint:
         records = load_iteration_log(self.log)
         sources = Sources.under(REFERENCE, self.repo.path, [self.transcripts])
@@ -88,11 +85,6 @@ class Project:
             evidence = Evidence(records, self.log, sources, scan)
             inputs = inputs_of(records[0], evidence, self.log, ())
             return fingerprint(inputs, evidence.of(records[0]), b"sidecar")
-
-    def edit(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
 
 
 @pytest.fixture
@@ -114,32 +106,20 @@ class TestFingerprint:
         ("change", "shows"),
         [
             pytest.param(lambda _: None, set(), id="nothing"),
-            pytest.param(lambda p: p.edit(p.entry, "retries: 0", "retries: 1"), {"inputs"}, id="a field of the entry"),
-            pytest.param(lambda p: p.edit(p.entry, "task_id", "# said\ntask_id"), set(), id="a comment in the entry"),
-            pytest.param(lambda p: p.edit(p.entry, "task_id", "mood: fine\ntask_id"), set(), id="a key nobody reads"),
-            pytest.param(lambda p: p.edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"),
+            pytest.param(lambda p: edit(p.entry, "retries: 0", "retries: 1"), {"inputs"}, id="a field of the entry"),
+            pytest.param(lambda p: edit(p.entry, "task_id", "# said\ntask_id"), set(), id="a comment in the entry"),
+            pytest.param(lambda p: edit(p.entry, "task_id", "mood: fine\ntask_id"), set(), id="a key nobody reads"),
+            pytest.param(lambda p: edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"),
             pytest.param(lambda p: p.hooks.unlink(), {"inputs"}, id="hook outcomes that are gone"),
-            pytest.param(lambda p: p.edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
+            pytest.param(lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
             pytest.param(lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"),
-            pytest.param(lambda p: p.edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
-            pytest.param(
-                lambda p: p.edit(p.tasks, "write_scope: [src/]", "write_scope: [lib/]"),
-                {"inputs"},
-                id="the declared scope, by which git's answer is judged",
-            ),
-            pytest.param(lambda p: p.edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
-            pytest.param(lambda p: p.edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
-            pytest.param(
-                lambda p: p.transcript.write_text(LINE + LINE), {"facts"}, id="another line in the window of the entry"
-            ),
-            pytest.param(
-                lambda p: p.transcript.write_text(LINE + LINE.replace("2026", "2027")),
-                set(),
-                id="another line outside of it",
-            ),
-            pytest.param(
-                lambda p: p.transcript.rename(p.transcripts / "z.jsonl"), set(), id="another name of a transcript"
-            ),
+            pytest.param(lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
+            pytest.param(lambda p: edit(p.tasks, "src/", "lib/"), {"inputs"}, id="the declared scope"),
+            pytest.param(lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
+            pytest.param(lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
+            pytest.param(lambda p: p.transcript.write_text(LINE * 2), {"facts"}, id="another line in its window"),
+            pytest.param(lambda p: p.transcript.write_text(LINE + LATER), set(), id="another line outside of it"),
+            pytest.param(lambda p: p.transcript.rename(p.transcripts / "z.jsonl"), set(), id="a transcript's name"),
             pytest.param(lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"),
             pytest.param(lambda p: p.repo.revert(p.sha), {"git"}, id="a revert on the trunk"),
             pytest.param(lambda p: p.repo.commit({"src/b.py": "b"}, "other"), set(), id="other work on the trunk"),
@@ -160,7 +140,7 @@ class TestFingerprint:
     def test_does_not_follow_an_artifact_out_of_the_repository(self, project: Project, path: str) -> None:
         outside = project.repo.path.parent / "outside.yaml"
         outside.write_text("status: pass\n")
-        project.edit(project.entry, "result_artifact: unit.yaml", f"result_artifact: {path}")
+        edit(project.entry, "result_artifact: unit.yaml", f"result_artifact: {path}")
         before = project.taken()
         outside.write_text("status: fail\n")
         assert project.taken() == before
@@ -176,10 +156,10 @@ class TestStore:
         return tmp_path / "log"
 
     @staticmethod
-    def keep(cache: Path | None, log: Path, rubric: str = "2.1.0", **found: Fingerprint) -> None:
+    def keep(cache: Path | None, log: Path, found: dict[int, Fingerprint], rubric: str = "2.1.0") -> None:
         with fingerprints(cache, log, released_rubric(rubric)) as known:
-            for name, one in found.items():
-                known.put(int(name.removeprefix("n")), one)
+            for iteration, one in found.items():
+                known.put(iteration, one)
 
     @staticmethod
     def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Fingerprint | None:
@@ -187,26 +167,26 @@ class TestStore:
             return known.get(iteration)
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, n1=ONE, n20=replace(ONE, git="x"))
-        self.keep(cache, log, n2=ONE)
+        self.keep(cache, log, {1: ONE, 20: replace(ONE, git="x")})
+        self.keep(cache, log, {2: ONE})
         assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [ONE, ONE, None, replace(ONE, git="x")]
 
     def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
-        self.keep(cache, log, n1=ONE)
+        self.keep(cache, log, {1: ONE})
         assert self.kept(cache, tmp_path / "other", 1) is None
         assert self.kept(cache, log, 1, "2.0.2") is None
-        self.keep(cache, log, "2.0.2", n1=replace(ONE, git="x"))
+        self.keep(cache, log, {1: replace(ONE, git="x")}, "2.0.2")
         assert self.kept(cache, log, 1) == ONE
 
     def test_knows_a_log_by_any_name(self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "log").mkdir()
         (tmp_path / "alias").symlink_to("log")
         monkeypatch.chdir(tmp_path)
-        self.keep(cache, Path("log"), n1=ONE)
+        self.keep(cache, Path("log"), {1: ONE})
         assert self.kept(cache, tmp_path / "alias", 1) == ONE
 
     def test_without_a_cache_keeps_nothing(self, log: Path, tmp_path: Path) -> None:
-        self.keep(None, log, n1=ONE)
+        self.keep(None, log, {1: ONE})
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 

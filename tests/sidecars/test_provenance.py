@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.commands import DaScore
 from helpers.facts import facts_of
 from helpers.places import Place
 from msgspec.structs import replace
 
 import scoring.sidecars.provenance
 from rubric import released_rubric
-from scoring.cli import main
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Observed, TestsSeen
 from scoring.files import write_together
@@ -48,24 +48,24 @@ CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
 ORIGIN = Provenance(
     4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,)
 )
+OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
+OWNED = replace(ORIGIN, own=OWN)
+CALLS, TURNS = "correction_pressure", "token_efficiency"
 KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(place: Place) -> Place:
     """Two iterations, with transcripts of both in the user's home."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    place = Place(tmp_path)
     for n in (1, 2):
         place.iteration(n)
     place.session("one", place.turn(1), place.turn(1, 2), place.call(1, 3, failed=True), place.call(1, 4))
     place.session("two", place.turn(2), place.turn(2, 2))
-    monkeypatch.chdir(place.path)
     return place
 
 
-def write_provenance(log: Path, provenance: Provenance, rubric_version: str) -> None:
-    evidence_path(log, provenance.iteration).write_bytes(emit(provenance_as_dict(provenance, rubric_version)))
+def write_provenance(log: Path, provenance: Provenance) -> None:
+    evidence_path(log, provenance.iteration).write_bytes(emit(provenance_as_dict(provenance, "2.3.0")))
 
 
 def scored(place: Place, **options: Any) -> ScoredLog:
@@ -88,43 +88,37 @@ class TestFile:
             "trunk": {"ref": "refs/heads/main", "commit": place.repo.head()},
             "landed": {"method": "ancestor"},
             "harnesses": [
-                {
-                    "name": "claude",
-                    "sessions": 1,
-                    "files": 1,
-                    "turns": 2,
-                    "input_tokens": 20,
-                    "output_tokens": 10,
-                    "cache_read_tokens": 150,
-                    "cache_creation_tokens": 50,
-                    "tool_calls": 2,
-                    "tool_errors": 1,
-                    "duplicates_dropped": 0,
-                }
+                {"name": "claude", "sessions": 1, "files": 1, "turns": 2, "input_tokens": 20, "output_tokens": 10}
+                | {"cache_read_tokens": 150, "cache_creation_tokens": 50}
+                | {"tool_calls": 2, "tool_errors": 1, "duplicates_dropped": 0}
             ],
         }
         assert content(place, 2)["window"] == {"start": "2026-04-12T13:20:00Z", "end": "2026-04-12T14:20:00Z"}
-
-    def test_is_for_its_owner_alone_and_holds_no_word_of_a_conversation(self, place: Place) -> None:
-        write_scored_log(place.log, scored(place))
+        # It is for its owner alone, and holds no word of a conversation.
         for n in (1, 2):
             path = evidence_path(place.log, n)
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             assert b"secret" not in path.read_bytes()
 
     @pytest.mark.parametrize(
-        "origin",
+        "changed",
         [
-            ORIGIN,
-            replace(ORIGIN, start=None),
-            replace(ORIGIN, start=None, end=None, trunk_ref="", trunk_commit=None, landed="", harnesses=()),
-            replace(ORIGIN, harnesses=(CLAUDE, CODEX)),
-            replace(ORIGIN, start=-1_000_000_001, end=1_776_003_600_123_456_789),
-            replace(ORIGIN, trunk_ref="refs/heads/a: b #"),
+            {},
+            {"start": None},
+            {"start": None, "end": None, "trunk_ref": "", "trunk_commit": None, "landed": "", "harnesses": ()},
+            {"harnesses": (CLAUDE, CODEX)},
+            {"start": -1_000_000_001, "end": 1_776_003_600_123_456_789},
+            {"trunk_ref": "refs/heads/a: b #"},
+            {"own": OWN},
+            {"own": OwnLines()},
+            {"own": replace(OWN, last="passed", edited_after=False)},
+            {"own": replace(OWN, last=None)},
         ],
+        ids=lambda changed: " ".join(changed) or "whole",
     )
-    def test_reads_back_as_it_was_written(self, tmp_path: Path, origin: Provenance) -> None:
-        write_provenance(tmp_path, origin, "2.3.0")
+    def test_reads_back_as_it_was_written(self, tmp_path: Path, changed: dict[str, Any]) -> None:
+        origin = replace(ORIGIN, **changed)
+        write_provenance(tmp_path, origin)
         assert read_provenance(tmp_path, 4) == origin
 
     @pytest.mark.parametrize(
@@ -149,7 +143,7 @@ class TestFile:
         evidence_path(tmp_path, 5).write_text(example)
         origin = read_provenance(tmp_path, 5)
         assert origin is not None
-        write_provenance(tmp_path, origin, "2.3.0")
+        write_provenance(tmp_path, origin)
         assert evidence_path(tmp_path, 5).read_text() == example
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.2.0"])
@@ -164,19 +158,18 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "written"),
         [
-            (["run", "--rubric", "2.3.0"], [1, 2]),
-            (["iteration", "2", "--rubric", "2.3.0"], [2]),
-            (["iteration", "1", "--recompute", "--rubric", "2.3.0"], [1]),
-            (["close-task", "1", "--rubric", "2.3.0", "--strict"], [1, 2]),
-            (["backfill", "--rubric", "2.3.0"], [1, 2]),
-            (["run", "--no-write", "--rubric", "2.3.0"], []),
-            (["backfill", "--dry-run", "--rubric", "2.3.0"], []),
+            ("run", [1, 2]),
+            ("iteration 2", [2]),
+            ("iteration 1 --recompute", [1]),
+            ("close-task 1 --strict", [1, 2]),
+            ("backfill", [1, 2]),
+            ("run --no-write", []),
+            ("backfill --dry-run", []),
         ],
         ids=str,
     )
-    @pytest.mark.usefixtures("capsys")
-    def test_write(self, place: Place, arguments: list[str], written: list[int]) -> None:
-        assert main([*arguments, "--no-cache"]) == 0
+    def test_write(self, place: Place, da_score: DaScore, arguments: str, written: list[int]) -> None:
+        assert da_score(*arguments.split(), "--rubric", "2.3.0", "--no-cache").status == 0
         names = {evidence_path(place.log, n).name for n in written}
         assert {path.name for path in place.log.glob("*.evidence.yaml")} == names
         assert {path.name for path in place.log.glob("iter-*.score.yaml")} == {
@@ -188,11 +181,12 @@ class TestOrder:
     """Two files are two renames: should only one of them happen, nothing is lost."""
 
     @pytest.fixture
-    def renames(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        names: list[str] = []
+    def together(self, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+        """Which files are renamed together, in which order."""
+        names: list[list[str]] = []
 
         def noted(files: Sequence[tuple[Path, bytes]]) -> None:
-            names.extend(path.name for path, _ in files)
+            names.append([path.name for path, _ in files])
             write_together(files)
 
         monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
@@ -209,15 +203,14 @@ class TestOrder:
         ],
     )
     def test_keeps_the_richer_evidence_longest(
-        self, place: Place, renames: list[str], before: HarnessFacts | None, expected: list[str]
+        self, place: Place, together: list[list[str]], before: HarnessFacts | None, expected: list[str]
     ) -> None:
         item = scored(place).iterations[0]
         origin = replace(ORIGIN, iteration=1, harnesses=(CLAUDE,))
         if before is not None:
-            write_provenance(place.log, replace(origin, harnesses=(before,)), "2.3.0")
-        renames.clear()
+            write_provenance(place.log, replace(origin, harnesses=(before,)))
         write_scores(place.log, [sidecar_of(item.persisted, origin)])
-        assert renames == [f"iter-1.{kind}.yaml" for kind in expected]
+        assert [name for names in together for name in names] == [f"iter-1.{kind}.yaml" for kind in expected]
 
     @pytest.mark.parametrize(("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])])
     def test_stops_at_the_first_that_cannot_be_written(
@@ -232,24 +225,28 @@ class TestOrder:
         assert not iteration_score_path(place.log, 2).is_file()
 
     def test_of_a_whole_log_is_the_same_and_waits_for_the_disk_together(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
+        self, place: Place, together: list[list[str]]
     ) -> None:
-        together: list[list[str]] = []
-
-        def noted(files: Sequence[tuple[Path, bytes]]) -> None:
-            together.append([path.name for path, _ in files])
-            write_together(files)
-
-        monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
         write_scored_log(place.log, scored(place))
         scores = ["iter-1.score.yaml", "iter-2.score.yaml"]
         assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"], scores, []]
         richer = read_provenance(place.log, 1)
         assert richer is not None
-        write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)), "2.3.0")
+        write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)))
         together.clear()
         write_scored_log(place.log, scored(place))
         assert together == [[], ["iter-1.score.yaml"], ["iter-1.evidence.yaml"]]
+
+
+def turns_left(n: int) -> Loss:
+    return Loss(TURNS, f"{n} of 40 claude turns are left")
+
+
+def calls_left(n: int) -> Loss:
+    return Loss(CALLS, f"{n} of 12 claude tool calls are left")
+
+
+UNKNOWN = Loss("landed", "it was known by squash and is not known any more")
 
 
 class TestLost:
@@ -259,37 +256,15 @@ class TestLost:
             pytest.param({}, [], id="the same"),
             pytest.param({"harnesses": (replace(CLAUDE, turns=50, tool_calls=20),)}, [], id="more"),
             pytest.param({"harnesses": (replace(CLAUDE, files=1, sessions=1),)}, [], id="a copy that is gone"),
-            pytest.param(
-                {"harnesses": (replace(CLAUDE, turns=30),)},
-                [Loss("token_efficiency", "30 of 40 claude turns are left")],
-                id="some turns",
-            ),
-            pytest.param(
-                {"harnesses": (replace(CLAUDE, tool_calls=11),)},
-                [Loss("correction_pressure", "11 of 12 claude tool calls are left")],
-                id="some tool calls",
-            ),
-            pytest.param(
-                {"harnesses": (CODEX,)},
-                [
-                    Loss("token_efficiency", "0 of 40 claude turns are left"),
-                    Loss("correction_pressure", "0 of 12 claude tool calls are left"),
-                ],
-                id="a whole harness",
-            ),
+            pytest.param({"harnesses": (replace(CLAUDE, turns=30),)}, [turns_left(30)], id="some turns"),
+            pytest.param({"harnesses": (replace(CLAUDE, tool_calls=11),)}, [calls_left(11)], id="some tool calls"),
+            pytest.param({"harnesses": (CODEX,)}, [turns_left(0), calls_left(0)], id="a whole harness"),
             pytest.param({"start": 5, "harnesses": ()}, [], id="turns of another window are changed, not lost"),
             pytest.param({"landed": "not-landed"}, [], id="another answer of git is changed, not lost"),
-            pytest.param(
-                {"landed": ""},
-                [Loss("landed", "it was known by squash and is not known any more")],
-                id="no answer of git any more",
-            ),
+            pytest.param({"landed": ""}, [UNKNOWN], id="no answer of git any more"),
             pytest.param(
                 {"start": None, "end": None, "harnesses": (), "landed": "ancestor"},
-                [
-                    Loss("token_efficiency", "0 of 40 claude turns are left"),
-                    Loss("correction_pressure", "0 of 12 claude tool calls are left"),
-                ],
+                [turns_left(0), calls_left(0)],
                 id="no window any more",
             ),
         ],
@@ -303,9 +278,7 @@ class TestLost:
             pytest.param({}, [], id="nothing"),
             pytest.param({"trunk_commit": "0" * 40}, [], id="a trunk that moved on"),
             pytest.param({"start": 5}, ["its window moved"], id="window"),
-            pytest.param(
-                {"trunk_ref": "refs/heads/dev"}, ["the trunk is refs/heads/dev, and was refs/heads/main"], id="trunk"
-            ),
+            pytest.param({"trunk_ref": "dev"}, ["the trunk is dev, and was refs/heads/main"], id="trunk"),
             pytest.param({"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
@@ -322,10 +295,6 @@ class TestLost:
     )
     def test_and_changed_is_told_in_words(self, now: dict[str, Any], told: list[str]) -> None:
         assert changed_between(ORIGIN, replace(ORIGIN, **now)) == told
-
-
-OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
-OWNED = replace(ORIGIN, own=OWN)
 
 
 class TestOwnLines:
@@ -347,16 +316,6 @@ class TestOwnLines:
         kept = provenance_of(facts_of(IterationRecord(2, 4)))
         assert kept.own is None
         assert list(provenance_as_dict(kept, "2.3.0")) == KEYS
-
-    @pytest.mark.parametrize(
-        "own",
-        [OWN, OwnLines(), replace(OWN, last="passed", edited_after=False), replace(OWN, last=None), None],
-        ids=["everything", "nothing", "passed", "no verdict", "an old file"],
-    )
-    def test_read_back_as_they_were(self, tmp_path: Path, own: OwnLines | None) -> None:
-        origin = replace(ORIGIN, own=own)
-        write_provenance(tmp_path, origin, "3.1.0")
-        assert read_provenance(tmp_path, 4) == origin
 
     @pytest.mark.parametrize(
         ("now", "lost"),
@@ -384,7 +343,7 @@ class TestOwnLines:
 
     def test_compare_turns_by_sessions_and_not_by_window(self) -> None:
         fewer = replace(OWNED, end=7, harnesses=(replace(CLAUDE, turns=39),))
-        assert lost_between(OWNED, fewer) == [Loss("token_efficiency", "39 of 40 claude turns are left")]
+        assert lost_between(OWNED, fewer) == [turns_left(39)]
         others = replace(fewer, own=replace(OWN, sessions=("c",)))
         assert lost_between(OWNED, others) == []
 
@@ -418,13 +377,13 @@ def grown(place: Place) -> None:
 
 
 def other_numbers(place: Place) -> None:
-    place.session(
-        "one",
-        place.turn(1, input_tokens=9, cache_read_input_tokens=0),
-        place.turn(1, 2),
-        place.call(1, 3),
-        place.call(1, 4),
-    )
+    first = place.turn(1, input_tokens=9, cache_read_input_tokens=0)
+    place.session("one", first, place.turn(1, 2), place.call(1, 3), place.call(1, 4))
+
+
+def lost_on_disk(place: Place) -> list[str]:
+    item = scored(place).iterations[0]
+    return in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance))
 
 
 class TestRecompute:
@@ -435,14 +394,8 @@ class TestRecompute:
             (lambda _: None, []),
             (grown, []),
             (other_numbers, []),
-            (half_gone, ["token_efficiency (1 of 2 claude turns are left)"]),
-            (
-                gone,
-                [
-                    "correction_pressure (0 of 2 claude tool calls are left)",
-                    "token_efficiency (0 of 2 claude turns are left)",
-                ],
-            ),
+            (half_gone, [f"{TURNS} (1 of 2 claude turns are left)"]),
+            (gone, [f"{CALLS} (0 of 2 claude tool calls are left)", f"{TURNS} (0 of 2 claude turns are left)"]),
         ],
         ids=["nothing", "grown", "other numbers", "half gone", "gone"],
     )
@@ -451,29 +404,21 @@ class TestRecompute:
     ) -> None:
         write_scored_log(place.log, scored(place))
         change(place)
-        item = scored(place).iterations[0]
-        assert in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance)) == lost
+        assert lost_on_disk(place) == lost
 
     @pytest.mark.slow
     def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         evidence_path(place.log, 1).unlink()
         half_gone(place)
-        item = scored(place).iterations[0]
-        assert loss_on_disk(place.log, item.persisted, item.facts, item.provenance) == []
+        assert lost_on_disk(place) == []
         gone(place)
-        item = scored(place).iterations[0]
-        assert in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance)) == [
-            "correction_pressure",
-            "token_efficiency",
-        ]
+        assert lost_on_disk(place) == [CALLS, TURNS]
 
-    def test_of_a_run_warns(self, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-        main(["run", "--rubric", "2.3.0", "--no-cache"])
+    def test_of_a_run_warns(self, place: Place, da_score: DaScore) -> None:
+        write_scored_log(place.log, scored(place))
         half_gone(place)
-        capsys.readouterr()
-        assert main(["run", "--rubric", "2.3.0", "--no-cache"]) == 0
-        assert capsys.readouterr().err == (
+        assert da_score("run", "--rubric", "2.3.0", "--no-cache").err == (
             "da-score: warning: iteration 1: what its score was computed from is not all there any more; "
             "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
         )

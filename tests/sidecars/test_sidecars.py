@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 from helpers.doors import ends, make_fifo
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace as changed
 
 from rubric import Score, SignalContribution, Source
 from rubric.model import BOUNDS_SIDECAR, SIDECAR
@@ -35,6 +35,8 @@ from scoring.sidecars.scores import (
     write_session_scores,
 )
 
+CONTRACT = Path(__file__).parents[2] / "testdata" / "sidecars"
+
 LANDED = SignalContribution(
     "landed", "Landed on master", True, 1.0, "commit 8f1c2d3e4f5a", 0.2, 0.2469135802469136, 0.2469135802469136
 )
@@ -42,29 +44,7 @@ TESTS = SignalContribution("tests", "Test outcomes", False, 0.0, "", 0.17, 0.0, 
 SCORE = Score(1, "2.1.0", 0.9, True, "excellent", (LANDED, TESTS))
 UNSCORED = Score(2, "2.1.0", 0.0, False, "unscored", (TESTS,))
 
-SCORE_BYTES = b"""\
-iteration: 1
-rubric_version: 2.1.0
-scored: true
-value: 0.9
-band: excellent
-breakdown:
-    - signal: landed
-      label: Landed on master
-      present: true
-      sub_score: 1
-      detail: commit 8f1c2d3e4f5a
-      nominal_weight: 0.2
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-    - signal: tests
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      nominal_weight: 0.17
-      effective_weight: 0
-      contribution: 0
-"""
+SCORE_BYTES = (CONTRACT / "plain.score.yaml").read_bytes()
 
 SESSION = SessionScore(
     "sess-a",
@@ -75,25 +55,6 @@ SESSION = SessionScore(
     "excellent",
     (SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(2, False, 0.0, "unscored")),
 )
-SESSION_BYTES = b"""\
-session_id: sess-a
-rubric_version: 2.1.0
-iterations:
-    - 1
-    - 2
-scored: true
-value: 0.9
-band: excellent
-per_iteration:
-    - iteration: 1
-      scored: true
-      value: 0.9
-      band: excellent
-    - iteration: 2
-      scored: false
-      value: 0
-      band: unscored
-"""
 
 
 def record(*pairs: tuple[LinkedTrace, ...]) -> IterationRecord:
@@ -109,6 +70,23 @@ class TestIterationFile:
         path = write_iteration_score(tmp_path, SCORE)
         assert (path, path.read_bytes()) == (tmp_path / "iter-1.score.yaml", SCORE_BYTES)
         assert path.stat().st_mode & 0o7777 == 0o600
+
+    @pytest.mark.parametrize(
+        ("given", "linked"),
+        [
+            pytest.param(record(), False, id="no verifier"),
+            pytest.param(record((), ()), False, id="none linked"),
+            pytest.param(record((TRACE,)), True, id="one linked"),
+            pytest.param(record((), (TRACE,), ()), True, id="the second linked"),
+            pytest.param(record((LinkedTrace(),)), True, id="a pair of nothing"),
+        ],
+    )
+    def test_the_marker_is_the_last_line_when_a_verifier_linked_traces(
+        self, tmp_path: Path, given: IterationRecord, linked: bool
+    ) -> None:
+        assert derive_linked_traces_to_outcomes(given) is linked
+        path = write_iteration_score_with_record(tmp_path, SCORE, given)
+        assert path.read_bytes() == SCORE_BYTES + b"linked_traces_to_outcomes: true\n" * linked
 
     @pytest.mark.parametrize("linked", [False, True])
     def test_reads_back_as_it_was(self, tmp_path: Path, linked: bool) -> None:
@@ -126,10 +104,8 @@ class TestIterationFile:
         assert iteration_score_path("log", n) == Path(f"log/{name}.score.yaml")
 
     def test_keys_of_a_later_version_do_no_harm(self, tmp_path: Path) -> None:
-        later = (
-            SCORE_BYTES.replace(b"      present: true", b"      present: true\n      added: {a: 1}") + b"more: [1]\n"
-        )
-        (tmp_path / "iter-1.score.yaml").write_bytes(later)
+        later = SCORE_BYTES.replace(b"      present: true", b"      present: true\n      added: {a: 1}")
+        (tmp_path / "iter-1.score.yaml").write_bytes(later + b"more: [1]\n")
         assert read_iteration_score(tmp_path, 1) == build_persisted_score(SCORE)
 
     def test_is_the_same_file_written_twice(self, tmp_path: Path) -> None:
@@ -155,55 +131,7 @@ SURE = Score(
     ),
     BOUNDS_SIDECAR,
 )
-SURE_BYTES = b"""\
-iteration: 1
-rubric_version: 3.1.0
-scored: true
-value: 0.5
-band: fair
-bounds:
-    low: 0.375
-    high: 0.875
-coverage:
-    present: 2
-    total: 3
-    weight: 0.5
-breakdown:
-    - signal: landed
-      label: Landed on master
-      present: true
-      sub_score: 1
-      detail: commit 8f1c2d3e4f5a
-      nominal_weight: 0.25
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-      source: observed
-    - signal: tests
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      detail: not applicable
-      nominal_weight: 0.17
-      effective_weight: 0
-      contribution: 0
-      applicable: false
-    - signal: tests
-      label: Landed on master
-      present: true
-      sub_score: 0.5
-      nominal_weight: 0.25
-      effective_weight: 0.2469135802469136
-      contribution: 0.2469135802469136
-      source: claimed
-      cap: fair
-    - signal: scope
-      label: Test outcomes
-      present: false
-      sub_score: 0
-      nominal_weight: 0.5
-      effective_weight: 0
-      contribution: 0
-"""
+SURE_BYTES = (CONTRACT / "with-bounds.score.yaml").read_bytes()
 
 
 class TestScoreFileWithBounds:
@@ -240,14 +168,12 @@ class TestNumbers:
 
 
 class TestSessionFile:
-    def test_its_bytes_are_those_of_the_contract(self, tmp_path: Path) -> None:
-        path = write_session_score(tmp_path, SESSION)
-        assert (path, path.read_bytes()) == (tmp_path / "session-sess-a.score.yaml", SESSION_BYTES)
-        assert path.stat().st_mode & 0o7777 == 0o600
-
-    def test_an_unscored_session_reads_back_too(self, tmp_path: Path) -> None:
+    def test_that_is_unscored_is_written_and_reads_back_too(self, tmp_path: Path) -> None:
         session = SessionScore("s", "2.0.2", (), False, 0.0, "unscored", ())
-        assert write_session_score(tmp_path, session).read_bytes() == (
+        path = write_session_score(tmp_path, session)
+        assert path == tmp_path / "session-s.score.yaml"
+        assert path.stat().st_mode & 0o7777 == 0o600
+        assert path.read_bytes() == (
             b"session_id: s\nrubric_version: 2.0.2\niterations: []\nscored: false\nvalue: 0\nband: unscored\n"
             b"per_iteration: []\n"
         )
@@ -302,7 +228,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
-    kept = msgspec.structs.replace(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
+    kept = changed(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
     assert found == (score if score.sidecar == BOUNDS_SIDECAR else kept)
     if score.sidecar == BOUNDS_SIDECAR:
         assert [row.source for row in found.breakdown] == [row.source for row in score.breakdown]
@@ -317,21 +243,22 @@ def test_any_session_reads_back(log: Path, session: SessionScore) -> None:
     path.unlink()
 
 
-# Nothing, folders and ways out, a backslash, controls of C0 and C1, more than 200 bytes; and what is just not that.
 REFUSED_IDS = [
-    *("", ".", "..", "a/b", "/", "../../etc/passwd", "a\\b", "a\0b", "a\nb", "\ta", "a\x1f", "\x1b[2J", "a\x7f"),
-    *("\x80", "\x9f", "x" * 201, "é" * 101, "\udcff" * 201),
+    *("", ".", "..", "a/b", "/", "../../etc/passwd", "a\\b"),
+    *("a\0b", "a\nb", "\ta", "a\x1f", "\x1b[2J", "a\x7f", "\x80", "\x9f"),
+    *("x" * 201, "é" * 101, "\udcff" * 201),
 ]
+"""Not below a folder, or with a control character (C0, delete, C1), or of more than 200 bytes."""
 TAKEN_IDS = [
-    *("...", ".hidden", "a..b", "a b", " ", "-rf", "*?[a]", "x: y", "!", "~", "\xa0", "x" * 200, "é" * 100),
-    *("\udcff" * 200, "😀", "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"),
+    *("...", ".hidden", "a..b", "a b", " ", "-rf", "*?[a]", "x: y", "!", "~", "\xa0"),
+    *("x" * 200, "é" * 100, "\udcff" * 200, "😀", "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"),
 ]
 
 
 class TestSessionId:
-    @pytest.mark.parametrize("given", REFUSED_IDS, ids=[ascii(name)[:20] for name in REFUSED_IDS])
+    @pytest.mark.parametrize("given", REFUSED_IDS, ids=lambda given: ascii(given)[:20])
     def test_that_is_no_plain_file_name_has_no_path(self, tmp_path: Path, given: str) -> None:
-        session = msgspec.structs.replace(SESSION, session_id=given)
+        session = changed(SESSION, session_id=given)
         message = re.escape(f"session id {given!r} is no plain file name; it has no score file")
         for use in (
             lambda: session_score_path(tmp_path, given),
@@ -342,60 +269,46 @@ class TestSessionId:
                 use()
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize("given", TAKEN_IDS, ids=[ascii(name)[:20] for name in TAKEN_IDS])
+    @pytest.mark.parametrize("given", TAKEN_IDS, ids=lambda given: ascii(given)[:20])
     def test_that_is_one_has_a_file_in_the_log(self, tmp_path: Path, given: str) -> None:
-        session = msgspec.structs.replace(SESSION, session_id=given)
+        session = changed(SESSION, session_id=given)
         path = write_session_score(tmp_path, session)
         assert path == session_score_path(tmp_path, given)
         assert os.listdir(tmp_path) == [f"session-{given}.score.yaml"]
         assert read_session_score(tmp_path, given) == session
 
 
-@pytest.mark.parametrize(
-    ("given", "linked"),
-    [
-        (record(), False),
-        (record(()), False),
-        (record((TRACE,)), True),
-        (record((), (TRACE,), ()), True),
-        (record((LinkedTrace(),)), True),
-    ],
-    ids=["no verifier", "none linked", "one linked", "the second linked", "a pair of nothing"],
-)
-def test_linked_traces_are_derived_from_the_verifiers(tmp_path: Path, given: IterationRecord, linked: bool) -> None:
-    assert derive_linked_traces_to_outcomes(given) is linked
-    path = write_iteration_score_with_record(tmp_path, SCORE, given)
-    assert path.read_bytes() == SCORE_BYTES + (b"linked_traces_to_outcomes: true\n" if linked else b"")
-
-
 class TestWritingMany:
     SCORES = tuple(replace(SCORE, iteration=n) for n in (3, 1, 2))
-    SESSIONS = tuple(msgspec.structs.replace(SESSION, session_id=name) for name in ("c", "a", "b"))
+    SESSIONS = tuple(changed(SESSION, session_id=name) for name in ("c", "a", "b"))
 
     def test_goes_in_order(self, tmp_path: Path) -> None:
         assert write_iteration_scores(tmp_path, self.SCORES) == [tmp_path / f"iter-{n}.score.yaml" for n in (3, 1, 2)]
         assert write_session_scores(tmp_path, self.SESSIONS) == [tmp_path / f"session-{n}.score.yaml" for n in "cab"]
         assert write_iteration_scores(tmp_path, []) == []
 
-    def test_stops_at_the_first_failure_and_says_what_was_written(self, tmp_path: Path) -> None:
-        (tmp_path / "iter-1.score.yaml").mkdir()
-        with pytest.raises(WriteError, match=r"iter-1\.score\.yaml: cannot write: is a directory") as raised:
-            write_iteration_scores(tmp_path, self.SCORES)
-        assert raised.value.written == (tmp_path / "iter-3.score.yaml",)
-        assert sorted(os.listdir(tmp_path)) == ["iter-1.score.yaml", "iter-3.score.yaml"]
-
-    def test_of_sessions_does_so_too(self, tmp_path: Path) -> None:
-        (tmp_path / "session-b.score.yaml").mkdir()
-        with pytest.raises(WriteError, match=r"session-b\.score\.yaml: cannot write: is a directory") as raised:
-            write_session_scores(tmp_path, self.SESSIONS)
-        assert raised.value.written == (tmp_path / "session-c.score.yaml", tmp_path / "session-a.score.yaml")
+    @pytest.mark.parametrize(
+        ("write", "stuck", "before"),
+        [
+            (lambda log: write_iteration_scores(log, TestWritingMany.SCORES), "iter-1", ["iter-3"]),
+            (lambda log: write_session_scores(log, TestWritingMany.SESSIONS), "session-b", ["session-c", "session-a"]),
+        ],
+        ids=["iterations", "sessions"],
+    )
+    def test_stops_at_the_first_failure_and_says_what_was_written(
+        self, tmp_path: Path, write: Callable[[Path], object], stuck: str, before: list[str]
+    ) -> None:
+        (tmp_path / f"{stuck}.score.yaml").mkdir()
+        with pytest.raises(WriteError, match=rf"{stuck}\.score\.yaml: cannot write: is a directory") as raised:
+            write(tmp_path)
+        assert raised.value.written == tuple(tmp_path / f"{name}.score.yaml" for name in before)
+        assert set(os.listdir(tmp_path)) == {f"{name}.score.yaml" for name in (*before, stuck)}
 
     def test_says_so_too_when_a_session_has_no_file_name(self, tmp_path: Path) -> None:
-        nameless = msgspec.structs.replace(SESSION, session_id="")
+        nameless = changed(SESSION, session_id="")
         with pytest.raises(WriteError, match="session id '' is no plain file name") as raised:
             write_session_scores(tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]])
         assert raised.value.written == (tmp_path / "session-c.score.yaml",)
-        assert os.listdir(tmp_path) == ["session-c.score.yaml"]
 
 
 NOT_SIDECARS = {
@@ -421,6 +334,11 @@ READERS: dict[str, tuple[str, Read]] = {
 }
 
 
+def huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 5 << 30)
+
+
 @pytest.mark.parametrize(("name", "read"), READERS.values(), ids=READERS)
 class TestReadingWhatIsNoSidecar:
     @pytest.mark.parametrize(("data", "reason"), NOT_SIDECARS.values(), ids=NOT_SIDECARS)
@@ -435,40 +353,27 @@ class TestReadingWhatIsNoSidecar:
         assert message.endswith("; this is no score sidecar, score it anew")
         assert "\n" not in message
 
-    def test_says_that_there_is_none(self, tmp_path: Path, name: str, read: Read) -> None:
-        with pytest.raises(NotFoundError) as raised:
-            read(tmp_path)
-        assert str(raised.value) == f"{tmp_path / name}: no such score; score the log first with 'da-score run'"
-
-    def test_says_so_when_there_is_no_log_at_all(self, tmp_path: Path, name: str, read: Read) -> None:
-        with pytest.raises(NotFoundError, match=re.escape(f"missing/{name}: no such score")):
-            read(tmp_path / "missing")
+    @pytest.mark.parametrize("log", [".", "missing", "file"], ids=["no file", "no log", "a file for a log"])
+    def test_says_that_there_is_none(self, tmp_path: Path, name: str, read: Read, log: str) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(NotFoundError, match=re.escape(f"file/{name}: no such score")):
-            read(tmp_path / "file")
+        path = tmp_path / log / name
+        with pytest.raises(NotFoundError) as raised:
+            read(tmp_path / log)
+        assert str(raised.value) == f"{path}: no such score; score the log first with 'da-score run'"
 
-    def test_a_directory(self, tmp_path: Path, name: str, read: Read) -> None:
-        (tmp_path / name).mkdir()
-        with pytest.raises(InputError, match=re.escape(f"{name}: is a directory")):
-            read(tmp_path)
-
-    def test_a_fifo_is_not_waited_for(self, tmp_path: Path, name: str, read: Read) -> None:
-        make_fifo(tmp_path / name)
-        with pytest.raises(InputError, match=re.escape(f"{name}: is not a plain file")):
+    @pytest.mark.parametrize(
+        ("make", "reason"),
+        [
+            pytest.param(Path.mkdir, "is a directory", id="a directory"),
+            pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
+            pytest.param(lambda path: path.symlink_to("/dev/zero"), "is not a plain file", id="a device"),
+            pytest.param(lambda path: path.symlink_to(path), "too many levels of symbolic links", id="a circle"),
+            pytest.param(huge, "larger than 16 MiB", id="gigabytes"),
+        ],
+    )
+    def test_does_not_wait_for_what_is_no_file_of_text(
+        self, tmp_path: Path, name: str, read: Read, make: Callable[[Path], object], reason: str
+    ) -> None:
+        make(tmp_path / name)
+        with pytest.raises(InputError, match=re.escape(f"{name}: {reason}")):
             ends(lambda: read(tmp_path))
-
-    def test_a_device(self, tmp_path: Path, name: str, read: Read) -> None:
-        (tmp_path / name).symlink_to("/dev/zero")
-        with pytest.raises(InputError, match=re.escape(f"{name}: is not a plain file")):
-            read(tmp_path)
-
-    def test_a_link_to_itself(self, tmp_path: Path, name: str, read: Read) -> None:
-        (tmp_path / name).symlink_to(tmp_path / name)
-        with pytest.raises(InputError, match=re.escape(f"{name}: too many levels of symbolic links")):
-            read(tmp_path)
-
-    def test_a_file_of_gigabytes(self, tmp_path: Path, name: str, read: Read) -> None:
-        with (tmp_path / name).open("wb") as f:
-            f.truncate(5 << 30)
-        with pytest.raises(InputError, match=re.escape(f"{name}: larger than 16 MiB")):
-            read(tmp_path)

@@ -151,14 +151,11 @@ class TestValue:
         assert run("run", "--rubric", "2.2.0", "--json") == before
         assert '"SHIP' in before
 
-    def test_of_json_lines_is_the_same(self, log: Log) -> None:
+    def test_of_json_lines_is_the_same_and_json_wins_where_there_are_both(self, log: Log) -> None:
         log.give(lines(*CONVERGED), suffix=".dr.jsonl")
         assert log.value().detail == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
-
-    def test_is_read_from_json_where_there_are_both(self, log: Log) -> None:
-        log.give(document(*CONVERGED))
-        log.give(lines(*OPEN), suffix=".dr.jsonl")
-        assert log.value().detail.startswith("SHIP")
+        log.give(document(*OPEN))
+        assert log.value().detail.startswith("CONTINUE")
         log.give("{")
         assert not log.value().present
 
@@ -174,28 +171,23 @@ class TestValue:
 
 
 class TestAbsent:
-    def test_without_a_file(self, log: Log) -> None:
-        assert log.value() == absent_signal("no DR transcript for iter-1")
-
     @pytest.mark.parametrize(
-        "rounds", [pytest.param((spoken("one claim"),), id="claim"), pytest.param((spoken(),), id="without a claim")]
+        ("rounds", "why"),
+        [
+            ((spoken("one claim"),), "has 1 round; at least 2 needed"),
+            ((spoken(),), "has 1 round; at least 2 needed"),
+            ((spoken(), spoken("  ", actions=READY)), "has no claims"),
+        ],
     )
-    def test_with_one_round(self, log: Log, rounds: tuple[dict[str, Any], ...]) -> None:
+    def test_with_too_little_to_measure(self, log: Log, rounds: tuple[dict[str, Any], ...], why: str) -> None:
         log.give(document(*rounds))
-        assert log.value() == absent_signal("DR transcript for iter-1 has 1 round; at least 2 needed")
-
-    def test_without_claims(self, log: Log) -> None:
-        log.give(document(spoken(), spoken("  ", actions=READY)), iteration=2)
-        assert log.value(2) == absent_signal("DR transcript for iter-2 has no claims")
+        assert log.value() == absent_signal(f"DR transcript for iter-1 {why}")
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("", id="empty"),
-            pytest.param("{", id="broken"),
-            pytest.param("null", id="null"),
-            pytest.param('{"rounds": []}', id="no rounds"),
+            *("", "{", "null", '{"rounds": []}'),
             pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": "one"}}]}', id="claims that are no list"),
             pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": [1]}}]}', id="a claim that is no text"),
             pytest.param("[" * 100_000, id="deep"),
@@ -225,12 +217,9 @@ class TestAbsent:
         assert ends(log.value).detail.startswith("cannot read DR transcript for iter-1: ")
 
 
-class TestUse:
-    def test_is_to_vote_where_a_rubric_has_the_signal(self) -> None:
-        assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
-
-    def test_is_none_where_no_rubric_has_it(self) -> None:
-        assert optional_signals(default_rubric()) == optional_signals() == frozenset()
+def test_it_is_to_vote_where_a_rubric_has_the_signal_and_nowhere_else() -> None:
+    assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
+    assert optional_signals(default_rubric()) == optional_signals() == frozenset()
 
 
 class TestVotes:
@@ -241,28 +230,19 @@ class TestVotes:
         log.give(document(*CONVERGED))
         log.give(document(*BLOCKED), iteration=2)
 
-    def test_in_a_log(self, log: Log) -> None:
+    def test_in_a_log_as_in_one_iteration_alone_and_in_sets_of_signals(self, log: Log) -> None:
         scored = score_log(log.path, log.repo.path, rubric=NEXT)
         rows = [iteration.score.breakdown[-1] for iteration in scored.iterations]
         assert [(row.signal, row.label, row.present, row.sub_score) for row in rows] == [
             ("diminishing_returns", "Diminishing returns", True, 1.0),
             ("diminishing_returns", "Diminishing returns", True, 0.0),
         ]
-        before = score_log(log.path, log.repo.path)
-        values = [
-            (old.score.value, new.score.value) for old, new in zip(before.iterations, scored.iterations, strict=True)
-        ]
-        assert values[0][0] < values[0][1]
-        assert values[1][0] > values[1][1]
+        first, second = (one.score for one in scored.iterations)
+        before = [one.score.value for one in score_log(log.path, log.repo.path).iterations]
+        assert (before[0] < first.value, before[1] > second.value) == (True, True)
         assert scored.presence()["diminishing_returns"] == 1.0
-
-    def test_in_one_iteration_alone_as_in_the_whole_log(self, log: Log) -> None:
-        whole = score_log(log.path, log.repo.path, rubric=NEXT)
-        assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == whole.iterations[1].score
-
-    def test_in_sets_that_any_rubric_may_score(self, log: Log) -> None:
-        sets = build_signal_sets(log.path, log.repo.path)
-        assert NEXT.score_all(sets) == [i.score for i in score_log(log.path, log.repo.path, rubric=NEXT).iterations]
+        assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == second
+        assert NEXT.score_all(build_signal_sets(log.path, log.repo.path)) == [first, second]
 
     def test_in_a_rubric_of_ones_own(self, log: Log) -> None:
         own = replace(NEXT, version="mine", signals=(replace(NEXT.signals[-1], weight=1.0),))
@@ -346,6 +326,9 @@ class TestObserved:
     def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
         log.give(document(*CONVERGED[:1]))
         assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run("iteration", "1")
+        log.give("{")
+        found = json.loads(run("signals"))[0]["diminishing_returns"]
+        assert (found["present"], found["meter"]) == (False, None)
 
     @pytest.mark.slow
     def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(self, log: Log, run: Run) -> None:
@@ -370,12 +353,6 @@ class TestObserved:
         assert "diminishing_returns" not in ran[1]
         assert "diminishing_returns" not in json.loads(run("signals"))[0]["signals"]
 
-    def test_of_a_transcript_that_cannot_be_read_is_the_reason(self, log: Log, run: Run) -> None:
-        log.give("{")
-        found = json.loads(run("signals"))[0]["diminishing_returns"]
-        assert (found["present"], found["meter"]) == (False, None)
-        assert found["detail"].startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
-
     def test_is_in_a_scored_log_that_was_asked_for_it(self, log: Log) -> None:
         log.give(document(*CONVERGED))
         asked = score_log(log.path, log.repo.path, observe=True).iterations[0].signals
@@ -399,11 +376,8 @@ class TestWithout:
     @pytest.mark.usefixtures("log")
     def test_the_next_rubric_says_that_there_is_none(self, run: Run) -> None:
         row = json.loads(run("run", "--json", "--rubric", "2.2.0"))["iterations"][0]["breakdown"][-1]
-        assert (row["signal"], row["present"], row["detail"]) == (
-            "diminishing_returns",
-            False,
-            "no DR transcript for iter-1",
-        )
+        assert [row[key] for key in ("signal", "present")] == ["diminishing_returns", False]
+        assert row["detail"] == "no DR transcript for iter-1"
 
 
 @pytest.mark.sampled(100)

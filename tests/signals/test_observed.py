@@ -86,57 +86,38 @@ def details(score: Score) -> dict[str, str]:
     return {row.signal: row.detail for row in score.breakdown}
 
 
+PASSED_ONCE = "2 test runs, 1 failed; last passed: pytest -q (12 passed)"
+FAILED_ONCE = "1 test run, 1 failed; last failed: go test ./..."
+
+
 class TestTests:
     @pytest.mark.parametrize(
         ("tests", "sub_score", "detail"),
         [
-            pytest.param(
-                PASSED, 1, "2 test runs, 1 failed; last passed: pytest -q (12 passed); evidence by commit", id="passed"
-            ),
-            pytest.param(
-                replace(PASSED, edited_after=True),
-                0.5,
-                "2 test runs, 1 failed; last passed: pytest -q (12 passed), code edited after it; evidence by commit",
-                id="passed, and code edited after it",
-            ),
-            pytest.param(
-                FAILED,
-                0,
-                "1 test run, 1 failed; last failed: go test ./... (3 failed, 10 passed); caps the band at fair; "
-                "evidence by commit",
-                id="failed",
-            ),
+            (PASSED, 1, PASSED_ONCE),
+            (replace(PASSED, edited_after=True), 0.5, f"{PASSED_ONCE}, code edited after it"),
+            (FAILED, 0, f"{FAILED_ONCE} (3 failed, 10 passed); caps the band at fair"),
             pytest.param(
                 replace(FAILED, edited_after=True, failed_tests=None, passed_tests=None),
                 0,
-                "1 test run, 1 failed; last failed: go test ./..., code edited after it; caps the band at fair; "
-                "evidence by commit",
+                f"{FAILED_ONCE}, code edited after it; caps the band at fair",
                 id="failed, whatever was edited after it",
             ),
         ],
     )
     def test_take_the_last_run(self, tests: TestsSeen, sub_score: float, detail: str) -> None:
         value = judged(observed=replace(SEEN, tests=tests))["tests"]
-        assert (value.present, value.sub_score, value.source, value.detail) == (True, sub_score, "observed", detail)
+        assert (value.present, value.sub_score, value.source) == (True, sub_score, "observed")
+        assert value.detail == f"{detail}; evidence by commit"
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
         [
-            pytest.param(
-                replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit", id="no run"
-            ),
-            pytest.param(
-                replace(SEEN, tests=TestsSeen(runs=3)),
-                "3 test runs and no verdict; evidence by commit",
-                id="no verdict",
-            ),
-            pytest.param(NOTHING, "3 sessions overlap", id="nobody knows whose lines they are"),
-            pytest.param(Observed(), "no session found for this iteration", id="no session"),
-            pytest.param(
-                Observed("session", ("s",), "session found, no turns in its part"),
-                "session found, no turns in its part",
-                id="a session without lines",
-            ),
+            (replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit"),
+            (replace(SEEN, tests=TestsSeen(runs=3)), "3 test runs and no verdict; evidence by commit"),
+            (NOTHING, "3 sessions overlap"),
+            (Observed(), "no session found for this iteration"),
+            (Observed("session", ("s",), "session found, no turns in its part"), "session found, no turns in its part"),
         ],
     )
     def test_are_absent_with_the_reason_whatever_the_entry_says(self, observed: Observed, detail: str) -> None:
@@ -188,17 +169,11 @@ class TestVerifier:
     @pytest.mark.parametrize(
         ("known", "why"),
         [
-            pytest.param({"statuses": ("",)}, "its artifact gives no status", id="no artifact there"),
-            pytest.param({"statuses": ("maybe",)}, "its artifact gives no status", id="no status that counts"),
-            pytest.param(
-                {"statuses": ("pass",), "observed": replace(SEEN, ran=(False,))},
-                "no command is seen that ran for it",
-                id="nothing ran for it",
-            ),
-            pytest.param(
-                {"statuses": ("pass",), "observed": replace(SEEN, ran=())},
-                "no command is seen that ran for it",
-                id="nobody looked",
+            ({"statuses": ("",)}, "its artifact gives no status"),
+            ({"statuses": ("maybe",)}, "its artifact gives no status"),
+            *(
+                ({"statuses": ("pass",), "observed": replace(SEEN, ran=ran)}, "no command is seen that ran for it")
+                for ran in ((False,), ())
             ),
             *(
                 pytest.param(
@@ -274,13 +249,7 @@ class TestTokenEfficiency:
         said = "from checkpoint totals: cache_hit_rate 0.750; evidence by checkpoint"
         assert value["token_efficiency"].detail == said
 
-    @pytest.mark.parametrize(
-        ("observed", "detail"),
-        [
-            pytest.param(NOTHING, "3 sessions overlap", id="not attributed"),
-            pytest.param(SEEN, "no turns in its part", id="no turns"),
-        ],
-    )
+    @pytest.mark.parametrize(("observed", "detail"), [(NOTHING, "3 sessions overlap"), (SEEN, "no turns in its part")])
     def test_takes_no_session_tokens_for_it(self, observed: Observed, detail: str) -> None:
         value = judged(observed=observed, transcripts=TranscriptFacts())["token_efficiency"]
         assert (value.present, value.detail) == (False, detail)
@@ -291,45 +260,29 @@ class TestTokenEfficiency:
 
 class TestCorrectionPressure:
     @pytest.mark.parametrize(
-        ("reported", "seen", "sub_score", "detail"),
+        ("reported", "seen", "divisor", "detail"),
         [
-            pytest.param(
-                Corrections(0, 0, False),
-                CorrectionsSeen(),
-                1 / 1.2,
-                "0 retries, 0 user corrections, 10% tool-error rate; evidence by commit",
-                id="nothing reported or seen",
-            ),
-            pytest.param(
-                Corrections(2, 1, True),
-                CorrectionsSeen(),
-                1 / 4.2,
-                "2 retries, 1 user corrections, 10% tool-error rate; evidence by commit",
-                id="more admitted than seen",
-            ),
+            (Corrections(0, 0, False), CorrectionsSeen(), 1.2, "0 retries, 0 user corrections, 10% tool-error rate"),
+            (Corrections(2, 1, True), CorrectionsSeen(), 4.2, "2 retries, 1 user corrections, 10% tool-error rate"),
             pytest.param(
                 Corrections(0, 0, True),
                 CorrectionsSeen(interrupts=2, rejections=1, corrections=2, resets=1),
-                1 / 4.2,
-                "1 retries, 2 user corrections, 10% tool-error rate; "
-                "seen: 2 interruptions, 1 rejection, 1 reset; evidence by commit",
+                4.2,
+                "1 retries, 2 user corrections, 10% tool-error rate; seen: 2 interruptions, 1 rejection, 1 reset",
                 id="more seen than admitted",
             ),
         ],
     )
     def test_takes_the_larger_of_each(
-        self, reported: Corrections, seen: CorrectionsSeen, sub_score: float, detail: str
+        self, reported: Corrections, seen: CorrectionsSeen, divisor: float, detail: str
     ) -> None:
         value = judged(observed=replace(SEEN, corrections=seen), corrections=reported)["correction_pressure"]
-        assert value.sub_score == pytest.approx(sub_score)
-        assert (value.source, value.detail) == ("observed", detail)
+        assert value.sub_score == pytest.approx(1 / divisor)
+        assert (value.source, value.detail) == ("observed", f"{detail}; evidence by commit")
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
-        [
-            pytest.param(NOTHING, "3 sessions overlap", id="not attributed"),
-            pytest.param(replace(SEEN, tool_calls=0), "no tool calls seen; evidence by commit", id="no tool calls"),
-        ],
+        [(NOTHING, "3 sessions overlap"), (replace(SEEN, tool_calls=0), "no tool calls seen; evidence by commit")],
     )
     def test_is_absent_where_no_tool_call_was_seen(self, observed: Observed, detail: str) -> None:
         value = judged(observed=observed, transcripts=TranscriptFacts())["correction_pressure"]

@@ -107,16 +107,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
 
 class TestValues:
     @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(0.5, 0.5, id="inside"),
-            pytest.param(1, 1.0, id="one"),
-            pytest.param(0, 0.0, id="zero"),
-            pytest.param(1.5, 1.0, id="above"),
-            pytest.param(-0.5, 0.0, id="below"),
-            pytest.param(math.inf, 1.0, id="infinite"),
-            pytest.param(-math.inf, 0.0, id="minus-infinite"),
-        ],
+        ("given", "expected"), [(0.5, 0.5), (1, 1.0), (0, 0.0), (1.5, 1.0), (-0.5, 0.0), (math.inf, 1), (-math.inf, 0)]
     )
     def test_present_is_clamped(self, given: float, expected: float) -> None:
         assert present_signal(given, "why") == present(expected, "why")
@@ -124,22 +115,18 @@ class TestValues:
     def test_present_is_never_minus_zero(self) -> None:
         assert math.copysign(1, present_signal(-0.0, "").sub_score) == 1
 
-    def test_what_is_not_a_number_is_absent(self) -> None:
-        assert present_signal(math.nan, "why") == absent("why")
-
-    def test_absent_has_no_score(self) -> None:
-        assert absent_signal("why") == absent("why")
+    def test_what_is_absent_or_not_a_number_has_no_score(self) -> None:
+        assert absent_signal("why") == present_signal(math.nan, "why") == absent("why")
         assert absent("why").as_dict() == {"present": False, "sub_score": 0.0, "detail": "why"}
 
     @pytest.mark.parametrize(
         ("number", "expected"),
         [
-            pytest.param(LARGEST, LARGEST, id="largest"),
-            pytest.param(-LARGEST - 1, -LARGEST - 1, id="smallest"),
-            pytest.param(LARGEST + 1, -LARGEST - 1, id="one-beyond"),
-            pytest.param(-LARGEST - 2, LARGEST, id="one-below"),
-            pytest.param(2**64 + 5, 5, id="once-around"),
-            pytest.param(-(2**65) - 5, -5, id="twice-around-backwards"),
+            *((n, n) for n in (LARGEST, -LARGEST - 1)),
+            (LARGEST + 1, -LARGEST - 1),
+            (-LARGEST - 2, LARGEST),
+            (2**64 + 5, 5),
+            (-(2**65) - 5, -5),
         ],
     )
     def test_counts_wrap_like_signed_integers(self, number: int, expected: int) -> None:
@@ -150,50 +137,41 @@ def entry(commit: str = "", summary: str = "", task: str = "", note: str = "") -
     return IterationRecord(2, 1, task_id=task, commit=commit, impl=ImplBlock(summary=summary, scope_note=note))
 
 
+NO_COMMIT, NO_MATCH = "no commit SHA on iteration entry", "does not resolve and no message match"
+ON_TRUNK, MATCHED = "commit {landed:.12} reachable from master, not reverted", "message-matched {landed:.12} reachable"
+UNDONE = "commit {undone:.12} reachable but reverted by {undoing:.12}"
+
+
 class TestLanded:
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("commit", ["", "  ", "\t\n", "\u3000"])
-    def test_without_a_commit_is_absent(self, past: Past, commit: str) -> None:
-        expected = absent("no commit SHA on iteration entry")
-        assert landed.landed_value(past.history.landing(entry(commit, "feat: landed"))) == expected
-
-    @pytest.mark.parametrize("spelling", ["{sha}", " {sha}\n", "\u00a0{sha}"])
-    def test_on_the_trunk_is_one(self, past: Past, spelling: str) -> None:
-        sha = past["landed"]
-        expected = present(1, f"commit {sha[:12]} reachable from master, not reverted")
-        assert landed.landed_value(past.history.landing(entry(spelling.format(sha=sha)))) == expected
-
-    @pytest.mark.parametrize(("name", "sha"), [("master", "merged"), ("HEAD~1", "empty")])
-    def test_by_another_name_shows_the_sha(self, past: Past, name: str, sha: str) -> None:
-        expected = present(1, f"commit {past[sha][:12]} reachable from master, not reverted")
-        assert landed.landed_value(past.history.landing(entry(name))) == expected
-
-    def test_off_the_trunk_is_zero(self, past: Past) -> None:
-        expected = present(0, f"commit {past['side'][:12]} not reachable from master")
-        assert landed.landed_value(past.history.landing(entry(past["side"], "feat: landed"))) == expected
-
-    def test_reverted_is_zero(self, past: Past) -> None:
-        expected = present(0, f"commit {past['undone'][:12]} reachable but reverted by {past['undoing'][:12]}")
-        assert landed.landed_value(past.history.landing(entry(past["undone"]))) == expected
-
-    @pytest.mark.parametrize("summary", ["feat: landed", " FEAT: LANDED\n"])
-    def test_unresolved_but_with_the_subject_of_a_trunk_commit_is_one(self, past: Past, summary: str) -> None:
-        detail = f"unresolved SHA deadbeefdead; message-matched {past['landed'][:12]} reachable from master"
-        assert landed.landed_value(past.history.landing(entry("deadbeefdeadbeef", summary))) == present(1, detail)
-
-    def test_unresolved_with_the_subject_of_a_reverted_commit_is_zero(self, past: Past) -> None:
-        matched, who = past["undone"][:12], past["undoing"][:12]
-        detail = f"unresolved SHA deadbeef; message-matched {matched}, later reverted by {who}"
-        assert landed.landed_value(past.history.landing(entry("deadbeef", "feat: undone"))) == present(0, detail)
-
-    @pytest.mark.parametrize("summary", ["", "  ", "feat: lande", "on the side", "body"])
-    def test_unresolved_without_a_match_is_absent(self, past: Past, summary: str) -> None:
-        expected = absent("commit SHA deadbeef does not resolve and no message match")
-        assert landed.landed_value(past.history.landing(entry(" deadbeef ", summary))) == expected
-
-    def test_commit_that_looks_like_an_option_is_data(self, past: Past) -> None:
-        expected = absent("commit SHA --output=x does not resolve and no message match")
-        assert landed.landed_value(past.history.landing(entry("--output=x"))) == expected
+    @pytest.mark.parametrize(
+        ("commit", "summary", "sub_score", "detail"),
+        [
+            *(pytest.param(blank, "feat: landed", None, NO_COMMIT) for blank in ("", "  ", "\t\n", "\u3000")),
+            *(pytest.param(sha, "", 1, ON_TRUNK) for sha in ("{landed}", " {landed}\n", "\u00a0{landed}")),
+            ("master", "", 1, ON_TRUNK.replace("landed", "merged")),
+            ("HEAD~1", "", 1, ON_TRUNK.replace("landed", "empty")),
+            ("{side}", "feat: landed", 0, "commit {side:.12} not reachable from master"),
+            ("{undone}", "", 0, UNDONE),
+            ("deadbeefdeadbeef", "feat: landed", 1, f"unresolved SHA deadbeefdead; {MATCHED} from master"),
+            ("deadbeefdeadbeef", " FEAT: LANDED\n", 1, f"unresolved SHA deadbeefdead; {MATCHED} from master"),
+            (
+                "deadbeef",
+                "feat: undone",
+                0,
+                "unresolved SHA deadbeef; message-matched {undone:.12}, later reverted by {undoing:.12}",
+            ),
+            *(
+                (" deadbeef ", other, None, f"commit SHA deadbeef {NO_MATCH}")
+                for other in ("", "  ", "feat: lande", "on the side", "body")
+            ),
+            ("--output=x", "", None, f"commit SHA --output=x {NO_MATCH}"),
+        ],
+    )
+    def test_is_what_git_says_of_the_commit(
+        self, past: Past, commit: str, summary: str, sub_score: float | None, detail: str
+    ) -> None:
+        found = landed.landed_value(past.history.landing(entry(commit.format_map(past.shas), summary)))
+        assert found == SignalValue(sub_score is not None, sub_score or 0.0, detail.format_map(past.shas))
 
     def test_without_a_trunk_nothing_has_landed(self, past: Past) -> None:
         sha = past["landed"]
@@ -201,8 +179,8 @@ class TestLanded:
         assert landed.landed_value(elsewhere.landing(entry(sha))) == present(
             0, f"commit {sha[:12]} not reachable from missing"
         )
-        expected = absent("commit SHA deadbeef does not resolve and no message match")
-        assert landed.landed_value(elsewhere.landing(entry("deadbeef", "feat: landed"))) == expected
+        unresolved = elsewhere.landing(entry("deadbeef", "feat: landed"))
+        assert landed.landed_value(unresolved) == absent(f"commit SHA deadbeef {NO_MATCH}")
 
 
 NOTE, NO_CLAIM = "persisted_via_workflow_commands", absent("no persisted-via-workflow note and no review decision")
@@ -244,25 +222,21 @@ def within(past: Past, name: str, *entries: str, task: str = "t") -> SignalValue
     return scope.scope_value(past.history.changed(entry(past[name])), entries, task)
 
 
-class TestScope:
-    @pytest.mark.parametrize("commit", ["", " \n"])
-    def test_without_a_commit_is_absent(self, past: Past, commit: str) -> None:
-        expected = absent("no commit SHA on iteration entry")
-        assert scope.scope_value(past.history.changed(entry(commit)), ("src/",), "t") == expected
+OUTSIDE = "src README/ READ sr/ * ** src/* src/*.py ./ . / /src/ //src/ ../ ../repo/src/ SRC/"
+"""Entries of a scope with no file in them: a folder ends in a slash, a file does not, and there are no globs."""
 
-    def test_of_an_unresolved_commit_is_absent(self, past: Past) -> None:
-        expected = absent("commit SHA deadbeefdead does not resolve")
-        assert scope.scope_value(past.history.changed(entry("deadbeefdeadbeef")), ("src/",), "t") == expected
+
+class TestScope:
+    @pytest.mark.parametrize(
+        ("commit", "why"),
+        [("", NO_COMMIT), (" \n", NO_COMMIT), ("deadbeefdeadbeef", "commit SHA deadbeefdead does not resolve")],
+    )
+    def test_of_no_commit_is_absent(self, past: Past, commit: str, why: str) -> None:
+        assert scope.scope_value(past.history.changed(entry(commit)), ("src/",), "t") == absent(why)
 
     @pytest.mark.parametrize(
         ("task", "shown"),
-        [
-            pytest.param("other", '"other"', id="other"),
-            pytest.param("", '""', id="none"),
-            pytest.param(" t", '" t"', id="untrimmed"),
-            pytest.param("T", '"T"', id="case"),
-            pytest.param('a"\n\u00ad', r'"a\"\n\u00ad"', id="quoted"),
-        ],
+        [("other", '"other"'), ("", '""'), (" t", '" t"'), ("T", '"T"'), ('a"\n\u00ad', r'"a\"\n\u00ad"')],
     )
     def test_without_a_declared_scope_is_absent(self, past: Past, task: str, shown: str) -> None:
         expected = absent(f"no write_scope declared for task {shown}")
@@ -275,30 +249,17 @@ class TestScope:
     @pytest.mark.parametrize(
         ("entries", "inside"),
         [
-            pytest.param(("src/",), 2, id="folder"),
-            pytest.param(("src",), 0, id="folder-without-a-slash-is-a-file"),
-            pytest.param(("README",), 1, id="file"),
-            pytest.param(("README/",), 0, id="file-with-a-slash-is-a-folder"),
-            pytest.param(("READ",), 0, id="beginning-of-a-name"),
-            pytest.param(("src/a.py", "docs/x.md"), 2, id="two-files"),
-            pytest.param(("src/", "docs/", "README"), 4, id="everything"),
+            *(((one,), 0) for one in ("", *OUTSIDE.split())),
+            (("src/",), 2),
+            (("README",), 1),
+            (("src/a.py", "docs/x.md"), 2),
+            (("src/", "docs/", "README"), 4),
             pytest.param(("src/", "src/s/", "src/a.py"), 2, id="counted-once"),
-            pytest.param(("src/s/",), 1, id="folder-in-a-folder"),
-            pytest.param(("sr/",), 0, id="beginning-of-a-folder"),
+            (("src/s/",), 1),
             pytest.param(("./src//s/../",), 2, id="cleaned-folder"),
             pytest.param(("./docs//../README",), 1, id="cleaned-file"),
             pytest.param((" src/ ",), 2, id="white-space-around"),
             pytest.param(("", "  ", "README"), 1, id="blanks-are-skipped"),
-            pytest.param(("",), 0, id="nothing-but-a-blank"),
-            pytest.param(("*", "**", "src/*", "src/*.py"), 0, id="no-globs"),
-            pytest.param(("./",), 0, id="this-folder-matches-nothing"),
-            pytest.param((".",), 0, id="dot-matches-nothing"),
-            pytest.param(("/",), 0, id="root-matches-nothing"),
-            pytest.param(("/src/",), 0, id="absolute-folder"),
-            pytest.param(("//src/",), 0, id="two-slashes"),
-            pytest.param(("../",), 0, id="parent"),
-            pytest.param(("../repo/src/",), 0, id="out-and-in-again"),
-            pytest.param(("SRC/",), 0, id="other-case"),
         ],
     )
     def test_is_the_share_of_files_inside(self, past: Past, entries: tuple[str, ...], inside: int) -> None:
@@ -377,11 +338,8 @@ class TestVerifier:
     @pytest.mark.parametrize(
         ("statuses", "sub_score", "scored"),
         [
-            pytest.param(("pass",), 1, "1/1", id="pass"),
-            pytest.param(("partial",), 0.5, "1/1", id="partial"),
-            pytest.param(("fail",), 0, "1/1", id="fail"),
-            pytest.param(("pass", "fail"), 0.5, "2/2", id="mean"),
-            pytest.param(("pass", "pass", "partial"), 2.5 / 3, "3/3", id="mean-of-three"),
+            *((("pass",), 1, "1/1"), (("partial",), 0.5, "1/1"), (("fail",), 0, "1/1")),
+            *((("pass", "fail"), 0.5, "2/2"), (("pass", "pass", "partial"), 2.5 / 3, "3/3")),
             pytest.param(("pass", "skipped", "", "passed"), 1, "1/4", id="others-left-out"),
             pytest.param((" PASS ", "\tFail\n"), 0.5, "2/2", id="trimmed-any-case"),
         ],
@@ -404,103 +362,72 @@ class TestVerifier:
             pytest.param("status: [fail]", 1.0, id="malformed-leaves-it"),
             pytest.param("status: [fail", 1.0, id="broken-leaves-it"),
             pytest.param(None, 1.0, id="missing-leaves-it"),
+            pytest.param("status: skipped", None, id="unknown-is-none"),
         ],
     )
-    def test_takes_the_status_of_an_artifact(self, tmp_path: Path, artifact: str | None, expected: float) -> None:
+    def test_takes_the_status_of_an_artifact(
+        self, tmp_path: Path, artifact: str | None, expected: float | None
+    ) -> None:
         if artifact is not None:
             (tmp_path / "a.yaml").write_text(artifact)
         record = IterationRecord(verifiers=(VerifierRecord(status="pass", result_artifact="a.yaml"),))
-        assert extract_iterlog_signals(record, tmp_path).verifier == present(
-            expected, "1/1 verifiers scored, mean status"
-        )
-        assert extract_iterlog_signals(record, "").verifier == present(1, "1/1 verifiers scored, mean status")
-
-    def test_takes_an_unknown_status_of_an_artifact_for_what_it_is(self, tmp_path: Path) -> None:
-        (tmp_path / "a.yaml").write_text("status: skipped")
-        record = IterationRecord(verifiers=(VerifierRecord(status="pass", result_artifact="a.yaml"),))
-        expected = absent("verifier records carry no pass/fail/partial status")
-        assert extract_iterlog_signals(record, tmp_path).verifier == expected
-
-    @pytest.mark.parametrize("path", ["../a.yaml", "/etc/passwd", "\0", "x" * 5_000, "\ud800", "a/" * 3_000])
-    def test_raises_for_no_path(self, tmp_path: Path, path: str) -> None:
-        record = IterationRecord(
-            verifiers=(VerifierRecord(status="fail", result_artifact=path),), review=ReviewBlock(decision_artifact=path)
-        )
-        found = extract_iterlog_signals(record, tmp_path)
-        assert found.verifier == present(0, "1/1 verifiers scored, mean status")
-        assert found.user_corrections == 0
+        found, bare = (extract_iterlog_signals(record, folder).verifier for folder in (tmp_path, ""))
+        assert (found.present, found.sub_score) == (expected is not None, expected or 0)
+        assert bare == present(1, "1/1 verifiers scored, mean status")
 
 
 class TestVerifierClaim:
-    def claim(self, impl: SelfAssessment, *verifiers: VerifierRecord) -> SignalValue:
-        return verifier_claim(IterationRecord(impl=ImplBlock(self_assessment=impl), verifiers=verifiers))
+    LINKED, NOT_LINKED = present(1, "linked traces recorded"), present(0, "no linked traces recorded")
+    UNSAID = absent("no verification self-report")
+    SELF = SelfAssessment(linked_traces_to_outcomes=True)
+    RAN = SelfAssessment(ran_cli_command=True)
 
     @pytest.mark.parametrize(
-        ("impl", "verifiers"),
+        ("impl", "verifiers", "expected"),
         [
-            pytest.param(SelfAssessment(linked_traces_to_outcomes=True), (), id="of-the-implementation"),
-            pytest.param(
-                SelfAssessment(),
-                (VerifierRecord(), VerifierRecord(self_assessment=SelfAssessment(linked_traces_to_outcomes=True))),
-                id="of-any-verifier",
-            ),
-            pytest.param(SelfAssessment(), (VerifierRecord(linked_traces=(LinkedTrace(),)),), id="recorded-traces"),
+            pytest.param(SELF, (), LINKED, id="traces-of-the-implementation"),
+            pytest.param(None, (VerifierRecord(), VerifierRecord(self_assessment=SELF)), LINKED, id="of-any-verifier"),
+            pytest.param(None, (VerifierRecord(linked_traces=(LinkedTrace(),)),), LINKED, id="recorded-traces"),
+            pytest.param(RAN, (), NOT_LINKED, id="something-said"),
+            pytest.param(SelfAssessment(one_item_only=False), (), NOT_LINKED, id="a-reported-no-is-something"),
+            pytest.param(SelfAssessment(persisted_via_workflow_commands="no"), (), NOT_LINKED, id="a-word-is-too"),
+            pytest.param(None, (VerifierRecord(tests_added_by_kind=(TestAdded(),)),), NOT_LINKED, id="tests-by-kind"),
+            pytest.param(None, (), UNSAID, id="no-verifiers"),
+            pytest.param(None, (VerifierRecord(status="pass", tests_added=5),), UNSAID, id="no-report"),
+            pytest.param(None, (VerifierRecord(self_assessment=RAN),), UNSAID, id="what-a-verifier-says-of-itself"),
         ],
     )
-    def test_of_linked_traces_is_one(self, impl: SelfAssessment, verifiers: tuple[VerifierRecord, ...]) -> None:
-        assert self.claim(impl, *verifiers) == present(1, "linked traces recorded")
-
-    @pytest.mark.parametrize(
-        ("impl", "verifiers"),
-        [
-            pytest.param(SelfAssessment(ran_cli_command=True), (), id="something-said"),
-            pytest.param(SelfAssessment(one_item_only=False), (), id="a-reported-no-is-something"),
-            pytest.param(SelfAssessment(persisted_via_workflow_commands="no"), (), id="a-word-is-something"),
-            pytest.param(SelfAssessment(), (VerifierRecord(tests_added_by_kind=(TestAdded(),)),), id="tests-by-kind"),
-        ],
-    )
-    def test_of_no_traces_is_zero(self, impl: SelfAssessment, verifiers: tuple[VerifierRecord, ...]) -> None:
-        assert self.claim(impl, *verifiers) == present(0, "no linked traces recorded")
-
-    @pytest.mark.parametrize(
-        "verifiers",
-        [
-            pytest.param((), id="no-verifiers"),
-            pytest.param((VerifierRecord(status="pass", tests_added=5),), id="verifier-without-a-report"),
-            pytest.param(
-                (VerifierRecord(self_assessment=SelfAssessment(ran_cli_command=True)),),
-                id="what-a-verifier-says-of-itself",
-            ),
-        ],
-    )
-    def test_of_nothing_is_absent(self, verifiers: tuple[VerifierRecord, ...]) -> None:
-        assert self.claim(SelfAssessment(), *verifiers) == absent("no verification self-report")
+    def test_is_whether_traces_are_linked(
+        self, impl: SelfAssessment | None, verifiers: tuple[VerifierRecord, ...], expected: SignalValue
+    ) -> None:
+        record = IterationRecord(impl=ImplBlock(self_assessment=impl or SelfAssessment()), verifiers=verifiers)
+        assert verifier_claim(record) == expected
 
 
 class TestTests:
     @pytest.mark.parametrize(
-        ("focused", "total", "verifiers", "expected"),
+        ("focused", "total", "verifiers", "true", "reported"),
         [
-            pytest.param(None, None, (), absent("no test-pass flags set in iteration log"), id="none"),
-            pytest.param(None, None, (None,), absent("no test-pass flags set in iteration log"), id="none-reported"),
-            pytest.param(True, None, (), present(1, "1/1 test-pass flags true"), id="focused"),
-            pytest.param(None, False, (), present(0, "0/1 test-pass flags true"), id="total"),
-            pytest.param(None, None, (True,), present(1, "1/1 test-pass flags true"), id="verifier"),
-            pytest.param(True, False, (), present(0.5, "1/2 test-pass flags true"), id="half"),
-            pytest.param(
-                False, None, (True, None, False), present(1 / 3, "1/3 test-pass flags true"), id="unreported-left-out"
-            ),
-            pytest.param(True, True, (True, True), present(1, "4/4 test-pass flags true"), id="all"),
+            (None, None, (), 0, 0),
+            (None, None, (None,), 0, 0),
+            (True, None, (), 1, 1),
+            (None, False, (), 0, 1),
+            (None, None, (True,), 1, 1),
+            (True, False, (), 1, 2),
+            (False, None, (True, None, False), 1, 3),
+            (True, True, (True, True), 4, 4),
         ],
     )
     def test_is_the_share_of_reported_flags(
-        self, focused: bool | None, total: bool | None, verifiers: tuple[bool | None, ...], expected: SignalValue
+        self, focused: bool | None, total: bool | None, verifiers: tuple[bool | None, ...], true: int, reported: int
     ) -> None:
         record = IterationRecord(
             impl=ImplBlock(focused_tests_pass=focused, tests_total_pass=total),
             verifiers=tuple(VerifierRecord(tests_total_pass=flag) for flag in verifiers),
         )
-        assert flags_claim(record) == expected
+        none = absent("no test-pass flags set in iteration log")
+        share = none if not reported else present(true / reported, f"{true}/{reported} test-pass flags true")
+        assert flags_claim(record) == share
 
 
 NOTHING = absent("nothing")
@@ -663,22 +590,16 @@ class TestTokenEfficiency:
     @pytest.mark.parametrize(
         ("facts", "detail"),
         [
-            pytest.param(None, "commit time unresolvable; cannot window the transcript", id="no-window"),
-            pytest.param(TranscriptFacts(), "no transcript covers the iteration window", id="no-turns"),
-            pytest.param(TranscriptFacts(tool_calls=5), "no transcript covers the iteration window", id="calls-alone"),
+            (None, "commit time unresolvable; cannot window the transcript"),
+            (TranscriptFacts(), "no transcript covers the iteration window"),
+            (TranscriptFacts(tool_calls=5), "no transcript covers the iteration window"),
         ],
     )
     def test_without_turns_is_absent(self, facts: TranscriptFacts | None, detail: str) -> None:
         assert efficiency_value(None, facts) == absent(detail)
 
     @pytest.mark.parametrize(
-        ("rate", "sub_score", "shown"),
-        [
-            pytest.param(0.9, 0.9, "0.900", id="over-transcripts"),
-            pytest.param(0, 0, "0.000", id="zero"),
-            pytest.param(10, 1, "10.000", id="above-one-is-clamped"),
-            pytest.param(-0.5, 0, "-0.500", id="below-zero-is-clamped"),
-        ],
+        ("rate", "sub_score", "shown"), [(0.9, 0.9, "0.900"), (0, 0, "0.000"), (10, 1, "10.000"), (-0.5, 0, "-0.500")]
     )
     def test_of_the_entry_counts_where_there_is_a_window(self, rate: float, sub_score: float, shown: str) -> None:
         tokens, said = TokenUsage(cache_hit_rate=rate), f"native session_tokens: cache_hit_rate {shown}"
@@ -708,14 +629,13 @@ class TestTokenEfficiency:
     @pytest.mark.parametrize(
         ("facts", "rate"),
         [
-            pytest.param(None, None, id="no-window"),
-            pytest.param(TranscriptFacts(turns=5), None, id="no-calls"),
-            pytest.param(TranscriptFacts(tool_calls=4), 0.0, id="no-errors"),
-            pytest.param(TranscriptFacts(tool_calls=4, tool_errors=1), 0.25, id="some"),
+            (TranscriptFacts(turns=5), None),
+            (TranscriptFacts(tool_calls=4), 0.0),
+            (TranscriptFacts(tool_calls=4, tool_errors=1), 0.25),
         ],
     )
-    def test_is_beside_the_tool_error_rate(self, facts: TranscriptFacts | None, rate: float | None) -> None:
-        assert (facts and facts.tool_error_rate) == rate
+    def test_is_beside_the_tool_error_rate(self, facts: TranscriptFacts, rate: float | None) -> None:
+        assert facts.tool_error_rate == rate
 
 
 class TestObjectives:
@@ -724,27 +644,18 @@ class TestObjectives:
         unseen = absent("no transcript coverage in window")
         assert objective_checks(facts) == IterationObjectives(unseen, unseen, unseen)
 
-    def test_with_coverage_and_no_match_are_zero(self) -> None:
-        assert objective_checks(TranscriptFacts(flags=COVERED)) == IterationObjectives(
-            ran_cli_command=present(0, "no Bash tool invocation in window"),
-            committed_after_tests=present(0, "no test command in window"),
-            read_loop_state=present(0, "loop-state.md not read in window"),
-        )
-
-    def test_with_a_match_are_one(self) -> None:
-        assert objective_checks(TranscriptFacts(flags=COVERED | BASH | TESTS | LOOP_STATE)) == IterationObjectives(
-            ran_cli_command=present(1, "Bash tool invoked"),
-            committed_after_tests=present(1, "test command invoked before commit"),
-            read_loop_state=present(1, "loop-state.md was read"),
-        )
-
     @pytest.mark.parametrize(
-        ("flag", "name"),
-        [(BASH, "ran_cli_command"), (TESTS, "committed_after_tests"), (LOOP_STATE, "read_loop_state")],
+        ("flag", "name", "no", "yes"),
+        [
+            (BASH, "ran_cli_command", "no Bash tool invocation in window", "Bash tool invoked"),
+            (TESTS, "committed_after_tests", "no test command in window", "test command invoked before commit"),
+            (LOOP_STATE, "read_loop_state", "loop-state.md not read in window", "loop-state.md was read"),
+        ],
     )
-    def test_are_told_apart(self, flag: int, name: str) -> None:
-        found = objective_checks(TranscriptFacts(flags=COVERED | flag)).as_dict()
-        assert {check for check, value in found.items() if value["sub_score"] == 1} == {name}
+    def test_with_coverage_are_what_was_seen(self, flag: int, name: str, no: str, yes: str) -> None:
+        unseen, seen = (objective_checks(TranscriptFacts(flags=COVERED | one)).as_dict() for one in (0, flag))
+        assert (unseen[name], seen[name]) == (present(0, no).as_dict(), present(1, yes).as_dict())
+        assert {check for check, value in seen.items() if value["sub_score"] == 1} == {name}
 
 
 SAID, SEEN = present(1, "said"), present(0.25, "seen")
@@ -852,17 +763,8 @@ class TestReasons:
 
 class TestSignalTable:
     def test_is_in_the_order_of_the_rubric(self) -> None:
-        assert [signal.id for signal in SIGNALS] == [
-            "landed",
-            "verifier",
-            "tests",
-            "correction_pressure",
-            "scope",
-            "hook_outcomes",
-            "token_efficiency",
-            "diminishing_returns",
-            "human_label",
-        ]
+        first = "landed verifier tests correction_pressure scope hook_outcomes token_efficiency"
+        assert " ".join(signal.id for signal in SIGNALS) == f"{first} diminishing_returns human_label"
 
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
         log = IterlogSignals(present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0)
@@ -904,18 +806,10 @@ class TestSignalTable:
         pair = assembled(landed_claimed=SAID).integrity[0]
         found = SignalSet(1, {SignalID("landed"): SAID}, UNSEEN, (pair,))
         nothing = {"present": False, "sub_score": 0.0, "detail": "nothing"}
+        said = {"present": True, "sub_score": 1, "detail": "said", "source": None, "applicable": True, "fact": None}
         assert found.as_dict() == {
             "iteration": 1,
-            "signals": {
-                "landed": {
-                    "present": True,
-                    "sub_score": 1,
-                    "detail": "said",
-                    "source": None,
-                    "applicable": True,
-                    "fact": None,
-                }
-            },
+            "signals": {"landed": said},
             "integrity": [pair.as_dict()],
             "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},
         }
@@ -929,64 +823,59 @@ def turn(time: int, reads: int = 1) -> str:
     return json.dumps({"type": "assistant", "timestamp": stamp, "message": {"usage": usage}})
 
 
+@pytest.fixture(scope="session")
+def hours(tmp_path_factory: pytest.TempPathFactory) -> Past:
+    """Three commits an hour apart, the first one at 13:20 UTC, one beside the trunk, and one whose files are lost."""
+    repo = Repo(tmp_path_factory.mktemp("hours") / "repo")
+    shas = {name: repo.commit({"a": name}) for name in ("one", "two", "three")}
+    repo.branch("beside")
+    shas["side"] = repo.commit({"s": "1"})
+    shas["lost"] = repo.commit({"s": "2"})
+    repo.lose("HEAD^{tree}")
+    return Past(repo, shas, ReferenceHistory(repo.path, []))
+
+
+UNRESOLVED = "commit time unresolvable; cannot window the transcript"
+UNCOVERED = "no transcript covers the iteration window"
+
+
 class TestWindowsOfALog:
-    """Commits are an hour apart, the first one at 13:20 UTC."""
-
-    def turns(self, repo: Repo, commits: list[str], *times: int) -> list[str]:
-        """Return the details of token_efficiency, without the rate, of records with these commits."""
-        directory = repo.path.parent / "transcripts"
-        directory.mkdir()
-        (directory / "t.jsonl").write_text("\n".join(map(turn, times)))
-        records = [IterationRecord(2, n, commit=commit) for n, commit in enumerate(commits)]
-        found = backfill_iterations(records, repo.path, directory)
-        assert [signals.iteration for signals in found] == list(range(len(commits)))
-        return [signals.token_efficiency.detail.partition(" transcript turn(s)")[0] for signals in found]
-
-    def test_follow_each_other(self, repo: Repo) -> None:
-        commits = [repo.commit({"a": str(n)}) for n in range(3)]
-        times = [-600, 0, 1, HOUR, HOUR + 1, HOUR + 2, HOUR + 3, 2 * HOUR, 2 * HOUR + 1]
-        assert self.turns(repo, commits, *times) == ["backfilled from 2", "backfilled from 2", "backfilled from 4"]
-
-    def test_pass_over_a_commit_that_does_not_resolve(self, repo: Repo) -> None:
-        one, two = repo.commit({"a": "1"}), repo.commit({"a": "2"})
-        unresolved = "commit time unresolvable; cannot window the transcript"
-        assert self.turns(repo, [one, "deadbeef", "", two], 0, 1, HOUR) == [
-            "backfilled from 1",
-            unresolved,
-            unresolved,
-            "backfilled from 2",
-        ]
-
-    def test_take_a_commit_as_written(self, repo: Repo) -> None:
-        one, two = repo.commit({"a": "1"}), repo.commit({"a": "2"})
-        unresolved = "commit time unresolvable; cannot window the transcript"
-        assert self.turns(repo, [f" {one}", two[:8]], -5, HOUR) == [unresolved, "backfilled from 2"]
-
-    def test_of_a_commit_before_the_one_before_hold_nothing(self, repo: Repo) -> None:
-        one, two, three = [repo.commit({"a": str(n)}) for n in range(3)]
-        nothing = "no transcript covers the iteration window"
-        assert self.turns(repo, [two, one, three], 0, 1, HOUR, HOUR + 1) == [
-            "backfilled from 3",
-            nothing,
-            "backfilled from 3",
-        ]
-
-    def test_of_one_commit_twice_hold_nothing_the_second_time(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"})
-        nothing = "no transcript covers the iteration window"
-        assert self.turns(repo, [one, one], 0) == ["backfilled from 1", nothing]
-
-    def test_do_not_need_the_trunk(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        repo.branch("side")
-        side = repo.commit({"s": "1"})
-        assert self.turns(repo, [side], HOUR) == ["backfilled from 1"]
-
-    def test_of_a_commit_whose_files_are_lost_are_there(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        sha = repo.commit({"a": "2"})
-        repo.lose("HEAD^{tree}")
-        assert self.turns(repo, [sha], HOUR) == ["backfilled from 1"]
+    @pytest.mark.parametrize(
+        ("commits", "times", "found"),
+        [
+            pytest.param(
+                ["{one}", "{two}", "{three}"],
+                [-600, 0, 1, HOUR, HOUR + 1, HOUR + 2, HOUR + 3, 2 * HOUR, 2 * HOUR + 1],
+                [2, 2, 4],
+                id="follow each other",
+            ),
+            pytest.param(
+                ["{one}", "deadbeef", "", "{two}"],
+                [0, 1, HOUR],
+                [1, UNRESOLVED, UNRESOLVED, 2],
+                id="pass over a commit that does not resolve",
+            ),
+            pytest.param([" {one}", "{two:.8}"], [-5, HOUR], [UNRESOLVED, 2], id="take a commit as written"),
+            pytest.param(
+                ["{two}", "{one}", "{three}"],
+                [0, 1, HOUR, HOUR + 1],
+                [3, UNCOVERED, 3],
+                id="of a commit before the one before hold nothing",
+            ),
+            pytest.param(["{one}", "{one}"], [0], [1, UNCOVERED], id="of one commit hold nothing the second time"),
+            pytest.param(["{side}"], [3 * HOUR], [1], id="do not need the trunk"),
+            pytest.param(["{lost}"], [4 * HOUR], [1], id="do not need the files"),
+        ],
+    )
+    def test_lie_between_commits(
+        self, hours: Past, tmp_path: Path, commits: list[str], times: list[int], found: list[int | str]
+    ) -> None:
+        (tmp_path / "t.jsonl").write_text("\n".join(map(turn, times)))
+        records = [IterationRecord(2, n, commit=commit.format_map(hours.shas)) for n, commit in enumerate(commits)]
+        signals = backfill_iterations(records, hours.repo.path, tmp_path)
+        assert [one.iteration for one in signals] == list(range(len(commits)))
+        details = [one.token_efficiency.detail.partition(" transcript turn(s)")[0] for one in signals]
+        assert details == [f"backfilled from {one}" if isinstance(one, int) else one for one in found]
 
 
 class TestWholeLog:
@@ -1020,14 +909,7 @@ class TestWholeLog:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "commit",
-        [
-            pytest.param("HEAD@{99}", id="further-back-than-the-reflog"),
-            pytest.param("'@{upstream}'", id="no-upstream"),
-            pytest.param("--output=x", id="option"),
-            pytest.param("'HEAD\n\n  HEAD'", id="line-end"),
-            pytest.param('"HEAD\\0"', id="nul"),
-            pytest.param("!!binary /w==", id="byte-that-is-no-text"),
-        ],
+        ["HEAD@{99}", "'@{upstream}'", "--output=x", "'HEAD\n\n  HEAD'", '"HEAD\\0"', "!!binary /w=="],
     )
     def test_with_an_odd_commit_is_scored_all_the_same(self, repo: Repo, tmp_path: Path, commit: str) -> None:
         sha = repo.commit({"a": "1"})
@@ -1045,22 +927,18 @@ class TestWholeLog:
         self.write(tmp_path / "log", 2, f"commit: {sha}\n")
         first, second = build_signal_sets(tmp_path / "log", repo.path)
         assert (first.value("landed").sub_score, second.value("landed").sub_score) == (1, 1)
-        unresolved = absent("commit time unresolvable; cannot window the transcript")
-        assert first.value("token_efficiency") == unresolved
-        assert second.value("token_efficiency") == absent("no transcript covers the iteration window")
+        assert first.value("token_efficiency") == absent(UNRESOLVED)
+        assert second.value("token_efficiency") == absent(UNCOVERED)
 
     def test_that_is_empty_needs_no_repository(self, tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()
         assert build_signal_sets(tmp_path / "log", tmp_path) == []
 
-    def test_in_no_repository_is_an_error(self, tmp_path: Path) -> None:
+    def test_in_no_repository_or_that_is_missing_is_an_error(self, tmp_path: Path) -> None:
         self.write(tmp_path / "log", 1, "")
-        with pytest.raises(NotARepositoryError):
-            build_signal_sets(tmp_path / "log", tmp_path)
-
-    def test_that_is_missing_is_an_error(self, repo: Repo, tmp_path: Path) -> None:
-        with pytest.raises(LogError):
-            build_signal_sets(tmp_path / "missing", repo.path)
+        for name, error in (("log", NotARepositoryError), ("missing", LogError)):
+            with pytest.raises(error):
+                build_signal_sets(tmp_path / name, tmp_path)
 
     def test_may_be_asked_about_one_entry(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})

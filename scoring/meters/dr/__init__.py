@@ -1,8 +1,6 @@
 """The diminishing-returns meter: whether a deliberation still says something new, and whether it is ready to act.
 
-A transcript in, a result out; nothing here knows of iteration logs. :mod:`novelty` and :mod:`readiness` measure each
-round, :mod:`recommendation` says what follows, and :mod:`dr_result` puts them together. See
-docs/DIMINISHING_RETURNS.md.
+A transcript in, a result out; nothing here knows of iteration logs. See docs/DIMINISHING_RETURNS.md.
 """
 
 from scoring.meters.dr.dr_result import DRResult as DRResult

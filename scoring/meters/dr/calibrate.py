@@ -1,9 +1,7 @@
 """How often the meter says what people expected, under several settings, and where it does not.
 
-The agreement of a few transcripts is a few transcripts' worth: each share comes with its Wilson interval, which is
-honest for small numbers and for shares near 1, where the usual interval is not. A label is beside the rounds of a
-transcript under ``_expected``, in JSONL in the header line. Of a label only the signal is required; classes are read
-where they are given, and whatever else it says is for people.
+A label is beside the rounds of a transcript under ``_expected``, in JSONL in the header line; only its signal is
+required. Each share comes with its Wilson interval, which is honest for small numbers and for shares near 1.
 """
 
 import json
@@ -54,12 +52,9 @@ class Collection:
     """Everything in a directory: nothing is left out without being named here."""
 
     labelled: tuple[Labelled, ...]
-    unlabelled: tuple[str, ...]
-    """Transcripts without a label."""
-    broken: tuple[tuple[str, str], ...]
-    """Files that are no transcript or have a label that cannot be read, with the reason."""
-    others: tuple[str, ...]
-    """What is not named as a transcript is, and directories; not read."""
+    unlabelled: tuple[str, ...]  # transcripts without a label
+    broken: tuple[tuple[str, str], ...]  # no transcript, or a label that cannot be read, with the reason
+    others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +80,8 @@ class Judged:
     file: str
     expected: Label
     found: Label
-    rule: str
-    """The name of the rule that decided."""
-    why: str
-    """What the rule saw, in words."""
+    rule: str  # the name of the rule that decided
+    why: str  # what the rule saw, in words
 
     @property
     def agrees(self) -> bool:
@@ -168,7 +161,6 @@ def read_collection(directory: Path) -> Collection:
 
 
 def _expected(text: str) -> Any:
-    """Return the label in the text of a transcript, of whatever kind it is; None when there is none."""
     try:
         documents = [json.loads(text)]
     except ValueError:  # one document per line

@@ -35,15 +35,12 @@ class DRResult:
     k: int
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
-    recommendations: tuple[RoundSignal, ...]
-    """What to do as of each round; the last one counts."""
-    similarity: RoundSimilarity | None
-    """How alike the last two rounds are; None without level L2, or when they cannot be compared."""
+    recommendations: tuple[RoundSignal, ...]  # what to do as of each round; the last one counts
+    similarity: RoundSimilarity | None  # of the last two rounds; None without level L2, or when they cannot be compared
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
-    rough_rounds: tuple[int, ...] = ()
-    """The rounds with claims that were cut out of text by rules."""
+    rough_rounds: tuple[int, ...] = ()  # the rounds with claims that were cut out of text by rules
 
     @property
     def signal(self) -> Signal:
@@ -174,16 +171,9 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
 def score_transcript(
     transcript: Transcript, *, profile: Profile | None = None, words: Words = BUILT_IN, embed: Embed | None = None
 ) -> DRResult:
-    """Score a transcript.
+    """Score a transcript of at least one round; ``words`` add to the lists of the profile, by default the meter's own.
 
-    Args:
-        transcript: the rounds of a deliberation, at least one.
-        profile: what the meter goes by; by default its own, which may change from release to release.
-        words: words that add to the profile's lists.
-        embed: turns on level L2; called once, with every text that is compared.
-
-    Raises:
-        ValueError: ``embed`` gives no vectors.
+    ``embed`` turns on level L2; it is called once, with every text that is compared. ValueError if it gives no vectors.
     """
     profile = profile or DEFAULT
     rounds = transcript.rounds

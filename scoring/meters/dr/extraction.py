@@ -1,8 +1,7 @@
 """Claims cut out of running text by rules, for rounds that come without: rough, opt-in, never where claims are given.
 
-A sentence that asks becomes a question, any other one of three words or more a claim. The rules know paragraphs, list
-items, code, common abbreviations and nothing of grammar, so that two claims in one sentence stay one, and a remark
-counts like a claim. See docs/DIMINISHING_RETURNS.md, "Claims from text".
+A sentence that asks becomes a question, any other one of three words or more a claim. The rules know no grammar, so two
+claims in one sentence stay one, and a remark counts like a claim. See docs/DIMINISHING_RETURNS.md, "Claims from text".
 """
 
 import copy
@@ -10,9 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-FROM_TEXT = "text"
-"""What ``claims_from`` says of claims that were cut out of text."""
-
+FROM_TEXT = "text"  # what ``claims_from`` says of claims that were cut out of text
 FEWEST_WORDS = 3
 
 _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGNORECASE)
@@ -78,16 +75,12 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 
 def _is_abbreviation(text: str, stop: int) -> bool:
-    """Return whether the word that ends at ``stop`` is one that is written with a full stop, or an initial."""
     word = _LAST_WORD.search(text[max(0, stop - _LONGEST_WORD) : stop])
     return word is not None and (word[0].lower() in _ABBREVIATIONS or (len(word[0]) == 1 and word[0].isalpha()))
 
 
 def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the outputs of a round with claims from its ``text``, where it has a text and no ``claims``.
-
-    Open questions come from the text as well where none are given. Everything that is given stays.
-    """
+    """Return the outputs of a round with claims, and questions, from its ``text``, where none are given."""
     text = outputs.get("text")
     if "claims" in outputs or not isinstance(text, str) or not text.strip():
         return outputs

@@ -55,10 +55,8 @@ class RoundScore(NamedTuple):
 class Update(NamedTuple):
     """What the latest content of a growing transcript adds."""
 
-    new: list[RoundScore]
-    """The rounds that were not known, in order, each scored together with those before it."""
-    replaced: bool
-    """Whether what was read before is no longer the beginning, so that every round is new."""
+    new: list[RoundScore]  # the rounds that were not known, in order, each scored together with those before it
+    replaced: bool  # whether what was read before is no longer the beginning, so that every round is new
 
 
 def follow(
@@ -66,10 +64,8 @@ def follow(
 ) -> Iterator[Update]:
     """Yield what each content of a growing transcript adds; each is the whole of it, and whether that is its end.
 
-    A last line that is not complete is waited for. A round that arrives after a later one makes the later ones new.
-
-    Raises:
-        TranscriptError: a complete line is not what it should be; at the end, any line, or there is none.
+    A last line that is not complete is waited for; a round that arrives after a later one makes the later ones new.
+    TranscriptError for a complete line that is not what it should be; at the end, for any, or for none.
     """
     read = b""
     known: tuple[Round, ...] = ()
@@ -99,10 +95,9 @@ def whole_lines(data: bytes) -> bytes:
 def contents_of(
     path: Path, interval: float, must_exist: bool = False, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield the content of a file, at once and whenever it changed, and that this is not its end.
+    """Yield the content of a file, at once and when it changed (``interval`` in seconds), and that this is not its end.
 
-    It is looked at every ``interval`` seconds, and waited for unless it ``must_exist``; TranscriptError when it cannot
-    be read.
+    It is waited for unless it ``must_exist``; TranscriptError when it cannot be read.
     """
     seen = None
     while True:
@@ -124,9 +119,9 @@ def contents_of(
 
 
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
-    """Yield everything read so far, whenever there is more and nothing further waits, and whether it is the end.
+    """Yield everything read so far, and whether it is the end, when nothing further waits; ``only_whole`` at the end.
 
-    With ``only_whole`` it yields once, at the end. TranscriptError when it is too much, or cannot be read.
+    TranscriptError when it is too much, or cannot be read.
     """
     data = bytearray()
     while True:

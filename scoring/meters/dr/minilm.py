@@ -1,12 +1,8 @@
 """The sentence encoder all-MiniLM-L6-v2 on numpy: a text in, a vector of length 1 out.
 
 A BERT encoder of six layers, mean pooling over the tokens of a text, and division by the length of what comes out, as
-the model is published. The tokenizer is the library ``tokenizers`` and the weights are read by ``safetensors``; what is
-left is a dozen matrix products per layer. Nothing is fetched: files in, numbers out.
-
-Texts are computed in batches of the same number of tokens, so there is no padding, and no mask to keep it out of the
-attention and the mean. One thread computes: matrices of a few texts are small, and threads that wait for each other
-take many times as long on a machine that has other things to do.
+the model is published. Batches have texts of one number of tokens, so there is no padding and no mask; one thread
+computes, because threads that wait for each other take many times as long on a busy machine.
 """
 
 import math
@@ -20,16 +16,10 @@ from safetensors.numpy import load
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
-SIZE = 384
-"""How many numbers a vector has."""
-
-MAX_TOKENS = 256
-"""Where the model cuts a text; of a longer one only the beginning counts."""
-
+SIZE = 384  # how many numbers a vector has
+MAX_TOKENS = 256  # where the model cuts a text; of a longer one only the beginning counts
 _LAYERS, _HEADS, _EPSILON = 6, 12, 1e-12
-_BATCH = 2048
-"""About how many tokens are computed at a time."""
-
+_BATCH = 2048  # about how many tokens are computed at a time
 Numbers: TypeAlias = NDArray[np.float32]
 
 
@@ -55,7 +45,6 @@ class MiniLM:
         return found
 
     def _pooled(self, ids: NDArray[np.int_]) -> Numbers:
-        """Return the vectors of texts with the same number of tokens, a row each."""
         mean = self._encoded(ids).mean(axis=1)
         length: Numbers = np.linalg.norm(mean, axis=1, keepdims=True)
         vectors: Numbers = mean / np.maximum(length, _EPSILON)

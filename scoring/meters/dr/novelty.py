@@ -15,10 +15,7 @@ from scoring.meters.dr.semantic import Meanings
 
 
 def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
-    """Return for the normalised claims of each round which are new: less similar than ``threshold`` to all before.
-
-    Similarity is the Jaccard index of the sets of words.
-    """
+    """Return which normalised claims are new, by round: Jaccard index of words below ``threshold`` to all before."""
     earlier: list[frozenset[str]] = []
     known: set[frozenset[str]] = set()
     places = defaultdict[str, list[int]](list)
@@ -56,22 +53,14 @@ class RoundNovelty:
     """What one round adds to the rounds before."""
 
     round: int
-    claims: int
-    """How many claims it makes, each counted once."""
-    new_claims: int
-    """How many of them every active level calls new."""
-    new: Mapping[str, int]
-    """How many of them each level calls new, by level."""
-    rates: Mapping[str, float]
-    """New claims over the largest number of them in any round up to this one (1 at least), by level."""
-    rate: float
-    """The lowest of the rates."""
-    raw: Level = "LOW"
-    """The class of the rate alone."""
-    low_run: int = 0
-    """How many rounds in a row, up to this one, are LOW by their rate."""
-    level: Level = "LOW"
-    """The class: LOW only when enough rounds in a row are, MEDIUM before that."""
+    claims: int  # how many claims it makes, each counted once
+    new_claims: int  # how many of them every active level calls new
+    new: Mapping[str, int]  # how many of them each level calls new, by level
+    rates: Mapping[str, float]  # new claims over the most in any round so far (1 at least), by level
+    rate: float  # the lowest of the rates
+    raw: Level = "LOW"  # the class of the rate alone
+    low_run: int = 0  # how many rounds in a row, up to this one, are LOW by their rate
+    level: Level = "LOW"  # the class: LOW only when enough rounds in a row are, MEDIUM before that
 
 
 def normalize(claim: str) -> str:

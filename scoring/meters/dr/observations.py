@@ -1,7 +1,4 @@
-"""What is only shown of a deliberation: how each round treats those before it, how alike two agents are.
-
-And how firm a signal is. None of it changes the signal. See docs/DIMINISHING_RETURNS.md, "Observations".
-"""
+"""What is only shown of a deliberation, and never changes the signal: docs/DIMINISHING_RETURNS.md, "Observations"."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,14 +16,11 @@ from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.transcript import Round, Transcript
 from scoring.text import printable
 
-CHANGES = (
+CHANGES = (  # words by which a round that mostly repeats still changes something
     *("instead", "however", "rather than", "disagree", "disagrees", "not enough", "replace", "except", "unless"),
     *("on the contrary", "wrong", "drop", "change", "no longer"),
 )
-"""Words by which a round that mostly repeats still changes something."""
-
-K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05
-"""How far the neighbouring settings of :func:`confidence_in` are away."""
+K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05  # how far the neighbouring settings are away
 
 
 class RoundAgreement(NamedTuple):
@@ -37,7 +31,7 @@ class RoundAgreement(NamedTuple):
 
 
 def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
-    """Say of every round with claims but the first what it does with those before, roughly, by counts and words.
+    """Return what each round with claims but the first does with those before, roughly, by counts and words.
 
     No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
     """
@@ -61,8 +55,7 @@ class AgentSimilarity:
 
     agents: tuple[str, str]
     rounds: tuple[int, int]
-    similarity: float
-    """Cosine of their meanings (-1 to 1) with level L2, else the Jaccard index of their words (0 to 1)."""
+    similarity: float  # cosine of meanings (-1 to 1) with level L2, else Jaccard index of words (0 to 1)
     measured_by: Literal["meaning", "words"]
 
 
@@ -86,7 +79,7 @@ def _latest(transcript: Transcript, agent: str) -> tuple[int, str]:
 
 
 def _responses(given: Round) -> dict[str, str]:
-    """Return what each agent said in a round; a transcript may have anything there, and what is no text is not used."""
+    """Return what each agent said in a round; what is no text is not used."""
     said = given.outputs.responses
     found = {} if not isinstance(said, Mapping) else {str(name): text for name, text in said.items() if _is_text(text)}
     if _is_text(given.agent) and given.agent not in found:
@@ -104,8 +97,7 @@ class Confidence(NamedTuple):
 
     value: float
     settings: int
-    others: dict[str, int]
-    """What the other settings give, by signal."""
+    others: dict[str, int]  # what the other settings give, by signal
 
 
 def confidence_in(
@@ -117,8 +109,7 @@ def confidence_in(
 ) -> Confidence:
     """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
 
-    They are k one less and one more, the paraphrase threshold 0.1, the limit of low novelty 0.05 and both limits of
-    readiness 0.05 to either side, in every combination that there is.
+    Neighbours have k, paraphrase, low novelty or both limits of readiness one ``…_STEP`` off, in every combination.
     """
     t = profile.thresholds
     counts: dict[str, int] = {}
@@ -151,10 +142,7 @@ def observations(
     words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> dict[str, Any]:
-    """Return the observations on a transcript that was scored like this, as plain values, numbers to 4 places.
-
-    InputError for one of ``agents`` that says nothing in the transcript.
-    """
+    """Return observations on a scored transcript as plain values, to 4 places; InputError for a silent agent."""
     confidence = confidence_in(transcript, result, profile, words, embed)
     found: dict[str, Any] = {
         "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, result)],

@@ -1,12 +1,8 @@
 """What the diminishing-returns meter goes by: k, thresholds and word lists.
 
-A :class:`Profile` is all of it. A rubric that lets the meter vote names a profile, which is data of the rubric and
-never changes; :data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the
-settings (``[dr]`` in ``.agents/da-score.toml``, ``[tool.da-score.dr]`` in ``pyproject.toml``) or in a file::
-
-    k = 3
-    thresholds = { paraphrase = 0.7, novelty-low = 0.2 }
-    words = { verbs = ["roll back"], blockers = ["needs sign-off"] }
+A rubric that lets the meter vote names a :class:`Profile`, which is data of the rubric and never changes;
+:data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the settings (``[dr]``) or
+in a file: see docs/GUIDE.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,20 +20,13 @@ LARGEST_K = 1_000_000
 class DRThresholds:
     """Where classes begin and when two claims say the same; each from 0 to 1."""
 
-    novelty_high: float = NOVELTY_HIGH
-    """A novelty rate above this is HIGH."""
-    novelty_low: float = NOVELTY_LOW
-    """A novelty rate below this is LOW."""
-    paraphrase: float = 0.6
-    """A claim this similar to an earlier one by its words (Jaccard) is no new one: level L1."""
-    semantic: float = 0.82
-    """A claim this similar to an earlier one by its meaning (cosine) is no new one: level L2."""
-    stability: float = 0.82
-    """Two rounds this similar (cosine) are stable: the composite rule."""
-    readiness_high: float = 0.7
-    """Readiness from here on is HIGH."""
-    readiness_medium: float = 0.4
-    """Readiness from here on is MEDIUM, below it is LOW."""
+    novelty_high: float = NOVELTY_HIGH  # a novelty rate above this is HIGH
+    novelty_low: float = NOVELTY_LOW  # a novelty rate below this is LOW
+    paraphrase: float = 0.6  # a claim this similar to an earlier one by its words (Jaccard) is no new one: level L1
+    semantic: float = 0.82  # a claim this similar to an earlier one by its meaning (cosine) is no new one: level L2
+    stability: float = 0.82  # two rounds this similar (cosine) are stable: the composite rule
+    readiness_high: float = 0.7  # readiness from here on is HIGH
+    readiness_medium: float = 0.4  # readiness from here on is MEDIUM, below it is LOW
 
     def readiness_level(self, readiness: float) -> Level:
         """Return the class of a readiness."""
@@ -50,34 +39,24 @@ class DRThresholds:
 class Words:
     """Words by list: all that the meter knows, or those that settings add. None that it knows can be taken away."""
 
-    verbs: tuple[str, ...] = ()
-    """What a specific action does."""
-    vague_starts: tuple[str, ...] = ()
-    """How a vague action starts."""
-    vague: tuple[str, ...] = ()
-    """Words that make an action vague wherever they are."""
-    blockers: tuple[str, ...] = ()
-    """Words, from a left word boundary, that report a blocker in a question or an action."""
-    ownership: tuple[str, ...] = ()
-    """Words that say who acts."""
+    verbs: tuple[str, ...] = ()  # what a specific action does
+    vague_starts: tuple[str, ...] = ()  # how a vague action starts
+    vague: tuple[str, ...] = ()  # words that make an action vague wherever they are
+    blockers: tuple[str, ...] = ()  # words, from a left word boundary, that report a blocker in a question or an action
+    ownership: tuple[str, ...] = ()  # words that say who acts
 
 
-BUILT_IN = Words()
-"""No words added: the lists of the profile and nothing else."""
+BUILT_IN = Words()  # no words added: the lists of the profile and nothing else
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Everything that a result depends on beside the transcript and the words that settings add."""
 
-    k: int = 2
-    """How many rounds in a row must be low in novelty before that counts."""
-    levels: tuple[str, ...] = ("L0", "L1")
-    """The levels that count without an embedder."""
-    stuck_after: int = 3
-    """So many rounds of low novelty in a row, none of them ready, and the loop is stuck."""
-    short_action: int = 5
-    """An action of fewer words needs a verb of the list."""
+    k: int = 2  # how many rounds in a row must be low in novelty before that counts
+    levels: tuple[str, ...] = ("L0", "L1")  # the levels that count without an embedder
+    stuck_after: int = 3  # so many rounds of low novelty in a row, none of them ready, and the loop is stuck
+    short_action: int = 5  # an action of fewer words needs a verb of the list
     thresholds: DRThresholds = field(default_factory=DRThresholds)
     words: Words = Words(
         verbs=(
@@ -92,14 +71,12 @@ class Profile:
         ),
         ownership=("i will", "we will", "owner", "owned by", "assign to", "assigned to"),
     )
-    artifacts: tuple[str, ...] = ("pr", "pull request", "branch", "file", "command", "tool", "url")
-    """Words for concrete things."""
-    alternatives: tuple[str, ...] = (
+    artifacts: tuple[str, ...] = ("pr", "pull request", "branch", "file", "command", "tool", "url")  # concrete things
+    alternatives: tuple[str, ...] = (  # slashes between words that are no paths
         *("and/or", "or/and", "either/or", "neither/nor", "yes/no", "no/yes", "true/false", "on/off", "in/out"),
         *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
         *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
     )
-    """Slashes between words that are no paths."""
     sentences: bool = True
     """Whether a little more than the lists is read: ``Name will``, a file name alone, and blocker words in another
     sense. A released profile goes by its lists alone. See docs/DIMINISHING_RETURNS.md, "Beyond the lists"."""
@@ -115,8 +92,7 @@ class Profile:
         return cls(thresholds=thresholds, words=words, sentences=False, **_attributes(given))
 
 
-DEFAULT = Profile()
-"""What the meter goes by where no rubric is asked. It may change; what a rubric votes by may not."""
+DEFAULT = Profile()  # what the meter goes by where no rubric is asked. It may change; what a rubric votes by may not
 
 
 def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +128,9 @@ _PROFILE: Kinds = {
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile with the k and thresholds that some tables set, and the words that they add.
+    """Return the default profile with the k and thresholds of some tables, each with its place, and the words they add.
 
-    A key of a later table replaces that of an earlier one. Each comes with its place, which is named in the
-    SettingsError for an unknown key or a value that does not fit.
+    A later table wins. SettingsError, with the place, for an unknown key or a value that does not fit.
     """
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,6 @@
 """How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers.
 
-A next action is specific when it is not vague and has a verb of the list or names something concrete. Words and phrases
-are found whatever their case, the spaces between them, and the kind of apostrophe.
+Words and phrases are found whatever their case, the spaces between them, and the kind of apostrophe.
 """
 
 import functools
@@ -25,20 +24,16 @@ _SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
 _WILL = re.compile(r"\s*([^\W\d_][\w'\u2019-]*)\s+will(?!\w)")
-_NOBODY = frozenset(
+_NOBODY = frozenset(  # words that a sentence begins with and that name no one, and two that the list of phrases has
     (
         *("i", "we", "it", "this", "that", "there", "these", "those", "what", "which", "who", "nothing", "everything"),
         *("something", "nobody", "how", "when", "where", "why"),
     )
 )
-"""Words that a sentence begins with and that name no one, and two that the list of phrases has."""
-
-_BARE_FILES = re.compile(
+_BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
     r"Rakefile|README|LICENSE|CHANGELOG|CODEOWNERS)(?![\w-])"
 )
-"""Files that are known by a name without an ending."""
-
 _TREATED = re.compile(
     r"(?<!\w)(?:handl(?:e|es|ed|ing)|treat(?:s|ed|ing|ment)?|imput(?:e|es|ed|ing|ation)|detect(?:s|ed|ing|ion)?|"
     r"tolerat(?:e|es|ed|ing)|skip(?:s|ped|ping)?|ignor(?:e|es|ed|ing)|drop(?:s|ped|ping)?|report(?:s|ed|ing)?|"
@@ -49,9 +44,7 @@ _WITHHELD = re.compile(
     r" (?:\w+ )?(?:access|permissions?|credentials?|keys?|tokens?|approvals?|rights|sign-offs?|budget)(?!\w)"
 )
 _BEFORE_A_NOUN = ("missing", "blocked")
-_NEAR = 60
-"""How many characters before a word are looked at for what is done with it."""
-
+_NEAR = 60  # how many characters before a word are looked at for what is done with it
 _SENSE = "a word of the blocker list has another sense in {}"
 _QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
@@ -72,13 +65,10 @@ class RoundReadiness:
     next_actions: Part
     open_questions: Part
     blockers: Part
-    blocker: str | None
-    """The first question or action that reports a blocker."""
-    value: float
-    """0 to 1, unrounded."""
+    blocker: str | None  # the first question or action that reports a blocker
+    value: float  # 0 to 1, unrounded
     level: Level
-    other_senses: tuple[str, ...] = ()
-    """The questions and actions with a blocker word in another sense, as "handling of missing values"."""
+    other_senses: tuple[str, ...] = ()  # questions and actions with a blocker word in another sense
 
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
@@ -179,7 +169,6 @@ class ReadinessMeter:
         )
 
     def _is_path(self, token: str) -> bool:
-        """Return whether a token has a slash, is no pair of alternatives, and is not of numbers alone."""
         if "/" not in token:
             return False
         bare = token.strip(_PUNCTUATION)
@@ -229,8 +218,7 @@ def has_word(words: tuple[str, ...], text: str, end: str = r"(?!\w)") -> bool:
     return bool(words) and _pattern(words, end).search(text) is not None
 
 
-has_word_start = functools.partial(has_word, end="")
-"""Whether :func:`plain` text has one of some words or phrases from a left word boundary on."""
+has_word_start = functools.partial(has_word, end="")  # from a left word boundary on
 
 
 def starts_with(words: tuple[str, ...], text: str) -> bool:

@@ -1,7 +1,6 @@
 """What follows from novelty and readiness: the signal of each round by rules in their order, and what is only shown.
 
-Shown beside the signal, and without a say in it, are the composite rule (low novelty, stable meaning and no blocker,
-each for k rounds) and the flags of a transcript that is made to look better than it is.
+That is the composite rule and the flags of a transcript that is made to look better than it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,24 +31,18 @@ NOT_CLAIMED = (
 MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
 """What is said beside the flag for rounds that are no larger than those before."""
 
-INFLATED_SHARE = 0.1
-"""A round of many claims of which fewer than this share are new is inflated."""
-
-INFLATED_GROWTH = 2.0
-"""A round of this many times the claims of the rounds before, and of low novelty, is inflated."""
-
+INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
+INFLATED_GROWTH = 2.0  # a round of this many times the claims of the rounds before, and of low novelty, is inflated
 _QUOTED = 120
 
 
 class SoFar(NamedTuple):
     """All that the rules look at, as of one round."""
 
-    has_claims: bool
-    """Whether any round so far makes a claim."""
+    has_claims: bool  # whether any round so far makes a claim
     novelty: RoundNovelty
     readiness: RoundReadiness
-    ready_in_run: bool
-    """Whether readiness was HIGH in a round of the current run of low novelty."""
+    ready_in_run: bool  # whether readiness was HIGH in a round of the current run of low novelty
     profile: Profile
 
 
@@ -67,12 +60,9 @@ class RoundSignal:
     """What to do, as of one round, and why."""
 
     signal: Signal
-    reasons: tuple[str, str, str]
-    """A sentence or two each: on novelty, on readiness, and on what follows."""
-    rule: str
-    """The name of the rule that decided."""
-    hint: str
-    """What to do next."""
+    reasons: tuple[str, str, str]  # a sentence or two each: on novelty, on readiness, and on what follows
+    rule: str  # the name of the rule that decided
+    hint: str  # what to do next
 
     @property
     def rationale(self) -> str:
@@ -106,7 +96,6 @@ def _blocked(s: SoFar) -> str:
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
-    """Return what to do next: what blocks a blocked loop, and another round after a single low one."""
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
@@ -132,7 +121,7 @@ def _converged(s: SoFar) -> str:
 _NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
 _NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
-RULES: tuple[SignalRule, ...] = (
+RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
     SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
     SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
     SignalRule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
@@ -142,7 +131,6 @@ RULES: tuple[SignalRule, ...] = (
     ),
     SignalRule("converged", lambda _: True, "SHIP", _converged),
 )
-"""The rules; the first that holds decides."""
 
 
 def recommend(
@@ -156,13 +144,12 @@ def recommend(
         ready_in_run = new.low_run > 0 and (ready.level == "HIGH" or (ready_in_run and new.low_run > 1))
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
-        reasons = (novelty_in_words(new, profile.k), readiness_in_words(ready), rule.why(situation))
+        reasons = (_novelty_in_words(new, profile.k), _readiness_in_words(ready), rule.why(situation))
         found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation)))
     return tuple(found)
 
 
-def novelty_in_words(new: RoundNovelty, k: int) -> str:
-    """Say how much of a round is new."""
+def _novelty_in_words(new: RoundNovelty, k: int) -> str:
     counted = f"{new.new_claims} of {new.claims} claims of round {new.round} are new, a rate of {rounded(new.rate):g}"
     if new.level == "LOW":
         rounds = "this round" if new.low_run == 1 else f"{new.low_run} rounds in a row"
@@ -173,8 +160,7 @@ def novelty_in_words(new: RoundNovelty, k: int) -> str:
     return f"Novelty is {new.level.lower()}: {counted}."
 
 
-def readiness_in_words(ready: RoundReadiness) -> str:
-    """Say how ready a round is, and what of it."""
+def _readiness_in_words(ready: RoundReadiness) -> str:
     found = "; ".join(part.found for part in ready.parts().values())
     return f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {found}."
 
@@ -185,10 +171,8 @@ def readiness_in_words(ready: RoundReadiness) -> str:
 class RoundSimilarity(NamedTuple):
     """How alike two rounds are in meaning."""
 
-    value: float
-    """Cosine, -1 to 1."""
-    of: Literal["summaries", "claims"]
-    """What was compared: the summaries, or the mean vectors of the claims."""
+    value: float  # cosine, -1 to 1
+    of: Literal["summaries", "claims"]  # what was compared: the summaries, or the mean vectors of the claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,21 +180,16 @@ class CompositeRule:
     """Whether the composite rule says stop. It does not change the signal."""
 
     novelty_low: bool
-    stability_high: bool | None
-    """None without level L2, or when the last two rounds cannot be compared."""
+    stability_high: bool | None  # None without level L2, or when the last two rounds cannot be compared
     not_blocked: bool
-    rounds_held: int | None
-    """How many rounds in a row, up to the last, the three hold; None without level L2."""
+    rounds_held: int | None  # how many rounds in a row, up to the last, the three hold; None without level L2
     stop: bool | None
 
 
 def similarities(
     rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], meanings: Meanings
 ) -> list[RoundSimilarity | None]:
-    """Compare each round with the one before: by summary, and by claims where one has no summary.
-
-    None for the first round, and where there is nothing to compare.
-    """
+    """Compare each round with the one before, by summaries or else claims; None where there is nothing to compare."""
     found: list[RoundSimilarity | None] = [None]
     for i in range(1, len(rounds)):
         one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])

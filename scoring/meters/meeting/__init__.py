@@ -1,8 +1,6 @@
 """The deliberation meter: whether a meeting of several experts may end, must go on, or should be parked.
 
-A judge writes one record per round. :mod:`records` and :mod:`config` say what is read, :mod:`round_scores` scores each
-round from the record's own evidence, :mod:`decision_rules` has the rules in order, and :mod:`verdicts` puts them
-together into one verdict per round. docs/DELIBERATION.md explains it.
+A judge writes one record per round; docs/DELIBERATION.md explains what follows from it.
 """
 
 from scoring.meters.meeting.made_meetings import Ending as Ending

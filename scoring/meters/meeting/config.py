@@ -1,7 +1,6 @@
 """How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
 
-What a config does not say it takes from the preset that its ``meeting_type`` names, else from ``default``: objects are
-filled in key by key, everything else is taken whole.
+What a config does not say it takes, key by key, from the preset that its ``meeting_type`` names, else ``default``.
 """
 
 import tomllib
@@ -18,9 +17,7 @@ from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Sha
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
-PRESETS = ("default", "tactical", "strategic")
-"""The configs that come with da-score, by name."""
-
+PRESETS = ("default", "tactical", "strategic")  # the configs that come with da-score, by name
 DEFAULT_PRESET = PRESETS[0]
 PRESETS_DIR = Path(__file__).parent / "presets"
 
@@ -151,10 +148,8 @@ class MeetingConfig(Block):
     round_limits: RoundLimits
     thresholds: Thresholds
     rules: Rules
-    cost_per_step: Amount | None = None
-    """What a round costs, where its record does not say."""
-    cost_limit: Amount | None = None
-    """What the meeting may cost; a round that reaches it is the last one."""
+    cost_per_step: Amount | None = None  # what a round costs, where its record does not say
+    cost_limit: Amount | None = None  # what the meeting may cost; a round that reaches it is the last one
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_set(self, plain: Callable[["MeetingConfig"], dict[str, Any]]) -> dict[str, Any]:
@@ -230,6 +225,5 @@ def _preset_data(name: str) -> dict[str, Any]:
 
 
 def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with what it leaves out taken from another, key by key."""
     both = {key for key, value in own.items() if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)}
     return {**base, **{key: _filled(base[key], value) if key in both else value for key, value in own.items()}}

@@ -1,7 +1,6 @@
 """The rules that give a round its status, each with its reasons in words, and their order, :data:`RULES`.
 
-A rule takes a :class:`~scoring.meters.meeting.obstacles.Situation` and returns a decision, or None where it has nothing
-to say. Comparisons are within 1e-9.
+A rule returns None where it has nothing to say. Comparisons are within 1e-9.
 """
 
 from collections import Counter
@@ -27,11 +26,8 @@ from scoring.meters.meeting.obstacles import (
 from scoring.meters.meeting.records import Status
 from scoring.text import printable, quote
 
-DOUBTS = "any remaining doubts or risks?"
-"""What is asked when the user did not confirm a decision that was ready."""
-
-LATE_FACTOR = 2
-"""How many times its progress minimum a late round must have gained."""
+DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
+LATE_FACTOR = 2  # how many times its progress minimum a late round must have gained
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +157,7 @@ def go_on(s: Situation) -> Decision:
     return Decision("continue_targeted", reasons, f"Another round is worth it: {about}.")
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {  # in order: the first one that says something decides, and the last one always does
     "round_limit": round_limit,
     "early_consensus": early_consensus,
     "must_go_on": must_go_on,
@@ -171,7 +167,6 @@ RULES: Mapping[str, Rule] = {
     "late_round": late_round,
     "go_on": go_on,
 }
-"""Every rule by name, in order: the first one that says something decides. The last one always does."""
 
 
 def decide(s: Situation) -> tuple[str, Decision]:

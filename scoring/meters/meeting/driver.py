@@ -1,8 +1,6 @@
-"""Drives a meeting round by round, with its state in one file: what was recorded, what people were asked, how it ended.
+"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting".
 
-The file is written whole after every step, so that a run may be stopped anywhere and taken up again. A judge is
-whatever writes a record: the driver takes text, and knows nothing of who wrote it. See docs/DELIBERATION.md,
-"Running a meeting".
+The file is written whole after every step, so that a run may be stopped anywhere and taken up again.
 """
 
 import json
@@ -39,8 +37,7 @@ class MeetingState(BaseModel):
     phase: Phase
     decision: str | None = None
     version: Literal[1] = VERSION
-    _read: bytes | None = PrivateAttr(None)
-    """The file as it was read; None when there was none."""
+    _read: bytes | None = PrivateAttr(None)  # the file as it was read; None when there was none
 
     @property
     def ended(self) -> bool:
@@ -61,9 +58,7 @@ class MeetingState(BaseModel):
 def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     """Read a state, or begin one under ``config`` (the preset ``default`` unless given).
 
-    Raises:
-        InputError: the file is no state, or was begun under another config than the one that is given.
-        MeetingError: its config or its records are not valid; every fault names the field and the reason.
+    InputError where it is none, or of another config; MeetingError, with every fault, for its config or records.
     """
     given = None if config is None else config.model_dump(mode="json")
     try:
@@ -96,9 +91,7 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 def save_state(path: Path, state: MeetingState) -> MeetingState:
     """Write a state whole, and return it as it is now on disk.
 
-    Raises:
-        InputError: another command has changed the file since it was read.
-        WriteError: it could not be written.
+    InputError where another command has changed the file since it was read; WriteError.
     """
     try:
         now: bytes | None = read_file(path)
@@ -136,13 +129,10 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
 
 
 def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
-    """Take what people say to the open question.
+    """Take what people say to the open question; MeetingError without one, or where it is not known on what to decide.
 
     Yes decides, on ``option`` or else on the leading one. No after a proposal to decide goes on with a question for
     doubts; no in the last round, or to a meeting that is to be parked, ends it without a decision.
-
-    Raises:
-        MeetingError: no question is open, or it is not known on what to decide.
     """
     if state.phase != "needs_answer":
         raise MeetingError("no question is open")
@@ -197,10 +187,7 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
 def no_decision(
     records: Iterable[JudgeRecord | Mapping[str, Any]], verdicts: Sequence[MeetingVerdict]
 ) -> dict[str, Any]:
-    """Return what a meeting leaves when it ends undecided, as plain values: options, positions and blockers.
-
-    ``verdicts`` are those of all records; MeetingError when these are not valid.
-    """
+    """Return what a meeting with these verdicts leaves when it ends undecided; MeetingError for invalid records."""
     last, verdict = check_records(records)[-1], verdicts[-1]
     positions = last.convergence.expert_positions
     named = dict.fromkeys((*(last.convergence.options_considered or ()), *(p.preferred_option for p in positions)))

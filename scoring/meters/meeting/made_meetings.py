@@ -1,8 +1,7 @@
 """Makes up a deliberation from a seed and a few knobs, to see how a config behaves before it is trusted.
 
-In every round some of the experts who disagree come over to the leading option and the others grow surer, aspects are
-explored one level at a time, and what is new gets less. The same knobs give the same records on any machine: only
-``random.Random.random`` is drawn from, and only sums, products and quotients are taken.
+The same knobs give the same records on any machine: only ``random.Random.random`` is drawn from, and only sums,
+products and quotients are taken.
 """
 
 import random
@@ -17,33 +16,23 @@ from scoring.meters.meeting.round_scores import CHECKLIST, LEVELS
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 
 OPTIONS = ("option_a", "option_b", "option_c")
-POINTS, MESSAGES = 24, 16
-"""What a made meeting says in each round: points, new ones and repeated ones, and messages."""
-
-MOST = 100
-"""The most rounds, and the most experts, that a made meeting has."""
+POINTS, MESSAGES = 24, 16  # what a made meeting says in each round: points, new ones and repeated ones, and messages
+MOST = 100  # the most rounds, and the most experts, that a made meeting has
 
 
 @dataclass(frozen=True, slots=True)
 class MeetingKnobs:
-    """What a made deliberation is like.
+    """What a made deliberation is like; all but the first three are shares from 0 to 1, else MeetingError."""
 
-    ``seed`` is 0 or more; ``rounds`` and ``experts`` are counts from 1 to 100. The others are shares from 0 to 1:
-    ``agreement``, how likely an expert who disagrees comes over in a round, and how far doubts shrink; ``exploration``,
-    how likely an aspect goes a level deeper in a round; ``novelty_decay``, the part of what is new that each round
-    lacks of the one before; ``drift``, the part of the messages that are off topic.
-    """
-
-    seed: int = 0
-    rounds: int = 10
-    experts: int = 5
-    agreement: float = 0.3
-    exploration: float = 0.5
-    novelty_decay: float = 0.3
-    drift: float = 0.1
+    seed: int = 0  # 0 or more
+    rounds: int = 10  # 1 to 100
+    experts: int = 5  # 1 to 100
+    agreement: float = 0.3  # how likely an expert who disagrees comes over in a round, and how far doubts shrink
+    exploration: float = 0.5  # how likely an aspect goes a level deeper in a round
+    novelty_decay: float = 0.3  # the part of what is new that each round lacks of the one before
+    drift: float = 0.1  # the part of the messages that are off topic
 
     def __post_init__(self) -> None:
-        """Raise MeetingError for a knob out of its range."""
         if self.seed < 0:
             raise MeetingError(f"seed is {self.seed}, below 0")
         for name, value in list(asdict(self).items())[1:]:

@@ -17,22 +17,17 @@ _BEYOND_WORDS = 1e15
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A round as the rules see it.
-
-    ``convergence_gain`` and ``exploration_gain`` are what the scores gained since two rounds before, None without that
-    round. ``unconfirmed`` means that the round before was ready to decide and its user said no. ``total_cost`` is what
-    the meeting has cost, None where that is unknown.
-    """
+    """A round as the rules see it."""
 
     record: JudgeRecord
     config: MeetingConfig
     scores: Scores
     levels: Mapping[str, CoverageLevel]
     lead: Lead | None
-    convergence_gain: float | None
-    exploration_gain: float | None
-    unconfirmed: bool
-    total_cost: float | None = None
+    convergence_gain: float | None  # since two rounds before, None without that round
+    exploration_gain: float | None  # likewise
+    unconfirmed: bool  # whether the round before was ready to decide and its user said no
+    total_cost: float | None = None  # what the meeting has cost
 
 
 Obstacle: TypeAlias = Callable[[Situation], str | None]
@@ -76,8 +71,7 @@ def off_topic(s: Situation) -> str | None:
 MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
 """What a meeting must go on for."""
 
-OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
-"""What a meeting cannot end with; it may end without any of these."""
+OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)  # it may end without any
 
 
 def obstacles_in(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:

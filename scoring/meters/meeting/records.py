@@ -1,7 +1,4 @@
-"""A judge's record of one round: what it may hold, and how it is read.
-
-A field that has a default may be missing or null. Unknown keys are kept and ignored.
-"""
+"""A judge's record of one round: what it may hold (unknown keys are kept and ignored), and how it is read."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,8 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import read_file
-from scoring.meters.plaindata import checked, decode, fault, json_schema, read_standard_input, read_values, utf8
+from scoring.meters.plaindata import checked, decode, fault, json_schema, read_given, read_values, utf8
 from scoring.text import shown
 
 _LARGEST = 10**9
@@ -49,7 +45,6 @@ class Aspect(Block):
 
 
 def _each_once(items: list[Any]) -> list[Any]:
-    """Refuse aspects of one name, and positions of one expert."""
     for name, count in Counter(item.name if isinstance(item, Aspect) else item.expert_id for item in items).items():
         if count > 1:
             raise ValueError(f"{shown(name)} is named {count} times")
@@ -136,8 +131,7 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     return counts if sum(counts.values()) == len(kinds) else None
 
 
-NOT_COUNTED = "counted_from_messages"
-"""The key of a novelty block that the judge has not counted."""
+NOT_COUNTED = "counted_from_messages"  # the key of a novelty block that the judge has not counted
 
 
 class Novelty(Block):
@@ -223,16 +217,11 @@ def record_schema() -> dict[str, Any]:
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read the records of a meeting from a JSON object, a JSON list or JSONL, sorted by round; ``-`` is standard input.
+    """Read the records of a meeting from JSON or JSONL, sorted by round; ``-`` is standard input.
 
     InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
     """
-    if str(source) == "-":
-        return parse_meeting_records(read_standard_input(), "standard input")
-    try:
-        return parse_meeting_records(read_file(source), str(source))
-    except FileNotFoundError as e:
-        raise InputError(f"{source}: no such file; name a judge's records, or - for standard input") from e
+    return parse_meeting_records(*read_given(source, "a judge's records, or - for standard input"))
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
@@ -285,7 +274,6 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
 
 
 def _head(item: Any) -> tuple[int | None, str | None]:
-    """Return the round and the meeting that an item names, whatever else is wrong with it."""
     data: Mapping[str, Any] = dict(item) if isinstance(item, JudgeRecord | Mapping) else {}
     number, meeting = data.get("round_index"), data.get("meeting_id")
     known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST

@@ -1,7 +1,6 @@
 """The scores of a round, each from 0 to 1, from the evidence in its record, and where the judge states something else.
 
-What the judge states as a score is compared and never used, with one exception: the recent novelty of a file's first
-record, when the round before it is not in the file.
+What the judge states as a score is compared and never used, but for the recent novelty of a file's first record.
 """
 
 import math
@@ -11,17 +10,9 @@ from dataclasses import dataclass
 
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
-from scoring.meters.meeting.records import (
-    CoverageLevel,
-    ExpertPosition,
-    Focus,
-    JudgeRecord,
-    Novelty,
-    Status,
-    annotated,
-)
+from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status, annotated
 
-CHECKLIST = (
+CHECKLIST = (  # the aspects that every decision should be explored in; one that a record does not list is at none
     "problem_clarity",
     "objectives",
     "options_alternatives",
@@ -31,16 +22,9 @@ CHECKLIST = (
     "stakeholders_impact",
     "dependencies_unknowns",
 )
-"""The aspects that every decision should be explored in; one that a record does not list is at none."""
-
-LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
-"""What a coverage level counts in the exploration score."""
-
-CONTEXT = 0.5
-"""What a message about the background counts in the focus score; one about the decision counts 1."""
-
-MARGIN = 0.02
-"""A stated number may differ from the computed one by this much: judges round."""
+LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}  # in the exploration score
+CONTEXT = 0.5  # what a message about the background counts in the focus score; one about the decision counts 1
+MARGIN = 0.02  # a stated number may differ from the computed one by this much: judges round
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +107,7 @@ def novelty_score(*rounds: Novelty) -> float:
 
 
 def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool) -> float:
-    """Return the novelty of a round and the one ``before`` it.
-
-    Without that round it is what the ``first`` record of the file states, if it does, else the novelty of the round.
-    """
+    """Return the novelty of a round and the one before; without that what the ``first`` record states, or its own."""
     if before is not None:
         return novelty_score(record.novelty, before.novelty)
     stated = record.novelty.novelty_score_recent
@@ -134,7 +115,7 @@ def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool)
 
 
 def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
-    """Return the scores of a round; ``before`` is the record of the round before it, ``first`` as recent_novelty."""
+    """Return the scores of a round; ``before`` and ``first`` are as in :func:`recent_novelty`."""
     levels, lead = coverage(record), leading(record.convergence.expert_positions)
     e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
     c = lead.support * lead.confidence if lead else 0.0
@@ -153,10 +134,7 @@ def stated_differences(
     config: MeetingConfig,
     missing: Sequence[str] = (),
 ) -> tuple[Difference, ...]:
-    """List what a record states and what is otherwise: scores, counts, options, weights, round, limit and status.
-
-    ``missing`` are the aspects that are missing by the record's own levels.
-    """
+    """Return where a record states otherwise: scores, counts, options, weights, round, limit, status, ``missing``."""
     numbers = {
         "exploration.exploration_score": scores.exploration,
         "convergence.leading_option_support_fraction": lead.support if lead else 0.0,
@@ -193,10 +171,7 @@ def stated_differences(
 
 
 def _contradictions(record: JudgeRecord, lead: Lead | None, missing: Sequence[str]) -> Iterator[Difference]:
-    """Yield what a record says in two ways: counts and annotations, the leading option, and aspects still missing.
-
-    Annotations may be of some messages only, so that fewer of a kind than counted contradict nothing.
-    """
+    """Yield what a record says in two ways; its annotations may be of some messages only."""
     for name, count in (annotated(record.focus.message_annotations) or {}).items():
         if count > (stated := getattr(record.focus, name)):
             yield Difference(f"focus.{name}", stated, count)

@@ -26,7 +26,7 @@ from scoring.meters.meeting.round_scores import (
 
 @dataclass(frozen=True, slots=True)
 class MessageNovelty:
-    """How many messages of a round are new and how many were said before, and by which level; the judge's beside it."""
+    """How many messages of a round are new and how many were said before, by which level, and by the judge."""
 
     novel: int
     repeated: int
@@ -52,8 +52,8 @@ class MessageNovelty:
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
     """Return the novelty of the messages of each round that has some, by round; ``records`` are in order.
 
-    Each message is compared with all that were said before it, in its round and in earlier ones: by its words (level
-    L1), and with an embedder by its meaning as well (level L2). See docs/DELIBERATION.md, "From messages".
+    A message is compared with all before it, in its round and earlier ones, by its words (level L1) and with an
+    embedder by its meaning as well (level L2): docs/DELIBERATION.md, "From messages".
     """
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]
@@ -91,20 +91,16 @@ class MeetingVerdict:
     round_index: int
     scores: Scores
     status: Status
-    rule: str
-    """The rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`."""
-    strength: Strength | None
-    """Of a recommended end: strong when exploration and convergence are both good. None with every other status."""
+    rule: str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
+    strength: Strength | None  # of a recommended end: strong when exploration and convergence are both good
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
     next_round_focus_prompts: tuple[str, ...]
-    missing_aspects: tuple[str, ...]
-    """The required aspects that are not deep, and then any others at none."""
+    missing_aspects: tuple[str, ...]  # the required aspects that are not deep, and then any others at none
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
-    from_messages: MessageNovelty | None = None
-    """What is new by the messages themselves, where the record has them."""
+    from_messages: MessageNovelty | None = None  # what is new by the messages themselves, where the record has them
 
     @property
     def ends(self) -> bool:
@@ -125,20 +121,11 @@ def score_meeting(
     config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
     embed: Embed | None = None,
 ) -> list[MeetingVerdict]:
-    """Score every round of a deliberation and say whether it may end.
+    """Score every round of a deliberation and say whether it may end: one verdict per record, by round.
 
-    Args:
-        records: one judge's record per round, as models or plain data, in any order. Rounds may be missing.
-        config: the name of a preset, a config, or plain data of a whole or partial one.
-        embed: compares messages by their meaning as well; without it by their words.
-
-    Returns:
-        One verdict per record, by round. Nothing depends on later rounds, so the verdict of a round stays the same when
-        the next record arrives.
-
-    Raises:
-        MeetingError: the records or the config are not valid; ``faults`` lists everything that is wrong.
-        InputError: there is no preset of that name.
+    ``records`` are a judge's, as models or plain data, in any order; rounds may be missing. ``config`` is the name of a
+    preset, or a config that may be partial. ``embed`` compares messages by their meaning as well. Nothing depends on
+    later rounds. MeetingError lists everything that is wrong with either; InputError where there is no such preset.
     """
     if not isinstance(config, MeetingConfig):
         config = preset(config) if isinstance(config, str) else meeting_config(config)
@@ -171,7 +158,6 @@ def score_meeting(
 
 
 def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
-    """Return a record with the points of its messages, where the judge has not counted any."""
     if found is None or record.novelty.is_counted:
         return record
     counts = {"novel_points_count": found.novel, "repeated_points_count": found.repeated}
