@@ -1,6 +1,6 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here, and one in docs/TABLES.md.
+A new column is one line here, and one in docs/TABLES.md; the module is as long as the list of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Only the proportions of weights matter, so a change is attributed to signals in two exact steps: the sub-scores of those
 that vote on both sides change, each worth its effective weight; then the weights, scaled so that these signals weigh as
-much together as before. The effects add up to the change, and a signal that keeps its proportion has none.
+much together as before. The effects add up to the change. The module is long because the reasons are beside them.
 """
 
 import math

@@ -1,6 +1,7 @@
 """The pictures of a report, drawn by matplotlib as SVG: a function draws each and says in words what it shows.
 
-What is drawn in ``INK`` becomes ``var(--ink)`` of the page, so that one picture serves light and dark.
+What is drawn in ``INK`` becomes ``var(--ink)`` of the page, so that one picture serves light and dark. The module is
+long because all pictures share one way of drawing.
 """
 
 import html
