@@ -114,7 +114,6 @@ _Columns: TypeAlias = tuple[DataColumn[Any], ...]
 
 
 def _check(name: str, meaning: str = "likewise") -> DataColumn[Any]:
-    """Return a column of an objective check, which has no part in the score."""
     return _column(name, "check?", meaning, "signals.objective.")
 
 

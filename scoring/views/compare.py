@@ -206,8 +206,12 @@ class LogDiff:
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     """Compare the scores of one log under two rubrics; ValueError where they are not of the same iterations."""
-    pairs = zip(before.iterations, after.iterations, strict=True)
-    return LogDiff(tuple(_diff(_Side(before.rubric, a), _Side(after.rubric, b)) for a, b in pairs))
+    found = []
+    for a, b in zip(before.iterations, after.iterations, strict=True):
+        diff = diff_scores(a.score, b.score)
+        reasons = _reasons(diff, _Side(before.rubric, a), _Side(after.rubric, b))
+        found.append(replace(diff, reasons=tuple(reasons if diff.moved or diff.band_changed else ())))
+    return LogDiff(tuple(found))
 
 
 class _Side(NamedTuple):
@@ -215,12 +219,6 @@ class _Side(NamedTuple):
 
     rubric: Rubric
     one: ScoredIteration
-
-
-def _diff(old: _Side, new: _Side) -> IterationDiff:
-    diff = diff_scores(old.one.score, new.one.score)
-    reasons = _reasons(diff, old, new) if diff.moved or diff.band_changed else ()
-    return replace(diff, reasons=tuple(reasons))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:

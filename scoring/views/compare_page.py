@@ -16,11 +16,9 @@ def comparison_page(
 ) -> Iterator[Block]:
     """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
     sides = [Column(name, width=max(7, len(name)), right=True) for name in diff.names]
-    yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
-    yield Line()
     columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
-    yield Table(columns, list(map(_spec_row, diff.signals)))
-    yield Line()
+    signals = Table(columns, list(map(_spec_row, diff.signals)))
+    yield from (Line(f"Rubric {' → '.join(diff.names)}", "bold"), Line(), signals, Line())
     yield from map(Line, _summary(diff))
     if source is None:
         return
@@ -28,14 +26,11 @@ def comparison_page(
     if log is None:
         yield Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
         return
-    yield Line(f"Iterations of {source}", "bold")
-    yield Line()
     columns = (cells.ITER, cells.TASK, *sides, Column("CHANGE", width=7, right=True), cells.BAND)
     rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
-    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
-    yield Line()
-    yield pairs(_total_rows(log.totals()), 12)
+    moved = Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
+    yield from (Line(f"Iterations of {source}", "bold"), Line(), moved, Line(), pairs(_total_rows(log.totals()), 12))
 
 
 def _spec_row(spec: SpecChange) -> TableRow:
@@ -122,14 +117,12 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
     if totals.insufficient:
         rows.append(("LEFT OUT", f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean"))
-    for rule, count in totals.reasons.items():
-        if rule not in _SEEN_ANYWAY:
-            rows.append(("BECAUSE", f"{rule.replace('_', ' ')}: {counted(count, 'iteration')}"))
+    because = {rule.replace("_", " "): count for rule, count in totals.reasons.items() if rule not in _SEEN_ANYWAY}
+    rows += [("BECAUSE", f"{rule}: {counted(count, 'iteration')}") for rule, count in because.items()]
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
-    for signal, (count, mean) in totals.signals.items():
-        rows.append(("SIGNAL", f"{signal} moved {count}, by {mean:+.4f} on average"))
-    return rows
+    moved = totals.signals.items()
+    return rows + [("SIGNAL", f"{name} moved {n}, by {mean:+.4f} on average") for name, (n, mean) in moved]
 
 
 _ROW = ("present", "source", "applicable", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
@@ -141,12 +134,10 @@ def comparison_payload(
 ) -> dict[str, Any]:
     """Return the whole comparison as JSON; ``a`` is the first rubric and ``b`` the second."""
     one, other = diff.before, diff.after
-    rubrics = {
-        side: _picked(rubric, *_RUBRIC) | {"bands": [_picked(band, "name", "min") for band in rubric.bands]}
-        for side, rubric in (("a", one), ("b", other))
-    }
+    bands = ({"bands": [_picked(band, "name", "min") for band in rubric.bands]} for rubric in (one, other))
     return {
-        **rubrics,
+        "a": _picked(one, *_RUBRIC) | next(bands),
+        "b": _picked(other, *_RUBRIC) | next(bands),
         "same_combination": one.combination == other.combination,
         "same_evidence": one.evidence == other.evidence,
         "same_bands": one.bands == other.bands,
@@ -177,17 +168,6 @@ def _spec(spec: SpecChange) -> dict[str, Any]:
 
 
 def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
-    signals = [
-        {
-            "signal": move.signal,
-            "effect": None if item.change is None else move.effect,
-            "moved": move.moved,
-            "causes": list(move.causes),
-            "a": move.before and _picked(move.before, *_ROW),
-            "b": move.after and _picked(move.after, *_ROW),
-        }
-        for move in item.signals
-    ]
     return {
         "iteration": item.iteration,
         "task_id": tasks.get(item.iteration, ""),
@@ -195,7 +175,17 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
         "b": _picked(item.after, "scored", "value", "band"),
         **_picked(item, "change", "moved", "band_changed"),
         "reasons": [reason._asdict() for reason in item.reasons],
-        "signals": signals,
+        "signals": [
+            {
+                "signal": move.signal,
+                "effect": None if item.change is None else move.effect,
+                "moved": move.moved,
+                "causes": list(move.causes),
+                "a": move.before and _picked(move.before, *_ROW),
+                "b": move.after and _picked(move.after, *_ROW),
+            }
+            for move in item.signals
+        ],
     }
 
 

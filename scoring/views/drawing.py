@@ -135,7 +135,6 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
-    """Return how wide each column is; a text may have several lines."""
     columns = ("\n".join(text.plain for text in column) for column in zip(*lines, strict=True))
     return [max(map(cell_len, column.split("\n"))) for column in columns]
 

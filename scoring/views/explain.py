@@ -6,7 +6,7 @@ from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import Method, Observed
+from scoring.evidence.transcripts.facts import Method
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
@@ -86,13 +86,11 @@ class Explanation:
         }
 
 
-def explain(
-    one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, horizon_days: float = 0
-) -> Explanation:
-    """Explain a score; ``entry`` is where the fields are, ``horizon_days`` how long the work was watched."""
+def explain(one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, days: float = 0) -> Explanation:
+    """Explain a score; ``entry`` is where the fields are, ``days`` how long the work was watched."""
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
     signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
-    return Explanation(one, signals, str(entry.path) if entry else None, kept, horizon_days)
+    return Explanation(one, signals, str(entry.path) if entry else None, kept, days)
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
@@ -212,9 +210,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
 
     ``kept`` is what was known when the sidecar was written, for lines that are not found any more.
     """
-    observed, landing, was = facts.observed, facts.landing, []
+    observed, landing, was = facts.observed, facts.landing, list[str]()
     if kept and kept.method:
-        was.append(f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}")
+        was = [f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"]
     if observed is None:
         yield from was
         return
@@ -249,13 +247,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
     if more := observed.lines[_MOST_LISTED:]:
         yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
-    yield from _work(observed)
-
-
-def _work(observed: Observed) -> Iterator[str]:
-    """Yield how the work went, as far as that was seen; none of it votes."""
-    work = observed.work
-    parts = []
+    work, parts = observed.work, []
     if work.edits:
         most = f", {work.most} of one" if work.files > 1 and work.most > 1 else ""
         parts.append(f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}{most}")

@@ -31,7 +31,6 @@ class Writer:
     binary = ""
 
     def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
-        """Begin a table of some columns."""
         self._columns, self._out = columns, out
 
     def add(self, row: DataRow) -> None:

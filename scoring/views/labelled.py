@@ -3,24 +3,16 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rubric import coverage_of
 from scoring.errors import Warn
-from scoring.evidence.labels import (
-    CORRECTNESS,
-    HALLUCINATIONS,
-    READONLY,
-    SCOPES,
-    Judgement,
-    LabelFacts,
-    LabelRecord,
-    label_facts,
-)
+from scoring.evidence import labels as label_words
+from scoring.evidence.labels import READONLY, Judgement, LabelFacts, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
 from scoring.statistics import Interval, spearman
@@ -132,11 +124,11 @@ def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
 # Agreement: Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the
 # square of the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for chance.
 
-
 DRAWS, SEED, COVERED = 2_000, 20_260_101, 0.95
 """Draws of a bootstrap, what makes them the same every time, and the share of them that an interval holds."""
 
-SCALES: Mapping[str, Sequence[Any]] = {"correctness": CORRECTNESS, "scope": SCOPES, "hallucination": HALLUCINATIONS}
+SCALES: dict[str, Sequence[Any]] = {"correctness": label_words.CORRECTNESS, "scope": label_words.SCOPES}
+SCALES |= {"hallucination": label_words.HALLUCINATIONS}
 """The judgements, with their values from the worst to the best."""
 
 
@@ -192,8 +184,7 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
     return Interval(found[round(cut)], found[round(len(found) - 1 - cut)])
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A measure of agreement: over how many iterations, its value, and its interval; None where it is not defined."""
 
     n: int
@@ -220,12 +211,12 @@ class LabelAgreement:
             "iterations": self.iterations,
             "actors": list(self.actors),
             "draws": DRAWS,
-            "alpha": {name: {"level": "ordinal", **asdict(found)} for name, found in self.alpha.items()},
+            "alpha": {name: {"level": "ordinal", **found._asdict()} for name, found in self.alpha.items()},
             "kappa": [
-                {"actors": list(pair), "weights": "quadratic", **{name: asdict(m) for name, m in found.items()}}
+                {"actors": list(pair), "weights": "quadratic", **{name: m._asdict() for name, m in found.items()}}
                 for pair, found in self.kappa.items()
             ],
-            "score": {"measure": "spearman", **asdict(self.score)},
+            "score": {"measure": "spearman", **self.score._asdict()},
         }
 
 
@@ -275,23 +266,16 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
         yield Line("No labels; 'da-score label next' says where to begin.")
         return
     yield Line(f"{counted(found.iterations, 'labelled iteration')}, {counted(len(found.actors), 'person', 'people')}.")
-    yield Line()
-    yield Line("Krippendorff's alpha, ordinal, over iterations that two or more people labelled", "bold")
-    yield _table(found.alpha.items(), "JUDGEMENT")
-    if found.kappa:
-        yield Line()
-        yield Line("Cohen's kappa, weighted by the square, per two people", "bold")
-        rows = [(f"{a} and {b}: {name}", m) for (a, b), by in found.kappa.items() for name, m in by.items()]
-        yield _table(rows, "PEOPLE")
-    yield Line()
-    yield Line("The score, without what labels add to it, against the labels", "bold")
-    yield _table([("Spearman's rank correlation", found.score)], "MEASURE")
-
-
-def _table(rows: Iterable[tuple[str, Measured]], head: str) -> Table:
-    columns = (Column(head), Column("N", right=True), Column("VALUE", right=True), Column("95 % INTERVAL"))
-    cells = []
-    for name, measured in rows:
-        interval = "-" if measured.interval is None else "{:.3f} to {:.3f}".format(*measured.interval)
-        cells.append((name, measured.n, number(measured.value or 0, measured.value is not None), interval))
-    return Table(columns, cells, indent=2)
+    kappa = {f"{a} and {b}: {name}": m for (a, b), by in found.kappa.items() for name, m in by.items()}
+    score = {"Spearman's rank correlation": found.score}
+    for title, head, rows in (
+        ("Krippendorff's alpha, ordinal, over iterations that two or more people labelled", "JUDGEMENT", found.alpha),
+        ("Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa),
+        ("The score, without what labels add to it, against the labels", "MEASURE", score),
+    ):
+        cells = []
+        for name, (n, value, interval) in rows.items():
+            between = "{:.3f} to {:.3f}".format(*interval) if interval else "-"
+            cells.append((name, n, number(value or 0, value is not None), between))
+        columns = (Column(head), Column("N", right=True), Column("VALUE", right=True), Column("95 % INTERVAL"))
+        yield from (Line(), Line(title, "bold"), Table(columns, cells, indent=2)) if rows else ()

@@ -61,7 +61,6 @@ def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
 
 
 def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of a round, with a label on the first line of each kind."""
 
     def said(value: float | str | None) -> str:
         return "nothing" if value is None else value if isinstance(value, str) else words(value)

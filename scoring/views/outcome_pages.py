@@ -85,21 +85,18 @@ def validity_page(found: Validity) -> Iterator[Block]:
     columns = _BY_RANK if found.measure == "spearman" else _FORETOLD
     for title, part in validity_parts(found).items():
         if part:
-            yield Line()
-            yield Line(title, "bold")
-            yield Table(columns, [validity_row(found, *row) for row in part.items()])
+            rows = [validity_row(found, *row) for row in part.items()]
+            yield from (Line(), Line(title, "bold"), Table(columns, rows))
     if found.bands:
-        yield Line()
-        yield Line("By band", "bold")
-        yield Table(_BANDS, [(band_text(row.band), row.n, f"{row.sound * 100:.0f} %") for row in found.bands])
+        bands = [(band_text(row.band), row.n, f"{row.sound * 100:.0f} %") for row in found.bands]
+        yield from (Line(), Line("By band", "bold"), Table(_BANDS, bands))
 
 
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
     """Yield how a score compares with that of another rubric; None where it is the first."""
     if gain and gain["interval"]:
         change = "{:+.2f} ({:+.2f} to {:+.2f})".format(gain["gain"], *gain["interval"])
-        yield Line()
-        yield Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}")
+        yield from (Line(), Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}"))
     yield Line()
 
 

@@ -31,22 +31,11 @@ LOST = Column("", only="full", prose=True)
 _RUN = [cells.ITER, cells.TASK, cells.SCORE, cells.BOUNDS, cells.BAND._replace(width=26), cells.COVERAGE]
 _RUN += [Column("DATE", width=0), LOST]
 """The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
-_BREAKDOWN = (
-    Column("SIGNAL", width=22),
-    Column("PRESENT", width=7),
-    Column("SUBSCORE", width=8, right=True),
-    Column("WEIGHT", width=8, right=True),
-    Column("CONTRIB", width=8, right=True),
-    Column("DETAIL", width=60, cut=True, only="pipe"),
-    Column("DETAIL", only="terminal", prose=True),
-)
-_HOOKS = (
-    Column("RULE_ID", width=40, cut=True),
-    Column("SENTINEL_ID", width=32, cut=True),
-    Column("LIFECYCLE", width=22, cut=True),
-    Column("RESULT", width=10, cut=True),
-    Column("INTERVENTION", width=0),
-)
+_BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
+_BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]
+_BREAKDOWN += [Column("DETAIL", width=60, cut=True, only="pipe"), Column("DETAIL", only="terminal", prose=True)]
+_HOOK_WIDTHS = {"RULE_ID": 40, "SENTINEL_ID": 32, "LIFECYCLE": 22, "RESULT": 10}
+_HOOKS = [*(Column(head, width=n, cut=True) for head, n in _HOOK_WIDTHS.items()), Column("INTERVENTION", width=0)]
 
 
 def run_page(
@@ -66,8 +55,7 @@ def run_page(
     yield Table(_RUN if any(line.lost for line in lines) else _RUN[:-1], rows, full=full)
     if scored.sessions:
         members = {line.iteration: line for line in lines}
-        yield Line()
-        yield Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full)
+        yield from (Line(), Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full))
     yield Line()
     yield from _presence(scored.shares)
     if written is None:
@@ -152,8 +140,7 @@ def iteration_page(
         title = f"Diminishing returns ({part} under rubric {score.rubric_version})"
         yield from _section(title, pairs(_deliberation_rows(deliberation), 9))
     if objectives is not None:
-        yield Line(only="terminal")
-        yield Line("Observed, not scored", "bold", only="terminal")
+        yield from (Line(only="terminal"), Line("Observed, not scored", "bold", only="terminal"))
         rows = [
             (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
             for name, value in objectives.as_dict().items()
@@ -172,11 +159,8 @@ def _breakdown_row(row: SignalContribution) -> TableRow:
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
-    yield Line()
-    yield Line(f"{title}:", only="pipe")
-    yield Line(title, "bold", only="terminal")
-    yield table._replace(indent=2, only="pipe")
-    yield table._replace(only="terminal")
+    yield from (Line(), Line(f"{title}:", only="pipe"), Line(title, "bold", only="terminal"))
+    yield from (table._replace(indent=2, only="pipe"), table._replace(only="terminal"))
 
 
 def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:

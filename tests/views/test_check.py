@@ -31,7 +31,6 @@ from scoring.signals.values import (
 from scoring.views.examined import Examined, LogView
 from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
-from scoring.views.gates.gate import Demand
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -54,7 +53,7 @@ def checked(iterations: list[Examined], last: int | None = None, **given: Any) -
     """Check iterations by gates; a baseline may be given as it is."""
     log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)
-    drop = [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
+    drop = [(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
     return check(iterations, demands(given, log) + drop, last)
 
 

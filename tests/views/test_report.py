@@ -25,7 +25,7 @@ from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.views.drawing import draw
 from scoring.views.examined import LogView
-from scoring.views.report import page, read_snapshot, report_lines, sparkline
+from scoring.views.report import page_parts, read_snapshot, report_lines, sparkline
 from scoring.views.report.answers import ReportChanges, changes
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
@@ -43,6 +43,11 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
     return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", rows, ())
+
+
+def page(digest: Digest) -> str:
+    """Return a report as HTML."""
+    return "".join(page_parts(digest, None))
 
 
 def made(*lines: ReportedIteration) -> Digest:
@@ -118,7 +123,7 @@ def structure(html: str) -> _Structure:
 @pytest.fixture(scope="session")
 def html(_built_demo: Path) -> str:
     repo, transcripts = _built_demo / "repo", tuple((_built_demo / "transcripts").iterdir())
-    return page(digest_of(Demo(_built_demo, repo, repo / LOG, transcripts)), None)
+    return page(digest_of(Demo(_built_demo, repo, repo / LOG, transcripts)))
 
 
 class TestPage:
@@ -150,7 +155,7 @@ class TestPage:
         edit(demo.iter_log_dir / "iter-5.yaml", "task_id: limit-requests", f"task_id: {json.dumps(evil)}")
         edit(demo.iter_log_dir / "iter-6.yaml", "task_id: ", f"task_id: {'long-' * 9000}")
         edit(demo.iter_log_dir / "iter-5.hook-outcomes.yaml", "scope.stay-in-write-scope", "规则$x_1<b>$")
-        html = page(digest_of(demo), None)
+        html = page(digest_of(demo))
         assert not [tag for tag in ("<script>alert", "<img", "<b>$") if tag in html]
         assert html.count("</script>") == 2
         assert "规则" in html
@@ -172,7 +177,7 @@ class TestPage:
         seven, eight = (one for _, one in found.deliberated)
         assert (seven.rounds, eight.verdict, eight.score) == (3, "unreadable", None)
         assert seven.score is not None
-        shown = page(found, None)
+        shown = page(found)
         assert "Deliberations</h2>" in shown
         assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
@@ -184,16 +189,16 @@ class TestPage:
 
     @pytest.mark.slow
     def test_of_a_log_without_iterations_or_without_a_score(self) -> None:
-        html = page(made(), None)
+        html = page(made())
         assert "This log has no iterations." in html
         assert structure(html).external == []
-        assert "no signal" not in page(made(line(1, None, band="unscored")), None)
+        assert "no signal" not in page(made(line(1, None, band="unscored")))
 
     @pytest.mark.slow
     def test_holds_what_the_next_one_compares_with_and_is_the_same_every_time(self, demo: Demo, tmp_path: Path) -> None:
         found = digest_of(demo)
-        (tmp_path / "r.html").write_text(page(found, None))
-        assert (tmp_path / "r.html").read_text() == page(digest_of(demo), None)
+        (tmp_path / "r.html").write_text(page(found))
+        assert (tmp_path / "r.html").read_text() == page(digest_of(demo))
         assert read_snapshot(tmp_path / "r.html") == found.snapshot()
         assert read_snapshot(tmp_path / "none.html") is None
 

@@ -12,10 +12,10 @@ from helpers.repos import Repo
 
 from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
-from scoring.views.report import page
+from scoring.views.report import page_parts
 from scoring.views.report.answers import ReportChanges, changes, comparisons, losses, nothing_known, steps
 from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
-from scoring.views.report.reported import LinesPlace, ReportedClaim, ReportedIteration, Vote
+from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote
 from scoring.views.spending import Spending, Used, purchase
 
 SONNET = "claude-sonnet-4-5"
@@ -32,6 +32,11 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
     )
     made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", rows, ())
     return replace(made, **known)
+
+
+def page(digest: Digest) -> str:
+    """Return a report as HTML."""
+    return "".join(page_parts(digest, None))
 
 
 def made(*lines: ReportedIteration, **known: Any) -> Digest:
@@ -205,11 +210,11 @@ class TestPage:
     @pytest.mark.slow
     def test_links_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
-        shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"), None)
+        shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"))
         assert f'<a href="https://github.com/o/r/commit/{SHA}" rel="noopener noreferrer">0123456789</a>' in shown
         assert "<b>evil</b>" not in shown
         assert "&lt;b&gt;evil&lt;/b&gt;: how is the agent doing?" in shown
-        shown = page(made(one), None)
+        shown = page(made(one))
         assert "https://" not in shown.replace("http://www.w3.org", "")
         assert "<td>0123456789</td>" in shown
 
@@ -217,22 +222,22 @@ class TestPage:
     def test_hostile_names_are_text(self) -> None:
         evil = "</script><script>alert(1)</script>"
         one = line(1, {"landed": 0.0}, models=(evil,), harness=evil, task_id=evil, advice=(evil,), commit=evil)
-        one = replace(one, places=(LinesPlace(evil, 1, 2),), spending=paid(10, evil))
+        one = replace(one, places=((evil, 1, 2),), spending=paid(10, evil))
         other = line(2, {"landed": 0.0}, models=("m",), harness="h", advice=("",), spending=paid(10))
-        shown = page(made(one, other, project=evil, pages="https://github.com/o/r/commit/"), None)
+        shown = page(made(one, other, project=evil, pages="https://github.com/o/r/commit/"))
         assert "<script>alert" not in shown
         assert shown.count("</script>") == 2
 
     @pytest.mark.slow
     def test_empty_parts_are_one_line(self) -> None:
-        shown = page(made(line(1, {"landed": 1.0, "tests": None})), None)
+        shown = page(made(line(1, {"landed": 1.0, "tests": None})))
         assert "This log has nothing of: the signal Tests; hook outcomes;" in shown
         assert "Hook gates</h2>" not in shown
         assert "What did the tokens buy?" not in shown
 
     def test_a_cost_says_what_it_leaves_out(self) -> None:
         lines = [line(1, {"landed": 1.0}, landed=True, spending=paid(100)), line(2, {"landed": 1.0})]
-        shown = page(made(*lines), None)
+        shown = page(made(*lines))
         assert "A cost is known for 1 of 2 iterations." in shown
         assert "<dd>$1.50</dd>" in shown
 
@@ -278,4 +283,4 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
         weakest = "a detail that is about sixty characters long, or more"
         known = {"task_id": f"task-{n % 40}", "commit": SHA, "retries": n % 3, "tool_errors": 0.1, "weakest": weakest}
         lines.append(line(n, votes, spending=paid(n % 7 + 1), **known))
-    assert len(page(made(*lines, pages="https://github.com/o/r/commit/"), None).encode()) < 5_000_000
+    assert len(page(made(*lines, pages="https://github.com/o/r/commit/")).encode()) < 5_000_000

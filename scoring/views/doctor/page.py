@@ -19,9 +19,8 @@ _EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS = 2, 5, 10
 
 def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -> Iterator[Block]:
     """Yield what was looked at, and then what to do; ``list_files`` lists every transcript."""
-    yield Line(f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence", "bold")
-    yield Line()
-    yield pairs(list(_heads(seen)), 12)
+    title = f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence"
+    yield from (Line(title, "bold"), Line(), pairs(list(_heads(seen)), 12))
     survey, lines = seen.transcripts, seen.attribution
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
     tables: dict[tuple[str, ...], Sequence[Sequence[AnyCell]]] = {
@@ -46,16 +45,15 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
             (s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals
         ],
     }
-    if list_files and _looked_into(survey.files):
-        tables["TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"] = [
-            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-") for f in survey.files
+    if list_files:
+        columns = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+        step = 1 if _looked_into(survey.files) else len(columns) - 1  # else the first and the last say all
+        tables[columns[::step]] = [
+            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-")[::step]
+            for f in survey.files
         ]
-    elif list_files:
-        tables["TRANSCRIPT", "LEFT OUT BECAUSE"] = [(str(f.path), f.left_out or "-") for f in survey.files]
     for heads, rows in tables.items():
-        if rows:
-            yield Line()
-            yield Table([Column(head) for head in heads], rows)
+        yield from (Line(), Table([Column(head) for head in heads], rows)) if rows else ()
     yield Line()
     if not found:
         yield Line("Nothing is missing.")
@@ -116,7 +114,6 @@ def _spans(numbers: Sequence[int], all_of_them: bool) -> str:
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
-    """Yield why transcripts are left out, with examples: where their work was done, or else their paths."""
     reasons = Counter(file.left_out for file in files if file.left_out)
     for reason, count in reasons.most_common():
         examples = [file.cwd or str(file.path) for file in files if file.left_out == reason]
@@ -166,7 +163,6 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
 
 
 def _plain(found: Any) -> dict[str, Any]:
-    """Return what was found as data: null for an empty text, and a path as text."""
     values = (structs.asdict(found) if isinstance(found, Struct) else asdict(found)).items()
     return {key: str(value) if isinstance(value, Path) else None if value == "" else value for key, value in values}
 

@@ -117,7 +117,7 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
     for kind in GATES:
         values = [given.get(option.key) for option in kind.options]
         if any(value is not None and value is not False for value in values):
-            found.append(Demand(kind, kind.demanded(*values, log)))
+            found.append((kind, kind.demanded(*values, log)))
     return found
 
 

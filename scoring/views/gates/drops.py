@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +49,6 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
 
 
 def _fell(demand: Drop, one: Examined) -> Iterator[str]:
-    """Compare a score with the earlier one; scores compare under one rubric only."""
     score, old = one.score, demand.baseline.scores.get(one.record.iteration)
     if score.scored and old and old.value is not None and old.rubric_version == score.rubric_version:
         drop = old.value - score.value
@@ -70,7 +70,6 @@ def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
 
 
 def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
-    """Compare the mean with that of the baseline, under the rubrics that both have."""
     source = demand.baseline.source
     newest = [score for _, score in sorted(demand.baseline.scores.items())[-(demand.last or 0) :]]
     known = {score.rubric_version for score in newest}
@@ -92,19 +91,11 @@ def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
         )
 
 
-MAX_DROP = Gate(
-    (
-        GateOption("max-drop", "No score, nor their mean, is more than D below the baseline.", "D", "share"),
-        GateOption(
-            "baseline", "What 'run --json' printed earlier, or a revision that has the sidecars.", "FILE|REV", "text"
-        ),
-    ),
-    _fell,
-    _mean_fell,
-    _not_compared,
-    _demanded,
-    lambda drop: (drop.most, drop.baseline.source),
-)
+_MOST = GateOption("max-drop", "No score, nor their mean, is more than D below the baseline.", "D", "share")
+_BEFORE = "What 'run --json' printed earlier, or a revision that has the sidecars."
+_OPTIONS = (_MOST, GateOption("baseline", _BEFORE, "FILE|REV", "text"))
+_SHOWN = attrgetter("most", "baseline.source")
+MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, _not_compared, _demanded, _SHOWN)
 
 
 def _from_file(path: Path) -> Baseline:

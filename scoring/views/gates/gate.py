@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 from rubric import BAND_INSUFFICIENT
 from rubric.scorer import TOLERANCE
@@ -57,11 +57,8 @@ class Gate:
         return self.options[0].name
 
 
-class Demand(NamedTuple):
-    """A gate, and what is demanded."""
-
-    gate: Gate
-    value: Any
+Demand: TypeAlias = tuple[Gate, Any]
+"""A gate, and what is demanded."""
 
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
@@ -85,30 +82,24 @@ def _below_score(least: float, one: Examined) -> Iterator[str]:
         yield f"score {score.value:.3f} is below {least:g}; {weakest(score)}"
 
 
-class _Band(NamedTuple):
-    """A band, and where every band of the rubric begins."""
-
-    name: str
-    floors: dict[str, float]
-
-
-def _band(name: str, log: LogView) -> _Band:
+def _band(name: str, log: LogView) -> tuple[str, dict[str, float]]:
+    """Return a band, and where every band of the rubric begins."""
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         known = ", ".join(floors)
         raise OptionError(f"--min-band {name!r} is no band of rubric {log.rubric.version}; known: {known}")
-    return _Band(name, floors)
+    return name, floors
 
 
-def _below_band(least: _Band, one: Examined) -> Iterator[str]:
+def _below_band(least: tuple[str, dict[str, float]], one: Examined) -> Iterator[str]:
     """Compare the score, since bands of another rubric may begin elsewhere, or the band where a cap lowers it."""
-    score = one.score
+    score, (name, floors) = one.score, least
     capped = any(row.cap for row in score.breakdown)
-    level = min(score.value, least.floors.get(score.band, 1.0)) if capped else score.value
+    level = min(score.value, floors.get(score.band, 1.0)) if capped else score.value
     if score.band == BAND_INSUFFICIENT:
         yield f"there is not enough evidence for a band: {score.coverage}"
-    elif score.scored and level < least.floors[least.name] - TOLERANCE:
-        yield f"band {score.band} (score {score.value:.3f}) is below {least.name}; {weakest(score)}"
+    elif score.scored and level < floors[name] - TOLERANCE:
+        yield f"band {score.band} (score {score.value:.3f}) is below {name}; {weakest(score)}"
 
 
 def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]:
@@ -130,15 +121,10 @@ def _unscored(_: bool, one: Examined) -> Iterator[str]:
 
 
 MIN_SCORE = Gate((GateOption("min-score", "Every score is at least X.", "X", "share"),), _below_score)
-MIN_BAND = Gate(
-    (GateOption("min-band", "Every score has at least this band.", "BAND", "text"),),
-    _below_band,
-    demanded=_band,
-    shown=lambda band: (band.name,),
-)
-MIN_MEAN = Gate(
-    (GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),), fails_whole=_below_mean
-)
+_BAND = GateOption("min-band", "Every score has at least this band.", "BAND", "text")
+MIN_BAND = Gate((_BAND,), _below_band, demanded=_band, shown=lambda band: (band[0],))
+_MEAN = GateOption("min-mean", "The mean of the scores is at least X.", "X", "share")
+MIN_MEAN = Gate((_MEAN,), fails_whole=_below_mean)
 NO_OVER_CLAIMS = Gate((GateOption("no-over-claims", "Nobody claims more than was observed."),), _over_claims)
 NO_UNSCORED = Gate((GateOption("no-unscored", "Every iteration has a score."),), _unscored)
 
@@ -178,14 +164,10 @@ def _unverified(_: bool, one: Examined) -> Iterator[str]:
         yield f"its sidecar is {one.state}"
 
 
-MIN_COVERAGE = Gate(
-    (GateOption("min-coverage", "Every score rests on at least X of the weight.", "X", "share"),), _below_coverage
-)
+_COVERAGE = GateOption("min-coverage", "Every score rests on at least X of the weight.", "X", "share")
+MIN_COVERAGE = Gate((_COVERAGE,), _below_coverage)
 MIN_LOW = Gate((GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),), _below_low)
-NO_UNRESOLVED_COMMITS = Gate(
-    (GateOption("no-unresolved-commits", "Every commit that an entry names is here."),),
-    _unresolved,
-    notes=_without_commit,
-)
+_COMMITS = GateOption("no-unresolved-commits", "Every commit that an entry names is here.")
+NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, notes=_without_commit)
 NO_STALE = Gate((GateOption("no-stale", "No sidecar differs from what the evidence gives."),), _stale)
 REQUIRE_VERIFIED = Gate((GateOption("require-verified", "Every sidecar's evidence is here."),), _unverified)

@@ -27,13 +27,11 @@ _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows and the next report compares with."""
 
 
-def page(digest: Digest, since: ReportChanges | None) -> str:
-    """Return a report as HTML; ``since`` is what changed since the last one, None when there is none."""
-    return "".join(page_parts(digest, since))
-
-
 def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
-    """Yield the text of a report part by part: that of a long log is never in memory as a whole."""
+    """Yield a report as HTML, part by part: that of a long log is never in memory as a whole.
+
+    ``since`` is what changed since the last report, None when there is none.
+    """
     import jinja2
 
     folder = files(__name__) / "page"
@@ -95,7 +93,6 @@ def _price_notes(bought: Purchase) -> Iterator[str]:
 
 
 def _foretold(found: Validity) -> dict[str, Any]:
-    """Return whether the scores foretell what became of the work: sentences, tables of figures, and the bands."""
     parts = validity_parts(found).items()
     return {
         "verdict": "not known yet: too few outcomes" if found.verdict == "too few" else found.verdict,

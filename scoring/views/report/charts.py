@@ -25,19 +25,12 @@ _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
 _WIDE, _NARROW = 11, 4.7  # how wide a picture is, in inches, on a page and on a phone: letters are as large on both
 MOST_LINKS = 1500
 """Up to how many iterations each dot of the scores leads to its breakdown."""
-_MOST_CHANGES, _MOST_RULES = 20, 15
+_MOST_RULES = 15
 _MOST_DOTS = 600  # above that a picture shows the means of neighbours, which keeps the page small
-_RC: Any = {
-    "text.parse_math": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "da-score",
-    "font.size": 10,
-    "axes.edgecolor": FAINT,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
-    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
-}
+_RC: Any = {"svg.hashsalt": "da-score", "font.size": 10, "axes.edgecolor": FAINT}
+_RC |= dict.fromkeys(("svg.fonttype", "axes.facecolor", "figure.facecolor"), "none")
+_RC |= dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK)
+_RC |= dict.fromkeys(("text.parse_math", "axes.spines.top", "axes.spines.right"), False)
 
 Values = Sequence[float | None]
 
@@ -57,10 +50,8 @@ def pictures(digest: Digest) -> dict[str, Any]:
     for name, (draw, height, wanted) in wide.items():
         for end, width in ("", _WIDE), ("_narrow", _NARROW):
             found[name + end] = drawn(draw, name + end, width, height, digest) if wanted else ""
-    found["signals"] = {
-        name: drawn(signal, f"signal{n}", 3.6, 1.7, digest, name, label)
-        for n, (name, label) in enumerate(present.items())
-    }
+    each = enumerate(present.items())
+    found["signals"] = {name: drawn(signal, f"signal{n}", 3.6, 1.7, digest, name, label) for n, (name, label) in each}
     rows = max(len(_claim_means(digest)), 1), max(len(digest.rules[:_MOST_RULES]), 1)
     found["integrity"] = drawn(integrity, "integrity", 7, 0.7 + 0.4 * rows[0], digest) if digest.integrity else ""
     found["hooks"] = drawn(hooks, "hooks", 7, 0.7 + 0.3 * rows[1], digest) if digest.hooks else ""
@@ -96,7 +87,6 @@ def _is_narrow(axes: Any) -> bool:
 
 
 def _dots(axes: Any, values: Values) -> None:
-    """Draw dots, smaller where there are more of them; above 600 values the means of neighbours."""
     size = 4 if len(values) < 60 else 3 if len(values) < 200 else 1.5
     axes.plot(*_thinned(values), "o", color=INK, markersize=size, markeredgewidth=0, clip_on=False)
 
@@ -135,7 +125,6 @@ def _mean(values: Values) -> float | None:
 
 
 def _thinned(values: Values) -> tuple[list[float], list[float | None]]:
-    """Return places and values: the means of neighbours where there are more than 600."""
     parts = min(len(values), _MOST_DOTS)
     bounds = [round(n * len(values) / parts) for n in range(parts + 1)] if parts else []
     spans = list(pairwise(bounds))
@@ -159,7 +148,7 @@ def scores(axes: Any, digest: Digest) -> tuple[str, str]:
         points.set_urls([f"#iter-{line.iteration}" for _, line in known])
     else:
         _dots(axes, [line.value for line in lines])
-    for place, version in digest.rubric_changes[:_MOST_CHANGES]:
+    for place, version in digest.rubric_changes[:20]:
         axes.axvline(place - 0.5, color=INK, linestyle=":", linewidth=1)
         axes.text(place - 0.4, 1.04, f"rubric {cell(version, 20)}", size=8, transform=axes.get_xaxis_transform())
     axes.set(ylim=(0, 1), ylabel="score", xlabel="iteration")
@@ -185,7 +174,6 @@ def tokens(axes: Any, digest: Digest) -> tuple[str, str]:
 
 
 def _shares(axes: Any, digest: Digest, values: Values) -> str:
-    """Draw figures of the iterations from 0 to 1 with their trend, and return how many there are, and their mean."""
     _trend(axes, values, linewidth=1.4)
     _dots(axes, values)
     axes.set(ylim=(-0.05, 1.05), yticks=[0, 0.5, 1])
@@ -206,8 +194,7 @@ def cost(axes: Any, digest: Digest) -> tuple[str, str]:
             how: Any = {"linewidth": width, "solid_capstyle": "butt", "alpha": 0.8}
             axes.plot(places, heights, color=colour, label=label, **how)
     _trend(axes, costs, color=INK, linewidth=1.2, label=f"mean of the last {trend_width(len(costs))}")
-    axes.set_ylabel("US dollars")
-    axes.set_ylim(bottom=0)
+    axes.set(ylabel="US dollars", ylim=(0, None))
     _ticks(axes, digest.lines)
     _legend(axes, ncols=3, fontsize=8)
     there = [cost for cost in costs if cost is not None]
@@ -246,7 +233,6 @@ def integrity(axes: Any, digest: Digest) -> tuple[str, str]:
 
 
 def _claim_means(digest: Digest) -> list[tuple[str, float, float]]:
-    """Return the means of what was claimed and of what was observed, by role and signal, where both are known."""
     sides: dict[str, list[tuple[float, float]]] = {f"{row.role}: {row.signal}": [] for row in digest.integrity}
     for claim in (claim for line in digest.lines for claim in line.claims):
         if claim.claimed is not None and claim.observed is not None:

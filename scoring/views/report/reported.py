@@ -63,20 +63,13 @@ class Deliberated(NamedTuple):
     detail: str
 
 
-class LinesPlace(NamedTuple):
-    """Where lines of an iteration are: a transcript, as its path, and the first and the last of them, from 1."""
-
-    path: str
-    first: int
-    last: int
-
-
 @dataclass(frozen=True, slots=True)
 class ReportedIteration:
     """One iteration in a report; what is not known is None.
 
     ``commit`` is the one on the trunk, or else its own. ``landed`` is whether the work landed and stayed, ``sound``
-    whether it needed neither fix nor revert. ``advice`` says, row by row, what would make the vote better.
+    whether it needed neither fix nor revert. ``advice`` says, row by row, what would make the vote better. ``places``
+    are transcripts, as paths, each with the first and the last line, from 1.
     """
 
     iteration: int
@@ -105,7 +98,7 @@ class ReportedIteration:
     sound: bool | None = None
     spending: Spending | None = None
     advice: tuple[str, ...] = ()
-    places: tuple[LinesPlace, ...] = ()
+    places: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def sub_scores(self) -> dict[str, float | None]:
@@ -168,14 +161,13 @@ def line_of(one: Examined) -> ReportedIteration:
         spending=used.spending,
         advice=tuple(_short(text, _DETAIL) for text in advice),
         places=tuple(
-            LinesPlace(as_utf8(str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)), first, last)
+            (as_utf8(str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)), first, last)
             for path, first, last, _ in (observed.lines[:_MOST_PLACES] if observed else ())
         ),
     )
 
 
 def _harness(one: Examined) -> str:
-    """Return the harness that had most of the turns, or else the one that the entry names."""
     shares = one.facts.transcripts.harnesses if one.facts.transcripts else ()
     most = max(shares, key=lambda share: share.turns, default=None)
     if most and most.turns:
