@@ -1,8 +1,7 @@
 """What people said of an iteration: ``iter-N.labels.yaml`` beside its entry (``docs/LOG.md``, "Labels").
 
 Several people and tools write into these files, so they are read leniently: what one label says wrong costs that label
-or that value, and a note says so; only a file that is no file of labels at all is left out whole. Loaded where labels
-vote or are shown, and not otherwise.
+or that value, and a note says so. Loaded where labels vote or are shown, and not otherwise.
 """
 
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
 from scoring.text import cut, printable
 from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
-from scoring.yamlread import Reader, Take, parse
+from scoring.yamlread import Reader, Take, items_of, parse
 
 MAJOR = "1"
 """The major schema version that is read."""
@@ -63,9 +62,8 @@ class LabelEdit(NamedTuple):
 class LabelRecord:
     """The label that one person gave, with its history, the oldest edit first.
 
-    ``position`` is its place among the labels of the file, from 0. ``updated`` is when it was last changed, in
-    nanoseconds since 1970, UTC; None when the file gives no time. ``overrides`` says that it was given to replace those
-    of all others.
+    ``position`` is its place in the file, from 0. ``updated`` is when it was last changed, in nanoseconds since 1970,
+    UTC; None when the file gives no time. ``overrides`` says that it replaces those of all others.
     """
 
     position: int
@@ -150,7 +148,7 @@ class _Reading:
     def _label(self, reader: Reader, node: Node) -> LabelRecord | None:
         self._position += 1
         try:
-            given = reader.struct(node, {**_LABEL, "history": self._history})
+            given = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
         except YamlError as e:
             self._note(f"{e}; this label is left out")
             return None
@@ -181,9 +179,6 @@ class _Reading:
         if given.get("iteration", self.iteration) != self.iteration:
             return f"it is of iteration {given['iteration']}"
         return ""
-
-    def _history(self, reader: Reader, node: Node) -> list[LabelEdit]:
-        return reader.items(node, self._edit)
 
     def _edit(self, reader: Reader, node: Node) -> LabelEdit:
         given = reader.struct(node, {**_EDIT, "structured": self._judgement})

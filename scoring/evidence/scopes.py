@@ -1,10 +1,7 @@
-"""Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and which paths are inside one.
+"""Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and what a file is by its path, unopened.
 
-An entry that ends in a slash is a folder, any other is one path: that is all that the reference reads. Under the
-corrected rules an entry may be a glob too (``docs/EVIDENCE.md``, "Scope").
-
-Also what a file is by its path: code, which tests say something about; a document, which they do not; or neither.
-Nothing is opened. A path is one as git or an edit tool names it, with ``/`` between folders.
+An entry that ends in a slash is a folder, any other is one path; under the corrected rules an entry may be a glob too
+(``docs/EVIDENCE.md``, "Scope"). Tests say something about code, and nothing about documents.
 """
 
 import posixpath
@@ -184,12 +181,9 @@ _LICENCES = frozenset({"license", "licence", "copying", "notice"})
 
 
 def is_code(path: str, globs: Sequence[str] = ()) -> bool:
-    """Return whether a file is code.
+    """Return whether a file is code, by its path in the repository.
 
-    Args:
-        path: its path, relative to the repository where ``globs`` are given.
-        globs: patterns of the repository's own; where there are any, they alone decide. They are read as those of a
-            task's scope are (``docs/EVIDENCE.md``, "Scope"): ``*`` stops at a folder and ``**`` does not.
+    The repository's own ``globs``, read as those of a task's scope, alone decide where there are any.
     """
     if globs:
         return path in path_scope("corrected", tuple(globs))

@@ -1,7 +1,6 @@
 """Where the lines of commits went: each line is followed forwards through the trunk, as ``git blame -w`` goes back.
 
-One stream of patches is read, oldest commit first. For each commit with children still to come it is
-known which lines of which files are followed; a merge takes each line from the first parent that has it.
+One stream of patches is read, oldest commit first. A merge takes each line from the first parent that has it.
 """
 
 from collections import Counter
@@ -83,8 +82,7 @@ class _Ledger:
 def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts) -> Iterator[Fate]:
     """Return what became of each work, in their order; ``counts`` says of which files lines are counted.
 
-    Raises:
-        GitError: git cannot read a commit of the trunk, or content that it names.
+    GitError when git cannot read a commit of the trunk, or content that it names.
     """
     followed = {part for work in works for part in work.parts}
     order = _needed(graph, works, followed)
@@ -149,10 +147,7 @@ def _states(
 def _splits(
     repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
 ) -> list[PatchedFile]:
-    """Return the new files that go on with a file that went, where another new file does so too.
-
-    Only files that went with lines in ``held`` are looked at; all of them without it.
-    """
+    """Return the new files that go on with a file that went (with lines in ``held``), where another one does too."""
     sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
     new = [file.path for file in files if file.status == "A"] if 0 < len(sources) <= _MOST_SPLITS else []
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
@@ -196,8 +191,7 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merg
     for hunk in file.hunks:
         if hunk.at > at:
             lines += before[at : hunk.at]
-            if len(before) < hunk.at:
-                lines += [0] * (hunk.at - max(at, len(before)))
+            lines += [0] * (hunk.at - max(at, len(before)))
         if merged:
             lines += [_NEW if counts else _ASIDE for counts in hunk.added]
         else:

@@ -35,8 +35,7 @@ class Fit:
         n: how many iterations were foretold from older ones; ``learnt`` is how many the weights come from.
         before: the AUC of the old weights on these, None where it cannot be measured.
         after: that of weights that were fitted each time to older sessions only.
-        gain: the difference.
-        interval: its 95 % interval, by session.
+        gain: the difference, and ``interval`` its 95 % interval, by session.
     """
 
     outcome: OutcomeName
@@ -89,10 +88,8 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
         after += [_score(case, weights) for case in block]
     draws = GroupedDraws([case.session for case in foretold], [case.truth for case in foretold])
     gain, interval = draws.gain(before, after) if foretold else (0.0, None)
-    found, penalty = chosen_weights(known, old)
-    truths = draws.truths
-    sizes = len(known), len(foretold)
-    return Fit(outcome, found, penalty, *sizes, auc(before, truths), auc(after, truths), gain, interval)
+    found, sizes = chosen_weights(known, old), (len(known), len(foretold))
+    return Fit(outcome, *found, *sizes, auc(before, draws.truths), auc(after, draws.truths), gain, interval)
 
 
 def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:

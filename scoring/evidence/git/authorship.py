@@ -1,13 +1,13 @@
 """What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
 
-When a commit was authored and under which subject, which checkpoints it names, which agents it names as authors, as
-which commit another one landed, and where the repository's remotes are. The agents are data (``agents.toml``).
+The agents that a commit may name as authors are data (``agents.toml``).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ from scoring.evidence.git.starter import as_lines, as_text
 
 MOST_ASKED = 2000
 """How many commits that sessions made are looked for on the trunk by their change."""
-
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
@@ -65,7 +64,7 @@ def agents_named(message: str) -> tuple[str, ...]:
     named: dict[str, None] = {}
     for name, email in _coauthors(message.lower()):
         fitting = (agent for agent, emails, names in _agents() if emails(email.strip()) or names(name.strip()))
-        named |= dict.fromkeys(list(fitting)[:1])
+        named |= dict.fromkeys(islice(fitting, 1))
     return tuple(named)
 
 
@@ -104,7 +103,7 @@ class AttributedHistory(CorrectedHistory):
 
     def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return, for each commit under its name, its SHA and that of the trunk commit that brought its change."""
-        here = dict(list(named.items())[:MOST_ASKED])
+        here = dict(islice(named.items(), MOST_ASKED))
         landings = self.landings(here.values())
         return {name: tuple(filter(None, (sha, landings[sha].commit))) for name, sha in here.items()}
 

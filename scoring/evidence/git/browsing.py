@@ -1,8 +1,7 @@
 """A repository as a person sees it: the branch that is checked out, its branches and its remotes.
 
-GitPython reads them, in commands that take a while anyway. The guards are those of our own git: the caller's ``GIT_*``
-variables are removed, no configuration but the repository's own is read and nothing that it includes, and no git is
-started in the repository.
+GitPython reads them under the guards of our own git: without the caller's ``GIT_*`` variables, with no configuration
+but the repository's own and nothing that it includes, and without a git in the repository.
 """
 
 import contextlib

@@ -96,10 +96,7 @@ class Range(NamedTuple):
 
 
 def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -> Range:
-    """Find the range of an iteration.
-
-    ``earlier`` is the number and the commit of the nearest earlier iteration that ``commit`` contains.
-    """
+    """Find the range of an iteration; ``earlier`` is the nearest one before it that ``commit`` contains."""
     if earlier is None:
         return Range(commit, graph.first_parent(commit), None)
     number, base = earlier
@@ -137,7 +134,8 @@ def changed_files(
     repository: GitRepository, graph: CommitGraph, ranges: Sequence[Range]
 ) -> dict[Range, tuple[str, ...]]:
     """Return the files that changed over each range, by new names; a range that git cannot compare is left out."""
-    own_pairs = {sha: _pairs(graph, sha) for found in ranges for sha in found.own or ()}
+    own = (sha for found in ranges for sha in found.own or ())
+    own_pairs = {sha: [(sha, parent) for parent in graph.parents[sha] or ("",)] for sha in own}
     wanted = [(found.commit, found.base) for found in ranges]
     wanted += [pair for pairs in own_pairs.values() for pair in pairs]
     changed = net_changes(repository, wanted)
@@ -152,12 +150,6 @@ def changed_files(
     return result
 
 
-def _pairs(graph: CommitGraph, sha: str) -> list[Pair]:
-    return [(sha, parent) for parent in graph.parents[sha]] or [(sha, "")]
-
-
 def _touched(changed: Mapping[Pair, Sequence[Change]], pairs: Sequence[Pair]) -> set[str]:
     """Return the paths that a commit itself touched: of a merge, those that are as in none of its parents."""
-    return set.intersection(
-        *({c.path for c in changed.get(pair, ())} | {c.was for c in changed.get(pair, ())} for pair in pairs)
-    )
+    return set.intersection(*({name for c in changed.get(pair, ()) for name in (c.path, c.was)} for pair in pairs))

@@ -1,10 +1,7 @@
 """Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch of its own.
 
-``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects, in a few batches,
-whatever the number of checkpoints; nothing is checked out and nothing fetched. What its files say may be anything:
-a value of another type or size than it should have is ignored.
-
-The module is long, because the layout is one thing: its names, its batches and its fields are read together.
+``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects in a few batches;
+nothing is checked out and nothing fetched. A value of another type or size than it should have is ignored.
 """
 
 import re
@@ -115,11 +112,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:
-    """Return the ids of the checkpoints that a commit message names, each once, in their order.
-
-    A line ``Entire-Checkpoint: <12 hex digits>`` may be anywhere, and indented: a squash merge keeps those of all the
-    commits that went into it.
-    """
+    """Return the ids that a commit message names in lines ``Entire-Checkpoint: <12 hex digits>``, each once."""
     return tuple(dict.fromkeys(_LINE.findall(message)))
 
 
@@ -150,7 +143,6 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
 
 
 def _read(tips: Sequence[str], repository: GitRepository, warn: Warn) -> list[Checkpoint]:
-    """Read the checkpoints of some branches, one branch after the other."""
     branches = [_listed(repository, tip, warn) for tip in tips]
     folders = [folder for branch in branches for found in branch.values() for folder in found.values()]
     if not folders:

@@ -1,7 +1,6 @@
-"""What git says about the commits of a log, as facts: no sub-score and no sentence, and nothing here starts a process.
+"""What git says about the commits of a log, as facts; the signals ``landed`` and ``scope`` judge them.
 
-Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`) and the corrected one
-(:mod:`scoring.evidence.git.history`). The signals ``landed`` and ``scope`` judge them and put them into words.
+Two histories state them: :mod:`scoring.evidence.git.reference` and :mod:`scoring.evidence.git.history`.
 """
 
 from abc import ABC, abstractmethod
@@ -39,11 +38,10 @@ class Unknown(StrEnum):
 
 
 class Trunk(Frozen, frozen=True):
-    """Where work lands.
+    """Where work lands: ``ref`` (``refs/remotes/origin/main``), in details called ``name`` (``origin/main``).
 
-    ``ref`` is the full name (``refs/remotes/origin/main``), ``name`` what details call it (``origin/main``), ``commit``
-    its tip (None: there is no such branch), ``how`` why it was chosen, in a few words, ``shallow`` whether history is
-    cut off before its beginning.
+    ``commit`` is its tip (None: there is no such branch), ``how`` says why it was chosen, ``shallow`` whether history
+    is cut off before its beginning.
     """
 
     ref: str

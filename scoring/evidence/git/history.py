@@ -29,19 +29,11 @@ class CorrectedHistory(GitFacts):
     """Whether a commit that several iterations name is the lowest one's alone, and bounds no later iteration anew."""
 
     def __init__(
-        self,
-        repo_dir: Path | str | GitRepository,
-        records: Sequence[IterationRecord],
-        trunk: str | None = None,
+        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, choose its trunk and resolve the commit fields.
+        """Open the repository unless it is open, choose its trunk (None looks for it) and resolve the commit fields.
 
-        ``records`` are all records of the log, sorted by iteration; ``trunk`` is the branch on which work lands (None
-        looks for it).
-
-        Raises:
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: there is no branch ``trunk``, or git is missing or failed.
+        ``records`` are all of the log, sorted by iteration. Raises as :class:`GitRepository` and :func:`choose_trunk`.
         """
         self._records = Records.of(records)
         self._known_landings: dict[tuple[str, str], Landing] = {}

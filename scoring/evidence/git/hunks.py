@@ -13,11 +13,11 @@ from scoring.evidence.git.changes import Pair, line_of
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 
-_SAME = (
-    *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M"),
+_OPTIONS = (
+    *("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", "--no-color", "--text"),
+    *("--no-ext-diff", "--no-textconv", "--ignore-all-space", "--unified=0", "-M"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
-_OPTIONS = ("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", *_SAME)
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
@@ -37,10 +37,7 @@ class Hunk(NamedTuple):
 
 @dataclass(slots=True)
 class PatchedFile:
-    """What happened to one file: ``status`` as git has it, its path before (``was``) and now, and its hunks.
-
-    ``same`` is whether the content is the same to the byte.
-    """
+    """What happened to one file: git's letter, its path before and now, whether its bytes are the same, its hunks."""
 
     status: str
     was: str
@@ -54,11 +51,7 @@ Counts = Callable[[str], bool]
 
 
 def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first, in their order.
-
-    Raises:
-        GitError: git cannot read a commit, or content that it names.
-    """
+    """Yield what changed from the second commit of each pair to the first; GitError for what git cannot read."""
     if not pairs:
         return
     read = 0

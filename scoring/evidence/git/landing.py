@@ -1,7 +1,6 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out.
+"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing").
 
-``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
-commits at once.
+Each method asks git about all commits at once.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,11 +36,9 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
     ) -> None:
-        """Take what is known of the history.
+        """Take the commits of the trunk, newest first, those of the log by SHA, and the tips of all branches.
 
-        ``walk`` has the commits of the trunk, newest first, and ``commits`` those of the log; ``iterations`` are the
-        commits of the log, once each, by their first iteration in ascending order; ``branches`` are the tips of all
-        branches.
+        ``iterations`` are the commits of the log, once each, by their first iteration in ascending order.
         """
         self._repository, self._graph, self._commits = repository, graph, commits
         self._tip, self._shallow = trunk.commit or "", trunk.shallow

@@ -22,18 +22,11 @@ class ReferenceHistory(GitFacts):
     rules = "reference"
 
     def __init__(
-        self,
-        repo_dir: Path | str | GitRepository,
-        records: Sequence[IterationRecord],
-        trunk: str | None = None,
+        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, and resolve the commit fields.
+        """Open the repository unless it is open, as :class:`GitRepository` does, and resolve the commit fields.
 
         ``trunk`` is the local branch on which work lands, ``master`` unless it is named; it need not be there.
-
-        Raises:
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: git is missing or failed.
         """
         self._repository = GitRepository.of(repo_dir)
         trunk = TRUNK if trunk is None else trunk
@@ -41,8 +34,7 @@ class ReferenceHistory(GitFacts):
         commits = [record.commit for record in records]
         self._resolved = self._repository.resolve([*commits, *map(trim, commits), branch])
         how = "the trunk of the reference's rules"
-        shallow = (self._repository.common_dir / "shallow").exists()
-        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
+        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
 
     def _time_of(self, sha: str) -> int | None:
         return self._shown[sha].time if sha in self._shown else None

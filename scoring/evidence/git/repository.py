@@ -36,12 +36,7 @@ class GitRepository(Git):
     """A git work tree, asked in batches."""
 
     def __init__(self, directory: Path | str) -> None:
-        """Open the work tree that ``directory`` is in.
-
-        Raises:
-            NotARepositoryError: it is in none.
-            GitError: git is not installed.
-        """
+        """Open the work tree that ``directory`` is in; NotARepositoryError when in none, GitError without git."""
         super().__init__(Path(directory))
         refuse_pipes(self.directory)
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
@@ -61,6 +56,11 @@ class GitRepository(Git):
         self.common_dir = Path(os.fsdecode(common_dir))
         """The repository itself, which all its work trees share."""
         _refuse_pipes_in(self.common_dir)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether history is cut off before its beginning."""
+        return (self.common_dir / "shallow").exists()
 
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
@@ -119,10 +119,7 @@ class GitRepository(Git):
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """Return the content of the files directly in a folder of a commit, by name, where that is ``wanted``.
 
-        ``folder`` is from the top of the work tree; "." is the top.
-
-        Raises:
-            GitError: git cannot list or read them.
+        ``folder`` is from the top of the work tree; "." is the top. GitError where git cannot list or read them.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
@@ -150,11 +147,7 @@ class GitRepository(Git):
         return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Return what objects hold, by their ids in full.
-
-        Raises:
-            GitError: one of them is not here, or cannot be read.
-        """
+        """Return what objects hold, by their ids in full; GitError for one that is not here, or cannot be read."""
         with self.objects() as content:
             return {oid: b"".join(content(oid)) for oid in oids}
 
@@ -185,11 +178,7 @@ def answered(
 
 
 def refuse_pipes(directory: Path) -> None:
-    """Raise where the repository of a work tree has a FIFO, or a device, in place of a file that git reads.
-
-    Raises:
-        GitError: it names the file.
-    """
+    """Raise GitError where the repository of a work tree has a FIFO, or a device, in place of a file that git reads."""
     here = Path(os.path.abspath(directory))
     if place := next((folder / ".git" for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
         _refuse_pipes_in(place)

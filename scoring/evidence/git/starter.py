@@ -79,19 +79,12 @@ class Git:
     def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
         """Run git and return its answer and exit status; what a log or a repository says is in ``given``.
 
-        It has ``limit`` seconds, or :func:`time_limit`.
-
-        Raises:
-            GitError: git could not be started, or did not answer in time.
+        GitError when it cannot be started, or does not answer in ``limit`` seconds, or :func:`time_limit`.
         """
         return _answer(self._command(arguments), given, limit or time_limit())
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what git prints; see :meth:`ask`.
-
-        Raises:
-            GitError: it failed; the text says why.
-        """
+        """Return what git prints, as :meth:`ask` does; GitError, which says why, when it failed."""
         answer = self.ask(*arguments, given=given)
         if answer.returncode:
             why = " ".join(answer.stderr.decode(errors="replace").split())
@@ -99,10 +92,9 @@ class Git:
         return answer.stdout
 
     def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
-        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator; see :meth:`ask`.
+        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator.
 
-        Raises:
-            GitError: it failed; what it printed before has been yielded.
+        GitError when it failed; what it printed before has been yielded.
         """
         with contextlib.ExitStack() as stack:
             try:

@@ -45,8 +45,7 @@ class ShownCommit(NamedTuple):
 
 def _commits(fields: Iterable[str]) -> Iterator[Commit]:
     """Yield the commits of a log: seven fields each, behind which an empty one is."""
-    rest = iter(fields)
-    for sha, parents, time, authored, date, subject, message, _ in zip(*[rest] * 8, strict=False):
+    for sha, parents, time, authored, date, subject, message, _ in zip(*[iter(fields)] * 8, strict=False):
         yield Commit(sha, tuple(parents.split()), _time(time), _time(authored), date, subject, message)
 
 
@@ -58,9 +57,7 @@ def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Comm
     """Return a commit and its ancestors, newest first, in the ``order`` that an option of ``git log`` names.
 
     Messages are kept where they speak of a revert, a checkpoint or an author beside the first, and empty elsewhere.
-
-    Raises:
-        GitError: git cannot read the history of the trunk.
+    GitError when git cannot read the history.
     """
     found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
     return [commit if _TELLING.search(commit.message) else commit._replace(message="") for commit in found]
@@ -87,8 +84,7 @@ def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[
         answer = repository.ask("rev-list", "--date-order", "--parents", "--stdin", given=given)
         return None if answer.returncode else dict.fromkeys(batch, answer.stdout.decode().splitlines())
 
-    everything = [*shas, *tips]
-    if not everything:
+    if not (everything := [*shas, *tips]):
         return []
     if (found := ask(everything)) is None:
         whole = list(answered(ask, shas))
