@@ -143,18 +143,9 @@ def score_iterations(
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
 
-    Args:
-        records: all entries of the log, sorted by iteration.
-        iter_log_dir: the log, for the files beside its entries.
-        sources: where evidence comes from, under rules that all the rubrics name.
-        rubrics: the rubrics to score under.
-        only: the iterations to score; None for all.
-        observe: whether DR transcripts are read also where the rubrics do not have them vote.
-        labels: whether labels of people are read also where the rubrics do not have them vote.
-        compare: whether claims are compared with what was observed.
-
-    Raises:
-        NotARepositoryError, GitError: as :func:`score_log`.
+    ``records`` are all of the log, sorted by iteration, and ``sources`` are under rules that all the rubrics name. With
+    ``observe`` DR transcripts, and with ``labels`` labels of people, are read also where the rubrics do not have them
+    vote; ``compare`` is whether claims are compared with what was observed. Raises as :func:`score_log`.
     """
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     log_dir, records = Path(iter_log_dir), Records.of(records)
@@ -283,18 +274,9 @@ def score_whole_log(
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
-    Args:
-        iter_log_dir: the log.
-        sources: where evidence comes from; their ``warn`` takes what :func:`write_scored_log` warns of too.
-        rubric: the rubric to score under.
-        selection: which iterations are shown; all are scored and written.
-        show: takes each of these, in order, with the evidence that its sidecar had and its score lacks.
-        write: whether sidecars are written.
-        observe: as for :func:`score_log`.
-        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
-
-    Raises:
-        LogError, NotARepositoryError, GitError, WriteError: as :func:`score_log` and :func:`write_scored_log`.
+    All iterations are scored and written, and those of the ``selection`` shown: ``show`` takes each, in order, with the
+    evidence that its sidecar had and its score lacks. ``broken`` takes every entry that a lenient rubric leaves out
+    because it cannot be read. Raises and warns as :func:`score_log` and :func:`write_scored_log`.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)

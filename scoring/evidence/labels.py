@@ -17,11 +17,8 @@ from scoring.text import cut, printable
 from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
 from scoring.yamlread import Reader, Take, items_of, parse
 
-MAJOR = "1"
-"""The major schema version that is read."""
-
-SCHEMA_VERSION = "1.0.0"
-"""What is written."""
+MAJOR = "1"  # the major schema version that is read
+SCHEMA_VERSION = "1.0.0"  # what is written
 
 CORRECTNESS = (0, 1, 2, 3)
 SCOPES = ("breach", "partial", "on-target")
@@ -30,9 +27,7 @@ HALLUCINATIONS = ("major", "minor", "none")
 
 REVIEWER, ADMIN, READONLY = ROLES = ("reviewer", "admin", "readonly")
 
-_MOST_NOTES = 20
-"""How many notes are kept of one file: a hostile one could give any number."""
-
+_MOST_NOTES = 20  # that are kept of one file: a hostile one could give any number
 _LONGEST_NUMBER = 20
 
 
@@ -152,8 +147,7 @@ class _Reading:
         except YamlError as e:
             self._note(f"{e}; this label is left out")
             return None
-        why = self._why_not(given)
-        if why:
+        if why := self._why_not(given):
             self._note(f"line {node.line}: {why}; this label is left out")
             return None
         stamp = given.get("updated_at", "")

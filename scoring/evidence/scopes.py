@@ -6,7 +6,7 @@ An entry that ends in a slash is a folder, any other is one path; under the corr
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -86,14 +86,10 @@ class GlobScope(PathScope):
         return super().__contains__(path) or any(glob.matches(path) for glob in self._globs)
 
 
-SCOPES: Mapping[Rules, type[PathScope]] = {"reference": PathScope, "corrected": GlobScope}
-"""How the entries of a scope are read, under each set of rules."""
-
-
 @lru_cache(1024)  # the tasks of a log declare the same scopes over and over
 def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
-    """Return the paths that the entries of a scope stand for, under some rules."""
-    return SCOPES[rules](entries)
+    """Return the paths that the entries of a scope name, under some rules."""
+    return PathScope(entries) if rules == "reference" else GlobScope(entries)
 
 
 def _clean(path: str) -> str:

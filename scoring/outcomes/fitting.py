@@ -14,12 +14,8 @@ from rubric import Rubric, SignalSpec
 from scoring.outcomes.validity import BY_DEGREES, Case, OutcomeName
 from scoring.statistics import GroupedDraws, Interval, auc
 
-FOLDS = 5
-"""Into how many blocks of time the sessions are cut; each but the first is foretold from all before it."""
-
-PENALTIES = (0.01, 0.1, 1.0, 10.0)
-"""The strengths of the data against the penalty (C of scikit-learn) that are tried."""
-
+FOLDS = 5  # blocks of time into which the sessions are cut; each but the first is foretold from all before it
+PENALTIES = (0.01, 0.1, 1.0, 10.0)  # the strengths of the data against the penalty (C of scikit-learn)
 _DECIMALS = 4
 
 Weights = Mapping[str, float]

@@ -32,9 +32,7 @@ HORIZON_DAYS = 14
 FIX_WORDS = ("fix", "fixes", "fixed", "bug", "bugfix", "hotfix", "regression", "revert", "broken", "crash")
 """The words of which a fix has one in its subject, where the setting ``fix-words`` names no others."""
 
-DEFECTIVE_PERCENT = 5
-"""From how many percent of its lines on work counts as defective when fixes changed them."""
-
+DEFECTIVE_PERCENT = 5  # of the lines of some work: it counts as defective when fixes changed as many
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
@@ -75,8 +73,7 @@ class Outcome:
         lines_changed: how many of these later commits of the trunk changed or removed within the horizon.
         survival: the share of its lines that is still there, 0 to 1; None where it added none.
         lines_fixed: how many of the changed lines a fix changed.
-        reverted: whether the trunk took it back within the horizon.
-        reverted_by: the commit that did.
+        reverted: whether the trunk took it back within the horizon, with the commit ``reverted_by``.
         defective: whether it was reverted, or fixes changed at least 5 % of its lines.
     """
 
@@ -105,8 +102,7 @@ class Counted(NamedTuple):
     reverted_by: str | None
 
 
-_STAMP = b"objects"
-"""What is kept depends on objects of git alone, which never change."""
+_STAMP = b"objects"  # of git: what is kept depends on these alone, which never change
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 

@@ -27,9 +27,7 @@ OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label
 BY_DEGREES = ("survival", "label")
 """Outcomes that are no yes or no: a share of lines, and what people said, 0 to 1."""
 
-LEAST_LINES = 5
-"""From how many added lines of code on an iteration counts here."""
-
+LEAST_LINES = 5  # added lines of code from which on an iteration counts here
 LEAST_CASES, LEAST_OF_A_KIND = 30, 10
 
 TOO_FEW, COIN, WEAK, USEFUL = "too few", "no better than a coin", "weak", "useful"

@@ -17,17 +17,13 @@ from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
 
-MOST_ASKED = 2000
-"""How many commits that sessions made are looked for on the trunk by their change."""
-
+MOST_ASKED = 2000  # commits that sessions made and that are looked for on the trunk by their change
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OWN_BRANCHES = "refs/heads/entire/"
-"""Branches on which a recording tool keeps its own data."""
-
+_OWN_BRANCHES = "refs/heads/entire/"  # on which a recording tool keeps its own data
 _MERGED = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
@@ -36,10 +32,10 @@ _MERGED = re.compile(
 
 
 class WrittenCommit(NamedTuple):
-    """A commit, and what its message says of who wrote it.
+    """A commit, and the ids of checkpoints and the names of agents in its message.
 
     ``time`` is the author time in seconds since 1970 (None where it names none), ``date`` the day of it where the
-    author was, as YYYY-MM-DD; ``checkpoints`` are the ids of those that it names, ``agents`` the names of the agents.
+    author was, as YYYY-MM-DD.
     """
 
     sha: str

@@ -55,11 +55,8 @@ def browse(repository: GitRepository) -> Browsed:
 
 def remote_urls(repository: GitRepository) -> dict[str, str]:
     """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
-    found: dict[str, str] = {}
-    for key, url in repository.remotes:
-        if key.endswith(".url"):
-            found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
-    return found
+    urls = reversed([(key.removeprefix("remote."), url) for key, url in repository.remotes if key.endswith(".url")])
+    return {key.removesuffix(".url"): url for key, url in urls}
 
 
 def _refuse_special_refs(folder: Path) -> None:

@@ -11,8 +11,7 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
-Pair = tuple[str, str]
-"""A commit and the one it is compared with; "" is nothing, for a commit without a parent."""
+Pair = tuple[str, str]  # a commit and the one it is compared with; "" is nothing, for a commit without a parent
 
 _OPTIONS = ("-r", "-z", "--raw", "--root", "--always", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv")
 
@@ -30,10 +29,7 @@ class Change(NamedTuple):
 
 
 def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
-    """Return what changed from the second commit of each pair to the first, renames not followed.
-
-    A pair that git cannot compare, because an object is missing, is left out.
-    """
+    """Return what changed from the second commit of each pair to the first, renames not followed, where git can say."""
     return _asked(repository, pairs, "--no-renames")
 
 
@@ -81,11 +77,10 @@ def _blocks(output: bytes) -> Iterator[tuple[Change, ...]]:
 
 
 class Range(NamedTuple):
-    """What one iteration's change is measured over.
+    """What one iteration's change is measured over, from ``base`` on ("" for a first commit).
 
-    ``base`` is where it starts ("" for a first commit), ``earlier`` the number of the iteration before it (None: there
-    is none, and the commit is compared with its first parent), ``own`` the commits that alone count with their files
-    (None: all files count), ``without_trunk`` whether trunk commits are left out.
+    ``earlier`` is the number of the iteration before it (None: the commit is compared with its first parent), ``own``
+    the commits that alone count with their files (None: all files count).
     """
 
     commit: str

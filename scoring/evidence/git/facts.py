@@ -19,8 +19,7 @@ ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merg
 LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
 REVERTED, NOT_LANDED = "reverted", "not-landed"
 
-MERGE_GIT = (2, 38)
-"""The first git that can merge without a work tree."""
+MERGE_GIT = (2, 38)  # the first git that can merge without a work tree
 
 
 class Unknown(StrEnum):
@@ -68,10 +67,7 @@ class Landing(Frozen, frozen=True):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
     Attributes:
-        rules: under which rules it was looked for.
-        trunk: where it was looked for.
-        field: the commit field of the entry, trimmed.
-        sha: the commit that the field names; None when there is none.
+        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
         found_by: how the work was found on the trunk, reverted or not: one of this module's words, "" when unknown.
         commit: the trunk commit that brought the work; None where no single one did.
         merged_in: the merge that brought ``commit`` to the trunk's first-parent line; None without one.
@@ -112,9 +108,7 @@ class Changed(Frozen, frozen=True):
     """Which files one iteration changed, and over which range of commits.
 
     Attributes:
-        rules: under which rules the range was chosen.
-        field: the commit field of the entry, trimmed.
-        sha: the commit that the field names; None when there is none.
+        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
         files: their paths, by the new names; the reference has them as git quotes them.
         base: the commit that ``sha`` was compared with, "" for a first commit.
         since: the number of the earlier iteration with the commit ``base``; None when ``base`` is the first parent.

@@ -7,8 +7,7 @@ import heapq
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
-Line = tuple[str, tuple[str, ...]]
-"""A commit and its parents."""
+Line = tuple[str, tuple[str, ...]]  # a commit and its parents
 
 
 class CommitGraph:

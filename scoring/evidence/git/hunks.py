@@ -46,8 +46,7 @@ class PatchedFile:
     hunks: list[Hunk] = field(default_factory=list)
 
 
-Counts = Callable[[str], bool]
-"""Says of a path whether its lines count; those of other files are all taken for blank."""
+Counts = Callable[[str], bool]  # says of a path whether its lines count; those of other files are taken for blank
 
 
 def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> Iterator[list[PatchedFile]]:
@@ -73,9 +72,8 @@ def patch_from(
     paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
     options = [*_OPTIONS, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
     lines = repository.run("diff-tree", *options).split(b"\n")
-    for files in _blocks([pair[0].encode(), *lines], counts):
-        return next((file for file in files if file.path == path and file.status == "R"), None)
-    return None
+    files = next(_blocks([pair[0].encode(), *lines], counts), [])
+    return next((file for file in files if file.path == path and file.status == "R"), None)
 
 
 def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile]]:

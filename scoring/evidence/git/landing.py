@@ -15,9 +15,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.walk import Commit
 
-MOST_TIPS = 200
-"""How many branches that contain unlanded commits are looked at."""
-
+MOST_TIPS = 200  # branches that contain unlanded commits and are looked at
 _MOST_ALIKE = 50
 _MOST_BASES = 4
 _EVERYWHERE = 1 << 62

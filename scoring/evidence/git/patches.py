@@ -27,19 +27,16 @@ _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 
-_MERGE_BATCHES = (2, 39)
-"""The first git that merges many pairs in one process."""
-
-MOST_COMPARED = 200_000
-"""How many commits of the trunk, newest first, are compared with what is beside it."""
+_MERGE_BATCHES = (2, 39)  # the first git that merges many pairs in one process
+MOST_COMPARED = 200_000  # commits of the trunk, newest first, that are compared with what is beside it
 
 
 @contextlib.contextmanager
 def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iterator[Git]:
-    """Give a bare repository beside the user's, in a temporary folder.
+    """Give a bare repository in a temporary folder that reads the user's objects.
 
-    It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
-    merge runs no command and leaves nothing behind, and a patch is the same whatever the attributes say.
+    It has none of the user's configuration, attributes, merge drivers or hooks: a trial merge runs no command and
+    leaves nothing behind, and a patch is the same whatever the attributes say.
     """
     with contextlib.ExitStack() as stack:
         try:

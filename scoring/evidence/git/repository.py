@@ -19,14 +19,11 @@ _BRANCHES = ("refs/heads/", "refs/remotes/")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
-OPENING_TIMEOUT = 30
-"""How many seconds the first question to a repository has, which is answered at once."""
+OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is answered at once
+MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch is left unanswered
 
 _PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
 """What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
-
-MOST_FAILURES = 16
-"""After how many questions that fail alone the rest of a batch is left unanswered."""
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -53,20 +53,13 @@ _ENVIRONMENT = {
 }
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
-PIECE = 120_000
-"""In pieces of how many bytes at most the output of git is read."""
-
+PIECE = 120_000  # bytes of git's output that are read at once
 TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
-TIMEOUT = 300
-"""After how many seconds without a word git is given up, where the variable names no other number."""
-
-OBJECT_WORDS = 3
-"""In how many words git says that an object is here: its id, its kind, its size."""
+TIMEOUT = 300  # seconds without a word after which git is given up, where the variable names no other number
+OBJECT_WORDS = 3  # with which git says that an object is here: its id, its kind, its size
 
 Answer = subprocess.CompletedProcess[bytes]
-
-Content = Callable[[str], Iterator[bytes]]
-"""Yields what an object holds, by its id in full, in pieces."""
+Content = Callable[[str], Iterator[bytes]]  # yields what an object holds, by its id in full, in pieces
 
 
 class Git:

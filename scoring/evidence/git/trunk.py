@@ -8,9 +8,7 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 
-FALLBACKS = ("main", "master")
-"""The branches that are tried, of the remote and then here, when the remote names no default."""
-
+FALLBACKS = ("main", "master")  # tried, of the remote and then here, when the remote names no default
 _HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
 _PREFERRED = "origin"
 

@@ -33,10 +33,9 @@ class Commit(NamedTuple):
 
 
 class ShownCommit(NamedTuple):
-    """The committer time of a commit in seconds since 1970, and the files it changed.
+    """The committer time of a commit in seconds since 1970, and the files it changed; None where git cannot say.
 
-    ``time`` is None where the commit names none that git can read. ``files`` are as ``git show`` prints them (odd names
-    in git's quoted form; a clean merge has none), None where git could not say, because an object is missing.
+    Files are as ``git show`` prints them: odd names in git's quoted form; a clean merge has none.
     """
 
     time: int | None
@@ -75,8 +74,7 @@ def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
     """Return the ancestry of commits and branch tips as far as the trunk does not contain it, children first.
 
-    A history that lacks a commit stops the walk: the tips are then left out, and each of ``shas`` with an incomplete
-    history.
+    Where a history lacks a commit, the tips are left out, and each of ``shas`` with an incomplete history.
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
