@@ -237,8 +237,7 @@ def examine_iteration(
     entry that a lenient rubric leaves out because it cannot be read.
 
     Raises:
-        NotFoundError: the log has no such iteration; the text names the path where it was looked for.
-        LogError, NotARepositoryError: as :func:`score_log`.
+        NotFoundError: the log has no such iteration; else as :func:`score_log`.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)

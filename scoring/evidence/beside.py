@@ -22,8 +22,7 @@ from scoring.yamlread import Reader, Take, items_of, parse
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
 
-SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
-"""The intervention classes that are scored; the others are only observed."""
+SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")  # the other ones are only observed
 
 
 class HookOutcome(Frozen, frozen=True):
@@ -85,8 +84,7 @@ def label_file_name(iteration: int) -> str:
     return f"iter-{iteration}.labels.yaml"
 
 
-PROFILE = "dr-1"
-"""What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
+PROFILE = "dr-1"  # unless a rubric names another, whatever the settings say: scores must compare
 
 
 class DeliberationFacts(NamedTuple):

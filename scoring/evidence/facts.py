@@ -84,14 +84,9 @@ class Evidence:
     ) -> None:
         """Open the repository; NotARepositoryError where there is none, GitError where the sources' trunk is not there.
 
-        Args:
-            records: all records of the log, sorted by iteration: neighbours bound each other's windows.
-            log_dir: the log, for the files beside its entries.
-            sources: where evidence comes from, and under which rules.
-            scan: the reading of the transcripts.
-            only: the iterations that will be asked about; None for all.
-            profile: under which released profile DR transcripts are measured; None reads none.
-            labels: whether what people said of the iterations is read.
+        ``records`` are all of the log, sorted by iteration: neighbours bound each other's windows. ``only`` are the
+        iterations that will be asked about, None for all. DR transcripts are measured under a released ``profile``,
+        None reads none; ``labels`` of people are read where that is asked for.
         """
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self._scan = log_dir, scan

@@ -77,9 +77,9 @@ class LabelRecord:
 
 
 class LabelFacts(NamedTuple):
-    """The labels of an iteration in file order, and the file; ``labels`` is None when there is no file.
+    """The labels of an iteration in file order, and the file; ``labels`` is None without a file, or for a ``problem``.
 
-    Where the file cannot be used, ``problem`` says why. ``notes`` say what of it was passed over.
+    ``notes`` say what of it was passed over.
     """
 
     path: Path
@@ -151,8 +151,7 @@ class _Reading:
             self._note(f"line {node.line}: {why}; this label is left out")
             return None
         stamp = given.get("updated_at", "")
-        updated = timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None
-        if updated is None:
+        if (updated := timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None) is None:
             self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
         role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
         overrides = given.get("admin_override", False) and role != READONLY

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from scoring.log.load import Broken
     from scoring.log.model import IterationRecord, Records
 
-Way = Literal["auto", "none"]
-"""What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
+Way = Literal["auto", "none"]  # instead of folders of transcripts: the default ones, or none at all
 
 
 def _when_called(module: str, name: str) -> Callable[..., Any]:

@@ -17,8 +17,7 @@ from scoring.files import list_names, read_file
 from scoring.text import trim
 from scoring.yamlread import Reader, items_of, parse
 
-PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
-"""Where the plans of tasks are, and what each is called in a folder of its own."""
+PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"  # each plan has a folder of its own there
 
 _TASK = {"id": Reader.string, "write_scope": items_of(Reader.string)}
 _PLAN = {"tasks": items_of(lambda reader, node: reader.struct(node, _TASK))}

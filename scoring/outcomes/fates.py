@@ -13,16 +13,11 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
 from scoring.evidence.git.repository import GitRepository
 
-Lines: TypeAlias = list[int]
-"""The lines of a file: the number of each followed one, 0 for any other. Lines after the last are all 0."""
+Lines: TypeAlias = list[int]  # of a file: the number of each followed one, 0 for any other, and for all after the last
+State: TypeAlias = dict[str, Lines]  # by file, where there are followed lines; a list is never changed, only replaced
 
-State: TypeAlias = dict[str, Lines]
-"""The files of one commit in which there are followed lines. A list in it is never changed, only replaced."""
-
-_NEW, _ASIDE = -1, -2
-"""Lines that are new to one parent of a merge: one that counts, and one that does not."""
-_MOST_SPLITS = 100
-"""Of how many files that went, and into how many new ones, splits are looked for in one commit."""
+_NEW, _ASIDE = -1, -2  # lines that are new to one parent of a merge: one that counts, and one that does not
+_MOST_SPLITS = 100  # files that went, and new ones, among which splits are looked for in one commit
 
 
 class Fate(NamedTuple):
@@ -238,8 +233,6 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
         pairs = zip_longest(own if lines is None else lines, own, fillvalue=0)
         lines = [b if a < 0 <= b else a for a, b in pairs]
     if lines is None:  # new in all parents
-        lines, file = [], sides[0][1]
-        if file is not None and owner:
-            lines = _changed([], file, owner, ledger)
-        return lines
+        file = sides[0][1]
+        return _changed([], file, owner, ledger) if file is not None and owner else []
     return [ledger.new(owner, path, b"\1")[0] if line == _NEW and owner else max(line, 0) for line in lines]

@@ -90,8 +90,7 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
 
 def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
     """Return the rubric with the proposed weights; a signal with a weight of 0 is left out."""
-    weights = fit.weights or {}
-    rounded = {name: round(weight, _DECIMALS) for name, weight in weights.items()}
+    rounded = {name: round(weight, _DECIMALS) for name, weight in (fit.weights or {}).items()}
     rounded = {name: weight for name, weight in rounded.items() if weight > 0}
     most = max(rounded, key=lambda name: rounded[name])
     rounded[most] = round(1 - math.fsum(w for name, w in rounded.items() if name != most), _DECIMALS)
@@ -125,14 +124,9 @@ def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | Non
         return None, PENALTIES[0]
     worth: dict[float, float] = {}
     for penalty in PENALTIES:
-        values: list[float] = []
-        truths: list[float] = []
-        for past, block in _in_time(cases, FOLDS - 2):
-            weights = fitted_weights(past, names, penalty)
-            if weights:
-                values += [_score(case, weights) for case in block]
-                truths += [case.truth for case in block]
-        worth[penalty] = auc(values, truths) or 0.0
+        fits = ((fitted_weights(past, names, penalty), block) for past, block in _in_time(cases, FOLDS - 2))
+        foretold = [(_score(case, weights), case.truth) for weights, block in fits if weights for case in block]
+        worth[penalty] = auc([value for value, _ in foretold], [truth for _, truth in foretold]) or 0.0
     best = max(PENALTIES, key=lambda penalty: (worth[penalty], -penalty))
     return fitted_weights(cases, names, best), best
 

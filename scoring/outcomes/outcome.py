@@ -30,8 +30,6 @@ from scoring.store import Store
 DAY = 86_400
 HORIZON_DAYS = 14
 FIX_WORDS = ("fix", "fixes", "fixed", "bug", "bugfix", "hotfix", "regression", "revert", "broken", "crash")
-"""The words of which a fix has one in its subject, where the setting ``fix-words`` names no others."""
-
 DEFECTIVE_PERCENT = 5  # of the lines of some work: it counts as defective when fixes changed as many
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 

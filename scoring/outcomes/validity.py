@@ -24,8 +24,7 @@ from scoring.statistics import GroupedDraws, Interval
 
 OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label"]
 OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label")
-BY_DEGREES = ("survival", "label")
-"""Outcomes that are no yes or no: a share of lines, and what people said, 0 to 1."""
+BY_DEGREES = ("survival", "label")  # no yes or no: a share of lines, and what people said, 0 to 1
 
 LEAST_LINES = 5  # added lines of code from which on an iteration counts here
 LEAST_CASES, LEAST_OF_A_KIND = 30, 10
@@ -70,10 +69,7 @@ class BandRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome.
-
-    ``sufficient`` is the score again, without the iterations that have not enough evidence.
-    """
+    """Whether a score, and each part of it, foretells an outcome; ``sufficient`` leaves out insufficient evidence."""
 
     outcome: OutcomeName
     rubric: str
@@ -183,9 +179,8 @@ def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None], binary: bool = True) -> str:
     """Return in words what an interval says; a correlation of 0 and an AUC of 0.5 are a coin alike."""
-    kinds = [] if positives is None else [positives, score.n - positives]
-    few = score.n < LEAST_CASES or any(kind < LEAST_OF_A_KIND for kind in kinds)
-    if few or score.auc is None or score.interval is None:
+    few = positives is not None and min(positives, score.n - positives) < LEAST_OF_A_KIND
+    if few or score.n < LEAST_CASES or score.auc is None or score.interval is None:
         return TOO_FEW
     low, high = score.interval if binary else ((end + 1) / 2 for end in score.interval)
     said = WRONG_WAY if high < 0.5 else USEFUL if low > 0.6 else WEAK if low > 0.5 else COIN

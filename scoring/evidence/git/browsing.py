@@ -7,7 +7,6 @@ but the repository's own and nothing that it includes, and without a git in the 
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
@@ -37,7 +36,9 @@ def browse(repository: GitRepository) -> Browsed:
         import git  # takes long and starts git once
 
         try:
-            _refuse_special_refs(repository.common_dir / "refs")
+            for where, _, refs in os.walk(repository.common_dir / "refs"):
+                for ref in refs:
+                    refuse_special(os.path.join(where, ref))  # a FIFO would be read in this process, without an end
             with git.Repo(repository.top_level) as repo:
                 names = [head.name for head in repo.heads]
                 branch = "" if repo.head.is_detached else repo.head.ref.name
@@ -57,13 +58,6 @@ def remote_urls(repository: GitRepository) -> dict[str, str]:
     """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
     urls = reversed([(key.removeprefix("remote."), url) for key, url in repository.remotes if key.endswith(".url")])
     return {key.removesuffix(".url"): url for key, url in urls}
-
-
-def _refuse_special_refs(folder: Path) -> None:
-    """Raise for a FIFO among the branches, which would be read in this process, without an end."""
-    for where, _, names in os.walk(folder):
-        for name in names:
-            refuse_special(os.path.join(where, name))
 
 
 @contextlib.contextmanager

@@ -105,9 +105,7 @@ def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[
     """
     found: dict[str, Checkpoint] = {}
     for checkpoint in _read(_tips(repository), repository, warn):
-        other = found.get(checkpoint.id)
-        if other is None or _extent(checkpoint) > _extent(other):
-            found[checkpoint.id] = checkpoint
+        found[checkpoint.id] = max(found.get(checkpoint.id, checkpoint), checkpoint, key=_extent)
     return {name: found[name] for name in sorted(found)}
 
 
@@ -227,8 +225,7 @@ def _number(value: object) -> int | None:
 
 def _numbers(kind: type[T], said: object, keys: Sequence[str]) -> T | None:
     """Return the numbers under some keys; None when there are none, or one is no number that it could be."""
-    stated = {key: said[key] for key in keys if key in said} if isinstance(said, dict) else {}
-    numbers = {key: _number(value) for key, value in stated.items()}
+    numbers = {key: _number(said[key]) for key in keys if key in said} if isinstance(said, dict) else {}
     if not numbers or None in numbers.values():
         return None
     default = kind()

@@ -12,8 +12,7 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-Rules = Literal["reference", "corrected"]
-"""Under which rules a fact was found; their details are worded differently."""
+Rules = Literal["reference", "corrected"]  # under which a fact was found; their details are worded differently
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
 LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
@@ -51,9 +50,8 @@ class Trunk(Frozen, frozen=True):
 
 
 class Tip(NamedTuple):
-    """A commit that may speak for the commits it contains: an iteration's, or the tip of a branch.
+    """A commit that may speak for the commits it contains: an iteration's (number), or the tip of a branch (name).
 
-    ``iteration`` is the iteration's number, 0 for a branch; ``branch`` is the branch's name, "" for an iteration;
     ``method`` is how this commit itself was found on the trunk, "" where that was not asked.
     """
 

@@ -161,8 +161,7 @@ class CommitGraph:
 class Contained:
     """The commits that one commit contains: itself and its ancestors, without a list of them.
 
-    They are what is reached without a step on the mainline, and all that the newest mainline commit among its
-    ancestors contains.
+    They are those reached beside the mainline, and all that the newest mainline commit among them contains.
     """
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:

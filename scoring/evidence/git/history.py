@@ -124,11 +124,11 @@ class CorrectedHistory(GitFacts):
 
     def _landings_of(self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]) -> Landings:
         """Return the landings of commits, each with the number of the first iteration that names it."""
-        branches = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
-        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in branches.items()}
-        tips = [Tip(sha, number) for sha, number in first.items()], [Tip(sha, 0, name) for sha, name in names.items()]
-        ordered = (sorted(some, key=lambda tip: (tip.iteration, tip.branch)) for some in tips)
-        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, *ordered)
+        refs = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
+        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in refs.items()}
+        iterations = sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration)
+        branches = sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch)
+        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches)
 
     @cached_property
     def _shallow(self) -> frozenset[str]:

@@ -151,9 +151,8 @@ class Landings:
             if by is None or not by.landed or not (by.whole or self._may_be_there(sha, by.commit)):
                 continue
             who = self.reverted_by(by.commit, sha) if by.commit else self._reverts.of((sha, tip.sha), _EVERYWHERE)
-            speaks = tip._replace(method=by.found_by)
-            method = facts.LATER_ANCESTOR
-            good.append(self._found(sha, method, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
+            how, speaks = facts.LATER_ANCESTOR, tip._replace(method=by.found_by)
+            good.append(self._found(sha, how, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
             if who is None:
                 return good[-1]
         return good[0] if good else None
@@ -185,9 +184,9 @@ class Landings:
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
         common = {commit: sum(change.path in own for change in self._files(commit)) for commit in alike}
-        if not (found := [commit for commit in alike if common[commit]]):
+        if not any(common.values()):
             return None
-        landed, who = self._standing(found, sha)
+        landed, who = self._standing([commit for commit in alike if common[commit]], sha)
         return self._found(sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed])
 
     def _not_landed(self, sha: str) -> Landing:

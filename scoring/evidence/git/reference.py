@@ -69,15 +69,8 @@ class ReferenceHistory(GitFacts):
 
         Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
         """
-        own = self._places.get(sha)
-        if own is None:
-            return None
-        for place, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
-            if place >= own:
-                return None
-            if sha.startswith(run):
-                return self._walk[place].sha
-        return None
+        own, runs = self._places.get(sha, -1), self._reverts.get(sha[:_SHORTEST_RUN], ())
+        return next((self._walk[place].sha for place, run in runs if place < own and sha.startswith(run)), None)
 
     def match_subject(self, text: str) -> str | None:
         """Return the newest trunk commit with the subject ``text`` in any case; None for an empty text."""

@@ -11,8 +11,7 @@ from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.starter import OBJECT_WORDS, Git, as_lines, as_text, time_limit
 from scoring.files import reason, refuse_special
 
-TRUNK = "master"
-"""The trunk under the reference's rules, and of the repositories that are made here."""
+TRUNK = "master"  # under the reference's rules, and of the repositories that are made here
 
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
@@ -66,10 +65,7 @@ class GitRepository(Git):
 
     @cached_property
     def references(self) -> "list[tuple[str, str, str]]":
-        """The branches, local and of remotes, as git has them when this is first asked: tip, full name, target.
-
-        The target is "" where a branch is no symbolic name of another.
-        """
+        """The branches, local and of remotes: tip, full name, and the target of a symbolic one, "" of another."""
         answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(sha, ref, target) for sha, ref, target in rows]
@@ -137,7 +133,7 @@ class GitRepository(Git):
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes objects have, by their ids in full; one that is not here is left out.
 
-        None is returned when git gave up, as some versions do on an object that they would have to fetch.
+        None when git gave up, as some versions do on an object that they would have to fetch.
         """
         answer = self.ask("cat-file", "--batch-check", given=as_lines(oids))
         rows = (line.split() for line in answer.stdout.decode(errors="replace").splitlines())
@@ -154,8 +150,8 @@ def answered(
 ) -> dict[Q, A]:
     """Return the answers to all questions that have one.
 
-    ``ask`` answers a batch, with None when git failed on it: one missing object stops a whole batch. It is then asked
-    again in halves, so that the others are answered, until so many questions have failed alone.
+    ``ask`` answers a batch, with None when git failed on it, as one missing object makes it. It is then asked again in
+    halves, until so many questions have failed alone.
     """
     found: dict[Q, A] = {}
     first = list(dict.fromkeys(questions))

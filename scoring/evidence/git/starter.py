@@ -1,8 +1,7 @@
 """Starts git; nothing else does. What a log or a repository says goes in on standard input, never as an argument.
 
-The caller's environment and configuration change nothing: ``GIT_*`` variables are removed, system and user
-configuration is not read, and what a repository's own configuration could change in the output is set here. Only
-``safe.directory`` is honoured. Needs git 2.32 or newer.
+``GIT_*`` variables are removed, system and user configuration is not read (but ``safe.directory``), and what a
+repository's own configuration could change in the output is set here. Needs git 2.32 or newer.
 """
 
 import contextlib

@@ -19,8 +19,8 @@ _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format
 class Commit(NamedTuple):
     """A commit as git logs it.
 
-    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where the commit
-    names no time that git can read; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
+    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where git cannot
+    read it; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
     """
 
     sha: str
