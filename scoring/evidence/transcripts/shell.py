@@ -1,12 +1,7 @@
 """A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
 
-This is no shell. It knows enough of the grammar to find where a command starts and to take nothing for a command that
-is quoted, a comment or a here-document: separators, groups, substitutions, quotes, redirections, and the words that
-only stand before a command (``docs/TEST_TOOLS.md``, "What a test run is"). Nothing is expanded. The time taken is
-linear in the length of the text, whatever the text is.
-
-The module is long because the grammar is: reading forwards gives commands and what is between them, and going back over
-these shows which status is seen.
+Nothing is expanded, and what is quoted, a comment or a here-document is no command (``docs/TEST_TOOLS.md``, "What a
+test run is"). The time taken is linear in the length of the text, whatever the text is.
 """
 
 import re
@@ -38,11 +33,9 @@ class ShellCommand(NamedTuple):
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order; those of a substitution before the one that uses it.
 
-    A text of several lines counts as one line, in which a line break is a ``;``. Of one that is longer than
-    :data:`COMMAND_LIMIT` no command is the last.
+    A line break is a ``;``. Of a text longer than :data:`COMMAND_LIMIT` no command is the last.
     """
-    events = _events_of(text[:COMMAND_LIMIT], DEPTH_LIMIT)
-    return _settled(events, whole=len(text) <= COMMAND_LIMIT)
+    return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
 _Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
@@ -113,22 +106,18 @@ def _start(*then: str, valued: str = "", skips: int = 0, queries: str = "") -> _
 
 
 _UV = "--with --with-editable --extra --group --only-group --python -p --project --directory --env-file --package"
-_STARTS: dict[str, _Start] = {
+_STARTS = {
     "env": _start(valued="-u --unset -C --chdir"),
     "time": _start(valued="-f -o"),
-    "timeout": _start(valued="-k --kill-after -s --signal", skips=1),
-    "gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
+    "timeout gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
     "sudo": _start(valued="-u -g -h -p -C -D", queries="-l -v -k --list"),
     "doas": _start(valued="-u -C"),
     "nice": _start(valued="-n"),
     "ionice": _start(valued="-c -n"),
-    "nohup": _start(),
+    "nohup builtin setsid unbuffer": _start(),
     "exec": _start(valued="-a"),
     "command": _start(queries="-v -V"),
-    "builtin": _start(),
-    "setsid": _start(),
     "stdbuf": _start(valued="-i -o -e"),
-    "unbuffer": _start(),
     "caffeinate": _start(valued="-t"),
     "xvfb-run": _start(valued="-n -s -e"),
     "xargs": _start(valued="-n -P -I -L -d -a -s -E"),
@@ -143,16 +132,14 @@ _STARTS: dict[str, _Start] = {
     "pipx": _start("run", valued="--spec --python"),
     "poetry": _start("run", valued="-C --directory -P --project"),
     "pdm": _start("run", valued="-p --project"),
-    "pipenv": _start("run"),
-    "rye": _start("run"),
+    "pipenv rye": _start("run"),
     "pixi": _start("run", valued="-e --environment --manifest-path"),
-    "conda": _start("run", valued="-n --name -p --prefix --cwd"),
-    "mamba": _start("run", valued="-n --name -p --prefix --cwd"),
-    "bundle": _start("exec"),
+    "conda mamba": _start("run", valued="-n --name -p --prefix --cwd"),
+    "bundle asdf": _start("exec"),
     "mise": _start("exec", "x", valued="-C --cd"),
-    "asdf": _start("exec"),
     "direnv": _start("exec", skips=1),
 }
+_STARTS = {name: start for names, start in _STARTS.items() for name in names.split()}
 _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
 
 
@@ -174,26 +161,11 @@ _GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], 
 class _Reader:
     """Goes once over a text and notes commands and what is between them."""
 
-    __slots__ = (
-        "_backquotes",
-        "_depth",
-        "_documents",
-        "_frames",
-        "_parentheses",
-        "_pieces",
-        "_redirections",
-        "_text",
-        "_words",
-        "events",
-    )
-
     def __init__(self, text: str, depth: int) -> None:
         self.events: _Events = []
-        self._text = text
-        self._depth = depth
+        self._text, self._depth = text, depth
         self._frames: list[_Frame] = []
-        self._parentheses = 0
-        self._backquotes = 0
+        self._parentheses = self._backquotes = 0
         self._documents: list[str] = []
         self._begin()
 
@@ -203,8 +175,7 @@ class _Reader:
         self._redirections: list[tuple[int, bool]] = []
         self._pieces: list[str] = []
 
-    def read(self) -> None:
-        """Read all of the text."""
+    def read(self) -> _Events:
         text, search, pos = self._text, _SPECIAL.search, 0
         while found := search(text, pos):
             end = found.start()
@@ -214,6 +185,7 @@ class _Reader:
         if pos < len(text):
             self._plain(text[pos:])
         self._complete()
+        return self.events
 
     def _plain(self, run: str) -> None:
         """Take blanks and words in which nothing is special; the last word goes on where no blank ends it."""
@@ -393,7 +365,7 @@ class _Reader:
         if name in _SHELLS and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
                 self.events += [((), tuple(writes), False)] if writes else []
-                self.events += [_OPENS, *_events_of(script[0], self._depth - 1)]
+                self.events += [_OPENS, *_Reader(script[0], self._depth - 1).read()]
                 self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
                 return
             words, more = self._command(script)
@@ -427,12 +399,6 @@ class _Reader:
                     break
                 at = behind
         return words[at:], hides
-
-
-def _events_of(text: str, depth: int) -> _Events:
-    reader = _Reader(text, depth)
-    reader.read()
-    return reader.events
 
 
 def _script_of(words: Sequence[str]) -> list[str]:

@@ -2,9 +2,6 @@
 
 The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
 its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it.
-
-The module is long because it has both halves of one table, how a command begins and how its run ends, and the reading
-of the data behind them; apart, each would need the types of the other.
 """
 
 import re
@@ -121,7 +118,7 @@ class TestTools:
     def _tool(self, words: Sequence[str]) -> str:
         """Return the name of the tool that a simple command runs; "" when it runs none."""
         for own in self._extra:
-            if _is_program(words[0], own[0]) and tuple(words[1 : len(own)]) == own[1:]:
+            if f"/{words[0]}".endswith(f"/{own[0].removeprefix('./')}") and tuple(words[1 : len(own)]) == own[1:]:
                 return _OWN
         for _ in range(3):  # a carrier may carry another one
             program = _program_of(words[0])
@@ -136,14 +133,9 @@ class TestTools:
         return ""
 
     def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict:
-        """Return how a test run ended.
+        """Return how a test run ended; ``command`` is None where any tool may have run, ``failed`` where not known.
 
         A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
-
-        Args:
-            command: what was run; None where that is not known, which may be any tool.
-            output: what was printed; colours are passed over.
-            failed: whether the command line failed; None when that is not known.
         """
         text = _COLOURS.sub("", output) if "\x1b" in output else output
         if "\r" in text:
@@ -191,12 +183,6 @@ def _program_of(word: str) -> str:
     return {"py": "python", "pypy": "python"}.get(name, name)
 
 
-def _is_program(word: str, own: str) -> bool:
-    """Return whether a program is the one that the setting names, from whichever folder it is started."""
-    own = own.removeprefix("./")
-    return word == own or word.endswith("/" + own)
-
-
 def _behind_options(words: Sequence[str], at: int, valued: frozenset[str]) -> int:
     while at < len(words) and words[at][:1] in "-+" and words[at]:
         at += 2 if words[at] in valued else 1
@@ -212,9 +198,14 @@ def _begins(start: _Start, words: Sequence[str]) -> int:
             continue
         while at < len(words):
             word = words[at]
-            if word == wanted if isinstance(wanted, str) else _fits(wanted, word):
+            is_option = word[:1] in ("-", "+")
+            if isinstance(wanted, str):
+                fits = word == wanted
+            else:
+                fits = not is_option and wanted.fullmatch(word.replace(_LATEST, "")) is not None
+            if fits:
                 break
-            if word[:1] in ("-", "+"):
+            if is_option:
                 at += 2 if word in start.valued else 1
             elif anywhere:
                 at += 1
@@ -224,10 +215,6 @@ def _begins(start: _Start, words: Sequence[str]) -> int:
         if at > len(words):
             return 0
     return at
-
-
-def _fits(pattern: re.Pattern[str], word: str) -> bool:
-    return word[:1] not in ("-", "+") and pattern.fullmatch(word.replace(_LATEST, "")) is not None
 
 
 def _says(forms: Sequence[_Form], text: str) -> bool:
@@ -299,10 +286,7 @@ def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
     return _Tool(
         name=given["name"],
         never=never | frozenset(given.get("never", ())),
-        failing=_forms_of(given.get("failing", ())),
-        passing=_forms_of(given.get("passing", ())),
-        empty=_forms_of(given.get("empty", ())),
-        counting=_forms_of(given.get("counting", ())),
+        **{kind: _forms_of(given.get(kind, ())) for kind in ("failing", "passing", "empty", "counting")},
         numbers={name: _pattern(given[name].replace(r"(\d+)", r"(?<!\d)(\d+)")) for name in names},
         sums=given.get("sums", False),
         runs_any=given.get("runs_any", False),
