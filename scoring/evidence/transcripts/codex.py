@@ -1,7 +1,6 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because each version writes calls and
-verdicts in its own way.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format.
 """
 
 import re
@@ -37,7 +36,6 @@ from scoring.evidence.transcripts.harness import (
     Home,
     JsonReader,
     RawField,
-    ReadAgain,
     command_flags,
     decoded,
     keys_of,
@@ -52,7 +50,6 @@ ARCHIVE = "archived_sessions"
 PREFIX = "rollout-"
 """How the names of rollouts begin."""
 
-
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _COMMAND_IN_PROGRAM = re.compile(
@@ -61,7 +58,6 @@ _COMMAND_IN_PROGRAM = re.compile(
 """A command that a program of ``exec`` runs."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _RUNNING = re.compile(r"Process running with session ID (\d+)")
-_SCRIPT_OPTIONS = ("-lc", "-c")
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -311,18 +307,17 @@ def _member(value: Any, *names: str) -> Any:
     return value
 
 
+_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+
 def _uuid7_ms(name: str) -> int:
     """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
     found = _UUID7.fullmatch(name)
     return int(found[1] + found[2], 16) if found else -1
 
 
-_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-
-
 _SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
 """Where a sub-agent names the session that started it, in ``source``."""
-
 
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
 """The tools that run a command, and the argument that holds it."""
@@ -336,18 +331,15 @@ def _command_text(command: Any) -> str:
 
 # How a call ended: True failed, False did not, None does not say.
 
-_HEADER = (
+_HEADER: tuple[str, ...] = (
     "Chunk ID",
     "Command",
     "Exit code",
     "Original token count",
     "Process exited",
     "Process running",
-    "Script ",
-    "Session ID",
-    "Total output lines",
-    "Wall time",
 )
+_HEADER += ("Script ", "Session ID", "Total output lines", "Wall time")
 """How a header begins."""
 _HEADER_LIMIT = 4096
 """How many characters a header may have."""
@@ -435,9 +427,7 @@ def _script(asked: Any) -> str:
     if not isinstance(asked, list):
         return _as_text(asked)
     words = [word for word in asked if isinstance(word, str)]
-    if len(words) == 3 and words[1] in _SCRIPT_OPTIONS:
-        return words[2]
-    return shlex.join(words)
+    return words[2] if len(words) == 3 and words[1] in ("-lc", "-c") else shlex.join(words)
 
 
 def _unescaped(found: Sequence[str]) -> str:
@@ -488,14 +478,6 @@ class Codex(Harness):
         keys = keys_of(line)
         return "payload" in keys and "message" not in keys
 
-    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return the folder of each span, which may be named by an earlier one."""
-        return codex_counting.folders(spans)
-
-    def original(self, rows: Rows, again: ReadAgain) -> Rows:
-        """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
-        return codex_counting.without_replay(rows, again)
-
-    def joined(self, first: Rows, second: Rows) -> Rows:
-        """Return two parts of a transcript as one: totals run from the first into the second."""
-        return codex_counting.joined(first, second)
+    folders = staticmethod(codex_counting.folders)
+    original = staticmethod(codex_counting.without_replay)
+    joined = staticmethod(codex_counting.joined)

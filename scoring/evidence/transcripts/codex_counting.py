@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from operator import lt
 from typing import NamedTuple, TypeAlias
 
@@ -42,10 +43,7 @@ _Counts: TypeAlias = tuple[int, ...]
 
 
 def settled(rows: Rows) -> Rows:
-    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later.
-
-    A field that an event leaves out has not changed; an event that only changes other counts is no turn.
-    """
+    """Work the turns out of the counts of a transcript; a field that an event leaves out has not changed."""
     worked_out: dict[int, list[tuple[int, ...]]] = {TURN: [], REPEAT: []}
     running = _FROM_ZERO
     for span, time, before, kind, *counts in rows.tables.get(COUNT, ()):
@@ -121,8 +119,7 @@ def _token_counts(rows: Rows) -> list[tuple[int, ...]]:
 
 
 def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> int:
-    pairs = zip(mine, others, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, others, strict=False)))
 
 
 def _clock(rows: Rows) -> Callable[[int], int]:

@@ -1,7 +1,7 @@
 """Reads transcripts, each as one task: in this process, or in several where there is enough to read.
 
-Workers are forks: a fork has the harnesses, the test tools and the repositories of the transcripts as they are, and
-begins within milliseconds, where a new interpreter would load all of them again. A process with threads is not forked.
+Workers are forks, which begin within milliseconds, where a new interpreter would load everything again. A process with
+threads is not forked.
 """
 
 import contextlib
@@ -86,13 +86,7 @@ class Pool:
     def __init__(
         self, reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], processes: int | None
     ) -> None:
-        """Begin.
-
-        Args:
-            reading: what reads one of them.
-            transcripts: by the number that is given back with the result: each with its size in bytes.
-            processes: how many processes are wanted; None lets the amount of work and the machine decide.
-        """
+        """Begin to read transcripts, each with a number and a size in bytes, which decides on the ``processes``."""
         self._reading, self._transcripts = reading, transcripts
         self._workers: Executor | None = None
         self._futures: list[tuple[int, Future[tuple[bytes | None, list[str]]]]] = []
@@ -151,10 +145,7 @@ def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFi
 
 
 def end_with(parent: int) -> None:
-    """End this worker when the process that started it is gone, however that ended.
-
-    Its siblings hold the ends of its pipes, so that it would wait for ever.
-    """
+    """End this worker when the process that started it is gone: its siblings hold the ends of its pipes."""
 
     def look_for_parent(*_: object) -> None:
         if os.getppid() != parent:

@@ -1,7 +1,6 @@
 """Transcripts as sessions: which lines a session has, in which files, and which commits it made.
 
-A line may be in several files: a checkpoint repeats what earlier ones hold, and a resumed session copies what it goes
-on from. It is one line wherever it is, known by its key, and has one number here, counted up over all files.
+A line that several files hold is one line, known by its key, and has one number here, counted up over all files.
 """
 
 import os
@@ -78,8 +77,7 @@ class File:
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
         """The sessions in it, each with where its lines are in ``ids``.
 
-        The first one is its owner, which is named last and has all the lines. What is under other names comes from
-        sessions that it goes on from.
+        The first one is its owner, which is named last and has all the lines; it goes on from the others.
         """
         everything = range(len(self.numbers))
         *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
