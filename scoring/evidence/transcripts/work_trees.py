@@ -25,10 +25,9 @@ class WorkTrees:
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Say whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
+        """Say whether work in a folder that a transcript names is work in the repository.
 
-        Raises:
-            NotARepositoryError: the directory that was named is in no git work tree.
+        Raises NotARepositoryError where the directory that was named is in no git work tree.
         """
         if folder not in self._known:
             if folder.startswith(HASHED_FOLDER):
