@@ -94,13 +94,15 @@ class Pool:
         count = min(_how_many(processes, worth), len(transcripts))
         if count > 1:
             import multiprocessing  # most runs have little to read
-            from concurrent.futures import ProcessPoolExecutor
+            from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
             self._workers = ProcessPoolExecutor(
                 count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
             largest = sorted(transcripts, key=lambda number: -transcripts[number][1])
-            self._futures = [(number, self._workers.submit(_read_number, number)) for number in largest]
+            with contextlib.suppress(BrokenExecutor):  # a worker was killed already: the rest is read here
+                for number in largest:
+                    self._futures.append((number, self._workers.submit(_read_number, number)))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
