@@ -175,10 +175,7 @@ class ClaudeReader(JsonReader):
                     self._take_item(number, span, item, by_user)
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
-        """Note a response; copies of it in one folder and session become one row.
-
-        It is at the first of its lines; where only times count, at the earliest.
-        """
+        """Note a response; copies of it in one folder and session become one row, at the first or earliest line."""
         tokens = (
             usage.output_tokens or 0,
             usage.input_tokens or 0,

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from operator import lt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -39,8 +39,6 @@ TOTALS, LAST = range(2)
 TOTALS_STATED = 6
 """How many totals a count has: input, cached input, input written to the cache, output, reasoning output, all."""
 
-_Counts: TypeAlias = tuple[int, ...]
-
 
 def settled(rows: Rows) -> Rows:
     """Work the turns out of the counts of a transcript; a field that an event leaves out has not changed."""
@@ -69,7 +67,7 @@ def settled(rows: Rows) -> Rows:
     return rows
 
 
-_FROM_ZERO: _Counts = (0, 0, -1, 0, -1, -1)
+_FROM_ZERO: tuple[int, ...] = (0, 0, -1, 0, -1, -1)
 """The totals before the first event: those that not every version states are left out."""
 
 
@@ -94,6 +92,9 @@ class _Boundary(NamedTuple):
 
     span: int = 0
     counts: int = 0
+
+    def is_before(self, row: Sequence[int]) -> bool:
+        return row[0] >= self.span and row[2] >= self.counts
 
 
 def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
@@ -127,11 +128,6 @@ def _clock(rows: Rows) -> Callable[[int], int]:
     return {number: time for number, time, _ in rows.lines}.__getitem__ if rows.lines else int
 
 
-def _is_live(row: Sequence[int], boundary: _Boundary) -> bool:
-    """Whether a row of a table is behind a boundary."""
-    return row[0] >= boundary.span and row[2] >= boundary.counts
-
-
 def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
     """Return, for each span, the times of its lines behind a boundary, ascending; or their numbers."""
     first, after = boundary.span, None
@@ -152,9 +148,7 @@ def without_replay(rows: Rows, again: ReadAgain) -> Rows:
         return rows
     boundary = _boundary(rows, again)
     live = _live_times(rows, boundary)
-    tables = {
-        kind: [row for row in rows.tables.get(kind, ()) if _is_live(row, boundary)] for kind in (TURN, CALL, VERDICT)
-    }
+    tables = {kind: list(filter(boundary.is_before, rows.tables.get(kind, ()))) for kind in (TURN, CALL, VERDICT)}
     numbers = {number for found in live for number in found} | {row[1] for row in tables[TURN]}
     for kind in rows.tables.keys() - {COUNT, REPEAT, *tables}:
         tables[kind] = [row for row in rows.tables[kind] if row[1] in numbers]
@@ -222,7 +216,7 @@ class CodexCounter(TranscriptCounter):
         for kind in (TURN, REPEAT, CALL, VERDICT):
             for row in rows.tables.get(kind, ()):
                 n, time, _, *rest = row
-                live = _is_live(row, boundary)
+                live = boundary.is_before(row)
                 if not here[n]:
                     continue
                 if kind == REPEAT or (kind == TURN and not live):  # a replay repeats what the parent has counted

@@ -58,9 +58,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` count those with at least one line in it. ``tool_calls`` are the calls with a verdict,
-    each once, ``tool_errors`` those that failed. ``duplicates_dropped`` are responses and events that were written
-    again and did not count again, by the time of the copy that counts. ``flags`` are the bits that its lines show.
+    ``sessions`` and ``files`` have at least one line in it, ``tool_calls`` a verdict, each once. ``duplicates_dropped``
+    are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
     """
 
     name: str
@@ -191,10 +190,7 @@ class SeenAt(NamedTuple):
 
 
 class LinesFound(NamedTuple):
-    """The lines of one transcript that belong to one iteration: the first and the last, from 1, and how many.
-
-    A line that several transcripts hold is in the first of them alone.
-    """
+    """The lines of one transcript that no earlier one has, of one iteration: the first, the last, from 1; how many."""
 
     path: Path
     first: int
@@ -250,10 +246,7 @@ class RootFound(Frozen, frozen=True):
 
 
 class FileFound(Frozen, frozen=True):
-    """One transcript that was found. ``left_out`` says why nothing of it counts, "" when it counts.
-
-    ``sessions`` are the ids of the sessions that it holds, ``cwd`` the last folder that it says it worked in.
-    """
+    """One transcript, the ids of its sessions, its last folder, and why nothing of it counts ("": it counts)."""
 
     path: Path
     harness: str = ""

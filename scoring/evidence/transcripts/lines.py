@@ -28,14 +28,13 @@ LIMIT = 4 << 30
 """How many bytes one transcript may have when it is decompressed."""
 
 MOST_LINES = 1 << 20
-"""How many lines one transcript may have: real ones have some KiB each, so that many are gigabytes."""
+"""How many lines one transcript may have; real lines have some KiB each."""
 
 EXPANSION = 500
-"""How many times as long a transcript may get when it is decompressed. Rollouts of Codex get 5 to 50 times as long, the
-most where the same file is read again and again; what was made to be large gets up to 30,000 times as long."""
+"""How many times as long a transcript over :data:`FREE` bytes may get; rollouts of Codex get 5 to 50 times as long."""
 
 FREE = 16 << 20
-"""How many bytes a transcript may have when it is decompressed, whatever its size: a line may be that long."""
+"""How many bytes a transcript may have when it is decompressed, whatever its size."""
 
 WINDOW_LOG_LIMIT = 27
 """How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
@@ -45,10 +44,7 @@ _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the alloca
 
 @contextlib.contextmanager
 def opened(path: Path, warn: Warn) -> Iterator[int | None]:
-    """Open a transcript for a while and give its descriptor; None, with a warning, when it is no readable plain file.
-
-    A directory is passed over in silence, as the reference does.
-    """
+    """Open a transcript; None, with a warning, when it is no plain file, and without one when it is a directory."""
     try:
         refuse_special(path)
         fd = os.open(path, READ_PLAIN)
@@ -109,10 +105,7 @@ def decompressed(fd: int) -> Iterator[bytes]:
 
 
 class Lines:
-    """Gives each line of one part of a transcript to the reader of the harness that wrote it.
-
-    A line that no harness claims goes to the reader of the first line that one does claim.
-    """
+    """Gives each line to the reader of the harness that wrote it, or of the first line that a harness claims."""
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
         """Take the harnesses, and the test tools where the readers shall observe."""

@@ -111,10 +111,7 @@ class Observations:
         self._answered = False
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
-        """Note a call of any tool, and return its key.
-
-        ``question`` is whether it only asks the user for an answer, ``agent`` whether it starts a sub-agent.
-        """
+        """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
@@ -122,10 +119,7 @@ class Observations:
         return begun.key
 
     def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
-        """Note a call of a tool that edits files, and return its key.
-
-        Paths are relative to the folder; where that is not known ("") they are kept as they are.
-        """
+        """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key."""
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
@@ -157,10 +151,7 @@ class Observations:
         return begun.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
-        """Note how a call ended, and return its key.
-
-        ``failed`` is None where that is not said; ``output`` gives its output, and is only asked where that matters.
-        """
+        """Note how a call ended, ``failed`` or not (None: not stated), and return its key."""
         if self._tools is None:
             return _key(call)
         begun = self._calls.get(call or "")

@@ -65,10 +65,7 @@ class Sighting(NamedTuple):
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of one iteration. ``words`` are the keys of the words of its shell commands.
-
-    ``edited`` has the paths that each session edited, in whichever lines, with the first time.
-    """
+    """What was seen in the lines of one iteration, the keys of its shell words, and what sessions edited, ever."""
 
     found: list[Sighting] = field(default_factory=list)
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
@@ -159,14 +156,10 @@ class Sightings:
 
 
 _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
-"""The types of verifiers for which a test run is the command."""
 
 
 def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
-    """Put together what was seen in the lines of each of some iterations.
-
-    ``owners`` has, for each line, the place of its iteration, or a number below 0.
-    """
+    """Put together what was seen in the lines of each of some iterations; a line's owner below 0 is none of them."""
     edited: dict[SessionKey, dict[str, int]] = {}
     found = [Sightings(edited=edited) for _ in range(count)]
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
@@ -257,10 +250,7 @@ def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
 
 
 def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
-    """Return those of some places in a repository, paths without links, that were written through a link.
-
-    ``root`` is the directory that relative paths start at, ``written`` what :func:`written_paths` returns.
-    """
+    """Return those of some places, paths without links from ``root``, that were written through a link."""
     wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
     paths = (path for alike in written.values() for path in alike) if wanted else ()
     return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}

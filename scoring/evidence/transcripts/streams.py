@@ -23,10 +23,7 @@ SHA_DIGITS = 15
 
 
 class Made(NamedTuple):
-    """A commit that a session made, by the line of the result.
-
-    ``sha`` is what is known of its name, 7 to 15 hex digits; ``subject`` the key of its subject.
-    """
+    """A commit that a session made: the line of the result, 7 to 15 hex digits of its name, its subject's key."""
 
     time: int
     line: int
@@ -38,9 +35,9 @@ class Made(NamedTuple):
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
-    ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
-    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``here``
-    whether it is work in this repository, and ``fresh`` whether it is in no earlier file that.
+    ``checkpoint`` and ``session`` are "" for a file on disk; ``start`` is how many lines are from before the
+    checkpoint. ``ids`` has the number of each of ``rows.lines``, ``here`` whether it is work in this repository, and
+    ``fresh`` whether no earlier file has it as such.
     """
 
     transcript: TranscriptFile
@@ -107,10 +104,7 @@ class File:
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines by time, each once, and the commits in them, by time.
-
-    ``copies`` are those of the lines of its commits that it has from a session that it goes on from.
-    """
+    """One session: its lines and commits by time; ``copies`` are lines of commits of a session that it goes on from."""
 
     key: SessionKey
     files: list[File] = field(default_factory=list)

@@ -21,8 +21,8 @@ LABEL_LIMIT = 60
 _LINE_LIMIT = 1000
 """How much of a line behind what was looked for may have numbers."""
 
-_OWN = "test-commands"
-"""The name of the tool that the setting's commands are."""
+_OWN = "test-commands"  # the name of the tool that the setting's commands are
+_LATEST = "latest"  # the one usual word that has "test" in it and means something else
 
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
@@ -31,15 +31,12 @@ _DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
 """How the data writes a number."""
 
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
-_LATEST = "latest"
-"""The one usual word that has "test" in it and means something else."""
 
 
 class TestCommand(NamedTuple):
-    """A command line that runs tests.
+    """A command line that runs tests: the tool of its last test command, that command's first words, and all tools.
 
-    ``tool`` is the tool of its last test command, ``tools`` those of all of them; ``label`` are the command's first
-    words, for people. ``exit_counts`` is whether the exit status of the line is that of the last test command.
+    ``exit_counts`` is whether the exit status of the line is that of the last test command.
     """
 
     tool: str
@@ -92,10 +89,7 @@ class _Table(NamedTuple):
 
 
 class TestTools:
-    """The tools that are known, and the commands of the setting ``test-commands``.
-
-    ``extra`` are beginnings of commands: ``./check``, ``scripts/verify --all``.
-    """
+    """The tools that are known, and the beginnings of commands of the setting ``test-commands``: ``./check``."""
 
     def __init__(self, extra: Sequence[str] = ()) -> None:
         self._table = _table()
@@ -283,18 +277,15 @@ def _table() -> _Table:
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
     names = [name for name in ("passed", "failed", "skipped", "total") if name in given]
+    kinds = ("failing", "passing", "empty", "counting")
     return _Tool(
         name=given["name"],
         never=never | frozenset(given.get("never", ())),
-        **{kind: _forms_of(given.get(kind, ())) for kind in ("failing", "passing", "empty", "counting")},
+        **{kind: tuple(_Form(has, _pattern(line)) for has, line in given.get(kind, ())) for kind in kinds},
         numbers={name: _pattern(given[name].replace(r"(\d+)", r"(?<!\d)(\d+)")) for name in names},
         sums=given.get("sums", False),
         runs_any=given.get("runs_any", False),
     )
-
-
-def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
-    return tuple(_Form(has, _pattern(line)) for has, line in given)
 
 
 def _pattern(given: str) -> re.Pattern[str]:
