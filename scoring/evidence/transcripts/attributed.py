@@ -34,12 +34,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import (
-    as_turn_counts,
-    checkpoint_transcripts,
-    lines_by_people,
-    stated_totals,
-)
+from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, lines_by_people, stated_totals
 from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows

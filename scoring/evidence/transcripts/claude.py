@@ -39,8 +39,7 @@ EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
 AGENTS = frozenset(("Task", "Agent"))
 _COMPACTED = b'"compact_boundary"'
-_GOES_ON = b'"Command running in background with ID'
-"""How the result of a command begins that has not ended yet."""
+_GOES_ON = b'"Command running in background with ID'  # the result of a command that has not ended yet
 
 
 class _Usage(msgspec.Struct, gc=False):

@@ -14,16 +14,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
 from scoring.evidence.transcripts import codex_counting
-from scoring.evidence.transcripts.codex_counting import (
-    CONTEXT,
-    COUNT,
-    LAST,
-    META,
-    TOTALS,
-    CodexCounter,
-    own_meta,
-    settled,
-)
+from scoring.evidence.transcripts.codex_counting import CONTEXT, COUNT, LAST, META, TOTALS, CodexCounter
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     BROKEN,
@@ -134,12 +125,9 @@ class CodexReader(JsonReader):
         self._counts = self.tables[COUNT]
         self._opens = False
         self._folder = ""
-        self._running: dict[str, str] = {}
-        """By the id of a process that still runs, the call that started it."""
-        self._goes_on: dict[str, str] = {}
-        """By a call that asks for more of its output, the call that started it."""
-        self._programs: set[str | None] = set()
-        """Calls of programs, which complete whatever the commands in them did."""
+        self._running: dict[str, str] = {}  # by the id of a process that still runs, the call that started it
+        self._goes_on: dict[str, str] = {}  # by a call that asks for more of its output, the call that started it
+        self._programs: set[str | None] = set()  # calls that complete whatever the commands in them did
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those without a ``payload`` are another harness's."""
@@ -210,7 +198,7 @@ class CodexReader(JsonReader):
         self._covers.append([number])
         self._cover = self._covers[-1].append
         self._spans.append(span)
-        if span.cwd and (span.opens == CONTEXT or span is own_meta(self._spans)):
+        if span.cwd and (span.opens == CONTEXT or span is codex_counting.own_meta(self._spans)):
             self._folder = span.cwd
 
     def _custom_call(self, number: int, payload: _Payload) -> None:
@@ -238,7 +226,9 @@ class CodexReader(JsonReader):
             return
         given = _value_of(payload.action) if local else _parsed(_text_of(payload.arguments))
         asked = _member(given, "command" if local else field)
-        self._row(CALL, number, call, command_flags(_command_text(asked)) if field else 0)
+        words = asked if isinstance(asked, list) else [asked]
+        text = " ".join(word for word in words if isinstance(word, str))
+        self._row(CALL, number, call, command_flags(text) if field else 0)
         if not seen.looks:
             return
         if payload.name == "apply_patch":
@@ -274,7 +264,8 @@ class CodexReader(JsonReader):
     def rows(self) -> Rows:
         """Return what was taken."""
         tables = {kind: rows for kind, rows in self.tables.items() if rows}
-        return self._seen.fill(settled(Rows(self._spans, self._covers, tables, self.skipped)), self._opens)
+        rows = codex_counting.settled(Rows(self._spans, self._covers, tables, self.skipped))
+        return self._seen.fill(rows, self._opens)
 
 
 def _value_of(raw: RawField) -> Any:
@@ -323,12 +314,6 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 """The tools that run a command, and the argument that holds it."""
 
 
-def _command_text(command: Any) -> str:
-    if isinstance(command, list):
-        return " ".join(part for part in command if isinstance(part, str))
-    return _as_text(command)
-
-
 # How a call ended: True failed, False did not, None does not say.
 
 _HEADER: tuple[str, ...] = (
@@ -340,9 +325,7 @@ _HEADER: tuple[str, ...] = (
     "Process running",
 )
 _HEADER += ("Script ", "Session ID", "Total output lines", "Wall time")
-"""How a header begins."""
-_HEADER_LIMIT = 4096
-"""How many characters a header may have."""
+_HEADER_LIMIT = 4096  # characters
 _EXIT = ("Exit code: ", "Process exited with code ")
 
 

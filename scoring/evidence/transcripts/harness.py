@@ -55,12 +55,8 @@ class Copy(NamedTuple):
     left_out: str
 
 
-NOT_JSON = "not JSON"
-OTHER_TYPE = "a field of another type"
-TOO_DEEP = "nested too deep"
-HALF_WRITTEN = "half-written last line"
-TOO_LONG = "over 16 MiB"
-NO_TIME = "no time stamp"
+NOT_JSON, OTHER_TYPE, NO_TIME = "not JSON", "a field of another type", "no time stamp"
+TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-written last line"
 """Why a line is skipped."""
 
 ELSEWHERE = "work in another folder"
@@ -98,10 +94,8 @@ class JsonReader:
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
         self.tables: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
-        self.number = 0
-        """The number, in the file, of the first of the lines that are taken."""
-        self.behind = 0
-        """The number of the line after the last block."""
+        self.number = 0  # in the file, of the first of the lines that are taken
+        self.behind = 0  # the number of the line after the last block
         self._block = b""
         self._written: Sequence[bytes] | None = None
 
@@ -157,10 +151,7 @@ class JsonReader:
 
 
 class TranscriptCounter:
-    """Counts what the transcripts of a harness say, each event once. It sees the whole of every file.
-
-    This one counts the tables of responses, calls and verdicts.
-    """
+    """Counts what the transcripts of a harness say, each event once: responses, calls and verdicts."""
 
     def __init__(self, harness: "Harness", tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         self._tally, self._in_repository, self._again = tally, in_repository, again

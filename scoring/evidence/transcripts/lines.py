@@ -21,14 +21,8 @@ from scoring.files import READ_PLAIN, reason, refuse_special
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""
 
-DOCUMENT_LIMIT = 256 << 20
-"""The largest document, in bytes, that is read."""
-
-LIMIT = 4 << 30
-"""How many bytes one transcript may have when it is decompressed."""
-
-MOST_LINES = 1 << 20
-"""How many lines one transcript may have; real lines have some KiB each."""
+DOCUMENT_LIMIT, LIMIT, MOST_LINES = 256 << 20, 4 << 30, 1 << 20
+"""How many bytes a document may have, and how many bytes, decompressed, and lines one transcript."""
 
 EXPANSION = 500
 """How many times as long a transcript over :data:`FREE` bytes may get; rollouts of Codex get 5 to 50 times as long."""
@@ -36,9 +30,7 @@ EXPANSION = 500
 FREE = 16 << 20
 """How many bytes a transcript may have when it is decompressed, whatever its size."""
 
-WINDOW_LOG_LIMIT = 27
-"""How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
-
+WINDOW_LOG_LIMIT = 27  # how much memory decompressing may need, as a power of two of bytes: 128 MiB
 _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 
 

@@ -41,14 +41,8 @@ from scoring.evidence.transcripts.rows import (
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 
-WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
-"""How many words are kept of a single command, and of all the commands of one call."""
-
-PATHS_OF_A_CALL = 240
-"""How many paths that one call writes are kept."""
-
-TEXT_LIMIT = 1024
-"""How many characters a path may have; a longer one is not kept."""
+WORDS_OF_A_COMMAND, WORDS_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 24, 240, 240, 1024
+"""How many words are kept of a command, words and paths of one call, and characters a path may have to be kept."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
@@ -254,7 +248,6 @@ class Observations:
 
 
 def _key(call: str | None) -> int:
-    """Return the key of a call; 0 for one without an id."""
     return key_of(call) if call else 0
 
 
@@ -266,15 +259,15 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
         folder = _folder_after((command,), folder)
 
 
+_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
+
+
 def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
     """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
     for command in commands:
         if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
             folder = posixpath.join(folder, command.words[1])
     return folder
-
-
-_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
 @lru_cache(1 << 14)

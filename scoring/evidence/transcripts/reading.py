@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from concurrent.futures.process import ProcessPoolExecutor as Executor
 
 
-WORTH_A_PROCESS = 16 << 20
-"""How many bytes there must be to read for each further process."""
-
-MOST_PROCESSES = 8
+WORTH_A_PROCESS, MOST_PROCESSES = 16 << 20, 8  # bytes there must be to read for each further process
 
 
 class FileRead(NamedTuple):
@@ -135,8 +132,7 @@ class Pool:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
-"""In a worker: what it reads."""
+_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]  # in a worker: what it reads
 
 
 def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int) -> None:

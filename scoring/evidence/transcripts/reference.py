@@ -143,13 +143,8 @@ class ReferenceLines:
         usage = message.usage
         if usage is UNSET or usage is None:
             return time, flags, calls, errors, None
-        turn = (
-            usage.input_tokens or 0,
-            usage.output_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-        )
-        return time, flags, calls, errors, turn
+        reads, creations = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        return time, flags, calls, errors, (usage.input_tokens or 0, usage.output_tokens or 0, reads, creations)
 
     def _argument(self, given: Any, name: str) -> str:
         """Return a field of a tool's input (raises msgspec.MsgspecError, _OddLineError: it is not plain)."""

@@ -11,17 +11,15 @@ from typing import NamedTuple, TypeAlias
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are looked at; what follows is cut off."""
 
-DEPTH_LIMIT = 6
-"""How many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``."""
+DEPTH_LIMIT = 6  # how many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``
 
 
 class ShellCommand(NamedTuple):
     """One simple command.
 
-    ``words`` are its words without quotes, from the command itself on: assignments, keywords and programs that only
-    start another one are taken off. They are empty where only a redirection is left. ``writes`` are the files that it
-    writes by redirection or as ``tee``, as written. ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its
-    exit status, ``last`` whether it is the last command of its line.
+    ``words`` are without quotes, assignments, keywords and programs that only start another one; there are none where
+    only a redirection is left. ``writes`` are the files that it writes by redirection or as ``tee``, as written.
+    ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line.
     """
 
     words: tuple[str, ...]
@@ -58,14 +56,11 @@ _SPECIAL = re.compile(
 _IN_DOUBLE = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_SCRIPT = re.compile(r"[\s|&;()<>'\"`]")
-"""What a word was quoted for that a shell is given as its script."""
-
+_SCRIPT = re.compile(r"[\s|&;()<>'\"`]")  # what a word was quoted for that a shell is given as its script
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"} | dict.fromkeys(
-    (";", "\n", ";;", ";&", ";;&"), ";"
-)
+_SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"}
+_SEPARATORS |= dict.fromkeys((";", "\n", ";;", ";&", ";;&"), ";")
 """What is between commands, and which of the five ways to go on it is."""
 
 _BLANKS = " \t\r\v\f"
