@@ -1,6 +1,6 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long: each version writes calls in its own way.
 """
 
 import re
@@ -52,7 +52,7 @@ _RUNNING = re.compile(r"Process running with session ID (\d+)")
 
 
 class _Usage(msgspec.Struct, gc=False):
-    """The totals of a session, in the order of :data:`~scoring.evidence.transcripts.codex_counting.TOTALS_STATED`."""
+    """The totals of a session, in the order of the columns of :data:`COUNT`."""
 
     input_tokens: Count = -1
     cached_input_tokens: Count = -1

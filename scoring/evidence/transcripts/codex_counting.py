@@ -29,15 +29,12 @@ COUNT, TURN, REPEAT = 0, 3, 4
 """Tables beside those of calls and verdicts. Behind span and line each row has how many counts are before it, and then:
 
 - count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the
-  totals (:data:`TOTALS_STATED`), -1 for those left out;
+  totals (input, cached input, input written to the cache, output, reasoning output, all), -1 for those left out;
 - turn, worked out of the counts: output, input, cache reads, cache creations;
 - repeat, worked out of the counts too: nothing more.
 """
 
 TOTALS, LAST = range(2)
-
-TOTALS_STATED = 6
-"""How many totals a count has: input, cached input, input written to the cache, output, reasoning output, all."""
 
 
 def settled(rows: Rows) -> Rows:

@@ -1,6 +1,7 @@
 """What transcripts show, as numbers: by window and by harness; how they are asked for; and what the reading met with.
 
-Nothing here opens a file or holds a word of a conversation. Times are whole nanoseconds since 1970, UTC.
+Nothing here opens a file or holds a word of a conversation. Times are whole nanoseconds since 1970, UTC. The module is
+long because it lists all that transcripts can say, with types and units.
 """
 
 import re

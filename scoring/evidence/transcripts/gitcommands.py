@@ -37,8 +37,7 @@ _VALUED = frozenset(
 _RESTORE_VALUED = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
 _NO_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _COMMIT_LINE = re.compile(r"\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})")
-_LIMIT = 1000
-"""How many commits of one output are read, the first ones."""
+_LIMIT = 1000  # how many commits of one output are read, the first ones
 
 
 def makes_commits(commands: Sequence[ShellCommand]) -> bool:

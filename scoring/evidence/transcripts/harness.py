@@ -1,4 +1,4 @@
-"""What the module of a harness provides, and what such modules have in common."""
+"""What the module of a harness provides, and what such modules have in common: long, as it is all an author needs."""
 
 import json
 import re

@@ -66,10 +66,8 @@ class Neighbourhood:
                     file.here[file.place[number]] = True
 
     def _counts(self, folder: str, known: bool) -> bool:
-        if not folder:
-            return False
-        if self.in_repository(folder):
-            return True
+        if not folder or self.in_repository(folder):
+            return bool(folder)
         return not is_there(folder) and (known or self._is_worktree(folder) is not None)
 
 

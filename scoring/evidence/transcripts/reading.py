@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from concurrent.futures.process import ProcessPoolExecutor as Executor
 
 
-WORTH_A_PROCESS, MOST_PROCESSES = 16 << 20, 8  # bytes there must be to read for each further process
+MOST_PROCESSES = 8
+WORTH_A_PROCESS = 16 << 20  # bytes that there must be to read for each further one
 
 
 class FileRead(NamedTuple):

@@ -1,11 +1,12 @@
 """A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
 
 Nothing is expanded, and what is quoted, a comment or a here-document is no command (``docs/TEST_TOOLS.md``, "What a
-test run is"). The time taken is linear in the length of the text, whatever the text is.
+test run is"). The time taken is linear in the length of the text. The module is long because the grammar is.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 COMMAND_LIMIT = 65_536
@@ -149,26 +150,28 @@ class _Frame(NamedTuple):
     in_double: bool
 
 
+# Groups that are no part of a command: nothing goes on when they end.
 _GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], [], [], False)
-"""Groups that are no part of a command: nothing goes on when they end."""
 
 
+@dataclass(slots=True, eq=False)
 class _Reader:
     """Goes once over a text and notes commands and what is between them."""
 
-    def __init__(self, text: str, depth: int) -> None:
-        self.events: _Events = []
-        self._text, self._depth = text, depth
-        self._frames: list[_Frame] = []
-        self._parentheses = self._backquotes = 0
-        self._documents: list[str] = []
-        self._begin()
+    _text: str
+    _depth: int
+    events: _Events = field(default_factory=list)
+    _frames: list[_Frame] = field(default_factory=list)
+    _parentheses: int = 0
+    _backquotes: int = 0
+    _documents: list[str] = field(default_factory=list)
+    _words: list[str] = field(default_factory=list)
+    _redirections: list[tuple[int, bool]] = field(default_factory=list)
+    _pieces: list[str] = field(default_factory=list)
 
     def _begin(self) -> None:
         """Begin a command: no words, no redirections, and no piece of a word."""
-        self._words: list[str] = []
-        self._redirections: list[tuple[int, bool]] = []
-        self._pieces: list[str] = []
+        self._words, self._redirections, self._pieces = [], [], []
 
     def read(self) -> _Events:
         text, search, pos = self._text, _SPECIAL.search, 0

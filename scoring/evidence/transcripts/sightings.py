@@ -36,6 +36,7 @@ from scoring.evidence.transcripts.rows import (
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
 
 Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction"]
+_TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
 
 
 class Sighting(NamedTuple):
@@ -56,11 +57,6 @@ class Sighting(NamedTuple):
     good: int | None = None
     bad: int | None = None
     how: int = 0
-
-    @property
-    def path(self) -> Path:
-        """The transcript in which it was seen."""
-        return self.file.transcript.path
 
 
 @dataclass
@@ -153,9 +149,6 @@ class Sightings:
         if any(key_of(word) in self.words for word in names if word):
             return True
         return kind.lower() in _TEST_VERIFIERS and any(run.kind == "run" for run in self.found)
-
-
-_TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
 
 
 def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
@@ -286,10 +279,12 @@ def places_seen(
         found.append(SeenAt(f"commit {made.sha}", where[0].transcript.path, where[1] + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
-        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
+        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.file.transcript.path, run.number + 1, "tests"))
     words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
-    seen = ((words.get(one.kind, "own work taken back"), one.path, one.number + 1) for one in others)
-    return (*found, *(SeenAt(*one, "correction") for one in seen))
+    for one in others:
+        what = words.get(one.kind, "own work taken back")
+        found.append(SeenAt(what, one.file.transcript.path, one.number + 1, "correction"))
+    return tuple(found)
 
 
 def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[LinesFound, ...]]:

@@ -18,9 +18,7 @@ DATA = Path(__file__).parent / "test_tools.toml"
 LABEL_LIMIT = 60
 """How many characters of a command are named."""
 
-_LINE_LIMIT = 1000
-"""How much of a line behind what was looked for may have numbers."""
-
+_LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
 _OWN = "test-commands"  # the name of the tool that the setting's commands are
 _LATEST = "latest"  # the one usual word that has "test" in it and means something else
 
@@ -151,9 +149,9 @@ class TestTools:
 
     def _tried(self, command: TestCommand | None) -> list[_Tool]:
         tools = self._table.tools
-        if command is None or any(name == _OWN or tools[name].runs_any for name in command.tools or (command.tool,)):
-            return list(tools.values())
-        return [tools[name] for name in command.tools or (command.tool,)]
+        names = (_OWN,) if command is None else command.tools or (command.tool,)
+        runs_any = any(name == _OWN or tools[name].runs_any for name in names)
+        return list(tools.values()) if runs_any else [tools[name] for name in names]
 
 
 def _label(words: Sequence[str]) -> str:
@@ -248,9 +246,6 @@ def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
     return sum(int(group[:9]) if group.isdecimal() else 1 for group in found) if found else None
 
 
-# The data
-
-
 @cache
 def _table() -> _Table:
     """Read the data, once."""
@@ -267,8 +262,7 @@ def _table() -> _Table:
         for text in given["starts"]:
             program, start = _start_of(text, valued)
             starts.setdefault(program, []).append((start, given["name"]))
-    for text in data["carriers"]:
-        program, start = _start_of(text, valued)
+    for program, start in (_start_of(text, valued) for text in data["carriers"]):
         carriers.setdefault(program, []).append(start)
     needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
     needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
@@ -294,12 +288,10 @@ def _pattern(given: str) -> re.Pattern[str]:
 
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
-    program, *words = text.split()
-    program = _program_of(program)
-    patterns = tuple(
-        re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) if "*" in word else word for word in words
-    )
-    return program, _Start(patterns, valued.get(program, frozenset()))
+    first, *words = text.split()
+    program = _program_of(first)
+    globs = {word: re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) for word in words if "*" in word}
+    return program, _Start(tuple(globs.get(word, word) for word in words), valued.get(program, frozenset()))
 
 
 def _needle(text: str) -> str:
