@@ -1,7 +1,7 @@
 """Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
 
-What is in it is not trusted. Files go below one new folder or nowhere, links and devices are left out, and the sum of
-all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration could run programs.
+None of it is trusted: files go below one new folder or nowhere, links and devices are left out, sizes have a limit, and
+of a bare repository only objects and refs are taken, because its configuration could run programs.
 """
 
 import contextlib

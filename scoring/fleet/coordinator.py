@@ -1,8 +1,7 @@
 """Hands repositories out to Dask's workers, one a task (docs/FLEET.md, "When something fails").
 
-Only a few repositories are out at a time, so neither this process nor the scheduler grows with the fleet. One that
-fails, or has its worker end, is handed out again behind the others until it has failed often enough. A worker says when
-it begins with one, so that what only waited on a worker that ended has not failed.
+Few are out at a time, so nothing grows with the fleet. One that fails, or has its worker end after the worker began
+with it, is handed out again behind the others until it has failed often enough.
 """
 
 import contextlib

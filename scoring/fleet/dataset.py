@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
+from scoring.files import alone_in
 from scoring.fleet.file_systems import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, MONTH, RUBRIC, partitioned_schema
-from scoring.locks import alone_in
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"

@@ -1,7 +1,6 @@
 """Which repositories a FLEET.toml names, and what shows that one of them did not change.
 
-A fingerprint is made of names, sizes and times of files (of an object store: what it says of an object), so no file is
-opened for it: entries and what they name, sidecars, plans, settings, the refs of git, transcripts, and the rubric.
+A fingerprint is made of names, sizes and times of all files that have a part in a row; no file is opened for it.
 """
 
 import glob

@@ -1,7 +1,6 @@
 """The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables").
 
-Most columns are those of ``export``, without details: these may quote what people and agents wrote. ``kept`` is what
-``rescore`` needs: what every signal observed, and what it is with claims, whether the rubric has it or not.
+Details may quote what people and agents wrote, so they are left out. ``kept`` is what ``rescore`` needs.
 """
 
 import datetime

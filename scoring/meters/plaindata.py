@@ -1,7 +1,4 @@
-"""Reads plain data, JSON and JSONL strictly and configuration as TOML, JSON or YAML, and checks it by a model.
-
-What is wrong is said with its place, and nothing is guessed, because most of it was written by language models.
-"""
+"""Reads plain data, JSON and JSONL strictly, configuration as TOML, JSON or YAML, and checks it by a model."""
 
 import json
 import math

@@ -1,7 +1,6 @@
 """How often the meter says what people expected, under several settings, and where it does not.
 
-A label is beside the rounds of a transcript under ``_expected``, in JSONL in the header line; only its signal is
-required. Each share comes with its Wilson interval, which is honest for small numbers and for shares near 1.
+A label is beside the rounds of a transcript under ``_expected``, in JSONL in the header; only its signal is required.
 """
 
 import json

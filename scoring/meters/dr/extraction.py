@@ -1,7 +1,6 @@
-"""Claims cut out of running text by rules, for rounds that come without: rough, opt-in, never where claims are given.
+"""Claims cut out of running text by rough rules: docs/DIMINISHING_RETURNS.md, "Claims from text".
 
-A sentence that asks becomes a question, any other one of three words or more a claim. The rules know no grammar, so two
-claims in one sentence stay one, and a remark counts like a claim. See docs/DIMINISHING_RETURNS.md, "Claims from text".
+A sentence that asks becomes a question, any other one of three words or more a claim.
 """
 
 import copy

@@ -1,8 +1,7 @@
-"""The sentence encoder all-MiniLM-L6-v2 on numpy: a text in, a vector of length 1 out.
+"""The sentence encoder all-MiniLM-L6-v2 on numpy, as it is published: a text in, a vector of length 1 out.
 
-A BERT encoder of six layers, mean pooling over the tokens of a text, and division by the length of what comes out, as
-the model is published. Batches have texts of one number of tokens, so there is no padding and no mask; one thread
-computes, because threads that wait for each other take many times as long on a busy machine.
+Batches have texts of one number of tokens, so there is no padding; one thread computes, because several that wait for
+each other take many times as long on a busy machine.
 """
 
 import math

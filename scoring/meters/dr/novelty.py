@@ -1,7 +1,6 @@
 """What each round says that no earlier one said: counts and rates per level, and classes.
 
-A level is a way of telling whether two claims are the same: L0 by their normalised text, L1 by the words they share, L2
-by their meaning. A claim is new when every active level calls it so.
+Claims are the same by their text (L0), their words (L1) or their meaning (L2); a new one is new on every active level.
 """
 
 from collections import Counter, defaultdict

@@ -1,8 +1,6 @@
-"""What the diminishing-returns meter goes by: k, thresholds and word lists.
+"""What the diminishing-returns meter goes by: k, thresholds and word lists, which settings may tune (docs/GUIDE.md).
 
-A rubric that lets the meter vote names a :class:`Profile`, which is data of the rubric and never changes;
-:data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the settings (``[dr]``) or
-in a file: see docs/GUIDE.md.
+The :class:`Profile` that a rubric names is data of the rubric and never changes; :data:`DEFAULT` is that of all else.
 """
 
 from collections.abc import Iterable, Mapping

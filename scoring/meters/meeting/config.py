@@ -1,7 +1,4 @@
-"""How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
-
-What a config does not say it takes, key by key, from the preset that its ``meeting_type`` names, else ``default``.
-"""
+"""How a meeting is judged: weights, limits, thresholds and rules; a file inherits, key by key, from a preset."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,4 @@
-"""The rules that give a round its status, each with its reasons in words, and their order, :data:`RULES`.
-
-A rule returns None where it has nothing to say. Comparisons are within 1e-9.
-"""
+"""The rules that give a round its status, each with its reasons in words, in the order of :data:`RULES`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,4 @@
-"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting".
-
-The file is written whole after every step, so that a run may be stopped anywhere and taken up again.
-"""
+"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting"."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,8 +106,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
     """Add the record of the next round, as a judge wrote it.
 
-    Raises:
-        MeetingError: it is no single valid record of a round that is to come; or a question is open; or it is over.
+    MeetingError: it is no single valid record of a round that is to come; or a question is open; or it is over.
     """
     if state.ended:
         raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
