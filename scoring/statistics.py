@@ -130,19 +130,12 @@ class GroupedDraws:
     :func:`spearman`.
     """
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        truths: Sequence[float],
-        binary: bool = True,
-        seed: int = SEED,
-        draws: int = DRAWS,
-    ) -> None:
+    def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:
         self.truths, self._how = truths, auc if binary else spearman
         names = sorted(set(groups))
         place = {name: n for n, name in enumerate(names)}
         self._group = [place[name] for name in groups]
-        source, places = _source(seed), range(len(names))
+        source, places = _source(SEED), range(len(names))
         draws = draws if len(names) > 1 else 0
         self._draws = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
 

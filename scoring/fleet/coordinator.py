@@ -128,7 +128,10 @@ class Coordinator:
         finally:
             future.release()
         if result is not None:
-            return self._failed(task, result.error) if result.error else _done(result)
+            if result.error:
+                return self._failed(task, result.error)
+            more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
+            return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)
         if isinstance(error, KilledWorker):
             task.attempts += error.allowed_failures  # how often Dask tried again itself
             if begun or error.allowed_failures or task.handed_out > _OFTEN:
@@ -147,8 +150,3 @@ class Coordinator:
             self._waiting.append(task)
             return FleetEvent("retried", task.repository.name, more)
         return FleetEvent("failed", task.repository.name, more)
-
-
-def _done(result: Result) -> FleetEvent:
-    more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-    return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)

@@ -68,10 +68,7 @@ class DataSet:
     @classmethod
     @contextlib.contextmanager
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
-        """Open a data set to write to, or make it, and undo what a fleet that was killed has left.
-
-        FleetError where another fleet on this machine writes; InputError, WriteError.
-        """
+        """Open a data set to write to, or make it; FleetError where another fleet writes, InputError, WriteError."""
         with contextlib.ExitStack() as stack:
             if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
                 try:
@@ -110,10 +107,9 @@ class DataSet:
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
     def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
-        """Add rows by table, as ``pyarrow.Table`` with partitions, and the states of their repositories: all or none.
+        """Add rows by table, as ``pyarrow.Table``, and the states of their repositories: all or none.
 
-        ``where`` is, as SQL, which rows they take the place of, and which new ones must match. FleetError where another
-        fleet has written here since this was opened, WriteError.
+        ``where`` is, as SQL, which rows they replace; FleetError where another fleet wrote meanwhile, WriteError.
         """
         self.put(tables, where)
         self.note(states)

@@ -49,10 +49,7 @@ class Rescored:
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
-    """Add rows under a rubric, made of those under ``source``, or else of the first rubric that reads evidence alike.
-
-    FleetError where no rows were read alike or another fleet writes; WriteError, InputError.
-    """
+    """Add rows under a rubric, made of those under ``source`` or the first that reads alike; FleetError, WriteError."""
     with DataSet.for_writing(dataset.url, dataset.storage) as written:
         source = _source(written, rubric, source)
         known = written.of(source)

@@ -45,10 +45,9 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
-    """Give the client of a cluster: that of a scheduler, or one of processes here that ends with the block.
+    """Give the client of a scheduler, else FleetError, or of so many processes here that end with the block.
 
-    Each of ``workers`` processes, of one thread, may take ``memory`` bytes before it is ended and started anew: 0 is
-    its share of the machine. ``dashboard`` is an address as ``:8787``. FleetError where no scheduler answers.
+    Each may take ``memory`` bytes, 0 for its share of the machine; ``dashboard`` is an address as ``:8787``.
     """
     require("fleet", "distributed")
     import dask

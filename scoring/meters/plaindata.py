@@ -77,10 +77,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text that begins in a line; an object remembers the keys that it has twice.
-
-    InputError, with line, column and an excerpt, for anything else.
-    """
+    """Return the one JSON value of a text, objects with keys given twice; InputError, with line, column, excerpt."""
     if not text.strip(_SPACE):
         raise InputError(f"{source}: is empty; give JSON")
     try:
@@ -125,10 +122,7 @@ def read_values(text: str, source: str) -> list[Any]:
 
 
 def read_config(path: Path | str) -> dict[str, Any]:
-    """Return what a configuration file says, TOML, JSON or YAML by its name.
-
-    InputError where it is missing or not that, gives a key twice, holds a number without a value, or is no mapping.
-    """
+    """Return what a TOML, JSON or YAML file says; InputError where it is none, or no mapping with each key once."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in CONFIG_SUFFIXES:
@@ -157,10 +151,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
 
 
 def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2 as plain data.
-
-    InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
-    """
+    """Return the first document of some YAML 1.2; InputError, with the line, also for aliases, tags or a key twice."""
     from scoring import yamlnodes, yamlread  # other formats do without
 
     def plain(node: yamlnodes.Node) -> Any:

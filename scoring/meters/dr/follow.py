@@ -119,10 +119,7 @@ def contents_of(
 
 
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
-    """Yield everything read so far, and whether it is the end, when nothing further waits; ``only_whole`` at the end.
-
-    TranscriptError when it is too much, or cannot be read.
-    """
+    """Yield all read so far, and whether it ended, when no more waits or ``only_whole`` at the end; TranscriptError."""
     data = bytearray()
     while True:
         try:

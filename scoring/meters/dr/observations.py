@@ -107,10 +107,7 @@ def confidence_in(
     words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> Confidence:
-    """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
-
-    Neighbours have k, paraphrase, low novelty or both limits of readiness one ``…_STEP`` off, in every combination.
-    """
+    """Score a transcript again with settings one ``…_STEP`` off, in all combinations, and count the same signals."""
     t = profile.thresholds
     counts: dict[str, int] = {}
     for paraphrase in _around(t.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):

@@ -75,9 +75,7 @@ class Profile:
         *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
         *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
     )
-    sentences: bool = True
-    """Whether a little more than the lists is read: ``Name will``, a file name alone, and blocker words in another
-    sense. A released profile goes by its lists alone. See docs/DIMINISHING_RETURNS.md, "Beyond the lists"."""
+    sentences: bool = True  # whether more is read, which released profiles do not: the docs' "Beyond the lists"
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
@@ -107,8 +105,6 @@ _ROUNDS, _LENGTH = (
 _LIST = ListOf("a list of words", Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
-"""Of a threshold that would make every claim a repetition at 0."""
-
 _TUNING: Kinds = {
     "k": _ROUNDS,
     "thresholds": {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)}
@@ -126,10 +122,7 @@ _PROFILE: Kinds = {
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile with the k and thresholds of some tables, each with its place, and the words they add.
-
-    A later table wins. SettingsError, with the place, for an unknown key or a value that does not fit.
-    """
+    """Return the default profile with what some tables set, and the words they add; a later one wins; SettingsError."""
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}
     profile = DEFAULT

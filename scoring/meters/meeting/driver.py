@@ -53,10 +53,7 @@ class MeetingState(BaseModel):
 
 
 def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
-    """Read a state, or begin one under ``config`` (the preset ``default`` unless given).
-
-    InputError where it is none, or of another config; MeetingError, with every fault, for its config or records.
-    """
+    """Read a state, or begin one under ``config`` (by default the preset ``default``); InputError, MeetingError."""
     given = None if config is None else config.model_dump(mode="json")
     try:
         data = read_file(path)
@@ -86,10 +83,7 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
 
 def save_state(path: Path, state: MeetingState) -> MeetingState:
-    """Write a state whole, and return it as it is now on disk.
-
-    InputError where another command has changed the file since it was read; WriteError.
-    """
+    """Write a state whole, and return it; InputError where the file was changed since it was read; WriteError."""
     try:
         now: bytes | None = read_file(path)
     except FileNotFoundError:
@@ -136,7 +130,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     last["user_confirmed"] = yes
     answered = state.model_copy(update={"records": [*state.records[:-1], last]})
     if yes:
-        lead = leading(parse_meeting_records(json.dumps(last))[0].convergence.expert_positions)
+        lead = leading(check_records([last])[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")

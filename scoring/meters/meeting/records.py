@@ -217,10 +217,7 @@ def record_schema() -> dict[str, Any]:
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read the records of a meeting from JSON or JSONL, sorted by round; ``-`` is standard input.
-
-    InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
-    """
+    """Read a meeting's records from a file, or for ``-`` standard input, sorted by round; InputError, MeetingError."""
     return parse_meeting_records(*read_given(source, "a judge's records, or - for standard input"))
 
 

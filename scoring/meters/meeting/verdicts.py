@@ -50,10 +50,9 @@ class MessageNovelty:
 
 
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
-    """Return the novelty of the messages of each round that has some, by round; ``records`` are in order.
+    """Return the novelty of the messages of each round that has some, by round; docs/DELIBERATION.md, "From messages".
 
-    A message is compared with all before it, in its round and earlier ones, by its words (level L1) and with an
-    embedder by its meaning as well (level L2): docs/DELIBERATION.md, "From messages".
+    Each is compared with all before it, in order, by its words (L1) and with an embedder by its meaning (L2).
     """
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]
