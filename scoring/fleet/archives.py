@@ -113,19 +113,15 @@ def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
 def _untar(raw: IO[bytes], path: str, room: "_Room") -> None:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
-            raw = stack.enter_context(_unzstd(raw))
+            try:
+                from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+            except ImportError:
+                from backports import zstd
+            raw = stack.enter_context(zstd.ZstdFile(raw))
         archive = stack.enter_context(tarfile.open(fileobj=raw, mode="r|*"))
         for member in archive:
             if member.isreg() and (source := archive.extractfile(member)):
                 room.put(member.name, source)
-
-
-def _unzstd(raw: IO[bytes]) -> Any:
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        from backports import zstd
-    return zstd.ZstdFile(raw)
 
 
 class _Room:

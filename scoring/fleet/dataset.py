@@ -1,8 +1,7 @@
 """The data set of a fleet: Delta tables of rows by rubric and month, and ``repositories``: what is known of each.
 
-Delta commits one table at a time. Rows are committed first, then ``repositories``, and that commit names the versions
-of the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what
-a fleet that was killed has left. Every commit fails if another process has committed to its table meanwhile.
+Delta commits one table at a time: rows first, then ``repositories``, and that commit names the versions of the other
+tables that count. So a batch counts in all tables or in none, and what a fleet that was killed has left is undone.
 """
 
 import contextlib

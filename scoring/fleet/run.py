@@ -155,10 +155,10 @@ Say = Callable[[FleetEvent, FleetReport], None]
 
 
 def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
-    """Score what changed of all repositories that a configuration names. ``force`` scores the others as well.
+    """Score what changed of all repositories that a configuration names, with ``force`` the others as well.
 
-    FleetError where another fleet writes the data set or the scheduler is lost, and what was added counts; InputError,
-    RubricError, WriteError where a source, the rubric or the data set cannot be used.
+    FleetError where another fleet writes or the scheduler is lost, and what was added counts; InputError, RubricError,
+    WriteError.
     """
     began = time.monotonic()
     if not days_of(config.horizon):

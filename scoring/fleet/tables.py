@@ -42,11 +42,11 @@ def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
 
 
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
-_SEEN = _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1")
-_SAID = _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1")
-
-_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (*_of_log("signals"), _SEEN, _SAID)
-
+_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
+    *_of_log("signals"),
+    _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1"),
+    _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1"),
+)
 _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_KEY,
     _column("status", "text", "whether it is known what became of the work", False, "known, too_young, not_landed"),
@@ -88,7 +88,6 @@ _PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (  # name, kind, meaning, 
     ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
     ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
 )
-_PROVENANCE_COLUMNS = (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE))
 
 CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
 
@@ -136,7 +135,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partit
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
     "outcomes": _OUTCOME_COLUMNS,
-    "provenance": _PROVENANCE_COLUMNS,
+    "provenance": (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE)),
     "kept": _KEPT_COLUMNS,
 }
 ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``

@@ -101,10 +101,7 @@ def is_object(line: str | bytes) -> bool:
 
 
 def read_values(text: str, source: str) -> list[Any]:
-    """Return the items of a JSON list, a JSON value alone, or a value from each line of JSONL that is not blank.
-
-    InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
-    """
+    """Return the items of a JSON list, one JSON value, or those of JSONL; InputError, MeetingError for broken lines."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
     if len(lines) < 2 or not is_object(lines[0][1]):
         value = read_json(text, source)

@@ -1,7 +1,4 @@
-"""Claims cut out of running text by rough rules: docs/DIMINISHING_RETURNS.md, "Claims from text".
-
-A sentence that asks becomes a question, any other one of three words or more a claim.
-"""
+"""Claims and questions cut out of running text by rough rules: docs/DIMINISHING_RETURNS.md, "Claims from text"."""
 
 import copy
 import re

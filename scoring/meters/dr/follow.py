@@ -64,8 +64,7 @@ def follow(
 ) -> Iterator[Update]:
     """Yield what each content of a growing transcript adds; each is the whole of it, and whether that is its end.
 
-    A last line that is not complete is waited for; a round that arrives after a later one makes the later ones new.
-    TranscriptError for a complete line that is not what it should be; at the end, for any, or for none.
+    A round that arrives after a later one makes that one new. TranscriptError for a complete line that is none.
     """
     read = b""
     known: tuple[Round, ...] = ()
@@ -95,10 +94,7 @@ def whole_lines(data: bytes) -> bytes:
 def contents_of(
     path: Path, interval: float, must_exist: bool = False, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield the content of a file, at once and when it changed (``interval`` in seconds), and that this is not its end.
-
-    It is waited for unless it ``must_exist``; TranscriptError when it cannot be read.
-    """
+    """Yield a file's content, now and on change (``interval`` in seconds), and that it is no end; TranscriptError."""
     seen = None
     while True:
         try:

@@ -1,7 +1,4 @@
-"""What each round says that no earlier one said: counts and rates per level, and classes.
-
-Claims are the same by their text (L0), their words (L1) or their meaning (L2); a new one is new on every active level.
-"""
+"""What is new in each round, by the text of claims (L0), their words (L1), their meaning (L2): counts and classes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

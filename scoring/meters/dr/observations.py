@@ -31,10 +31,7 @@ class RoundAgreement(NamedTuple):
 
 
 def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
-    """Return what each round with claims but the first does with those before, roughly, by counts and words.
-
-    No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
-    """
+    """Return what each round with claims but the first does with those before, roughly, by counts and words."""
     found: list[RoundAgreement] = []
     rows = zip(transcript.rounds, result.novelty, strict=True)
     claimed = [(given, new) for given, new in rows if new.claims]

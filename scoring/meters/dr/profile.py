@@ -1,7 +1,4 @@
-"""What the diminishing-returns meter goes by: k, thresholds and word lists, which settings may tune (docs/GUIDE.md).
-
-The :class:`Profile` that a rubric names is data of the rubric and never changes; :data:`DEFAULT` is that of all else.
-"""
+"""What the diminishing-returns meter goes by: k, thresholds and word lists, which settings may tune (docs/GUIDE.md)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace

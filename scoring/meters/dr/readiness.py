@@ -122,10 +122,8 @@ class ReadinessMeter:
         return next((text for text in texts if self._reports_blocker(plain(text))), None)
 
     def _reports_blocker(self, text: str) -> bool:
-        if not self._profile.sentences or not self._words.blockers:
-            return has_word_start(self._words.blockers, text)
-        found = _pattern(self._words.blockers, "").finditer(text)
-        return any(not _in_another_sense(match) for match in found)
+        found = _pattern(self._words.blockers, "").finditer(text) if self._words.blockers else ()
+        return any(not (self._profile.sentences and _in_another_sense(match)) for match in found)
 
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""

@@ -1,7 +1,4 @@
-"""Level L2: how close texts are in meaning, by the angle between the vectors that an embedder gives them.
-
-The files of all-MiniLM-L6-v2 are checked against their published digests; no code of its package runs, without network.
-"""
+"""Level L2: how close texts are in meaning, by the angle between the vectors of an embedder, which needs no network."""
 
 import os
 import sys
@@ -80,7 +77,7 @@ NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INST
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")
-_DIGESTS = {  # SHA-256 of the files of the model
+_DIGESTS = {  # SHA-256 of the published files of the model; no code of its package runs
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }

@@ -98,10 +98,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
 
 
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
-    """Add the record of the next round, as a judge wrote it.
-
-    MeetingError: it is no single valid record of a round that is to come; or a question is open; or it is over.
-    """
+    """Add a judge's record of the next round; MeetingError if it is none, a question is open, or the meeting over."""
     if state.ended:
         raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
     if state.phase == "needs_answer":

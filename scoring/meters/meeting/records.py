@@ -113,9 +113,7 @@ class Focus(Block):
     @model_validator(mode="before")
     @classmethod
     def _counted(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping) or not (annotations := data.get("message_annotations")):
-            return data
-        counts = annotated(annotations)
+        counts = annotated(data.get("message_annotations")) if isinstance(data, Mapping) else None
         return data if counts is None else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
 
 
@@ -222,10 +220,7 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
-    """Read the records of a meeting from a judge's answer: JSON or JSONL and nothing else, sorted by round.
-
-    MeetingError for anything else; every fault names ``source``, the place or round, the field and the reason.
-    """
+    """Read a meeting's records, JSON or JSONL, sorted by round; MeetingError lists faults with places in ``source``."""
     try:
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
     except MeetingError:
