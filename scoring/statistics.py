@@ -125,9 +125,8 @@ def _ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
 class GroupedDraws:
     """Measures figures of the same cases against their truths, with one set of draws of groups for all intervals.
 
-    A draw takes as many groups as there are, with repetition, and of each all of its cases: what a group has in common
-    then does not make an interval too narrow. With ``binary`` truths are 1 and 0, and the measure is :func:`auc`, else
-    :func:`spearman`.
+    A draw takes groups whole: what their cases share then makes no interval too narrow. With ``binary`` truths are 1
+    and 0, and the measure is :func:`auc`, else :func:`spearman`.
     """
 
     def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:

@@ -1,8 +1,4 @@
-"""Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
-
-None of it is trusted: files go below one new folder or nowhere, links and devices are left out, sizes have a limit, and
-of a bare repository only objects and refs are taken, because its configuration could run programs.
-"""
+"""Unpacks a repository that is an archive, or a folder elsewhere, with log and transcripts; none of it is trusted."""
 
 import contextlib
 import os
@@ -25,12 +21,12 @@ from scoring.fleet.sources import Repository
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.sidecars.fingerprint import digest_of
 
-MOST_FILES = 2_000_000
+MOST_FILES = 2_000_000  # of one archive
 _PIECE = 1 << 20
 _PREFIX = "da-score-fleet-"
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
-_CHECKED_OUT = ".da-score-work-tree"
+_CHECKED_OUT = ".da-score-work-tree"  # of objects and refs only: a configuration could run programs
 
 
 @contextlib.contextmanager

@@ -1,8 +1,4 @@
-"""Hands repositories out to Dask's workers, one a task (docs/FLEET.md, "When something fails").
-
-Few are out at a time, so nothing grows with the fleet. One that fails, or has its worker end after the worker began
-with it, is handed out again behind the others until it has failed often enough.
-"""
+"""Hands repositories out to Dask's workers, few at a time (docs/FLEET.md, "When something fails")."""
 
 import contextlib
 import queue

@@ -1,7 +1,4 @@
-"""Which repositories a FLEET.toml names, and what shows that one of them did not change.
-
-A fingerprint is made of names, sizes and times of all files that have a part in a row; no file is opened for it.
-"""
+"""Which repositories a FLEET.toml names, and what shows, by names, sizes and times of files, that one is unchanged."""
 
 import glob
 import os

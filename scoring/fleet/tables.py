@@ -1,7 +1,4 @@
-"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables").
-
-Details may quote what people and agents wrote, so they are left out. ``kept`` is what ``rescore`` needs.
-"""
+"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables")."""
 
 import datetime
 import re

@@ -118,8 +118,8 @@ FLAT_IMPL = {
     "self_assessment": "self_assessment",
 }  # the fields of schema 1 that are in the block ``impl`` of a record, with their names there
 
+# schema 2 has a claim there that the reference does not read
 NESTED_IMPL = _IMPL._replace(fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"})
-"""The block ``impl`` of schema 2: its ``tests_total_pass`` is a claim that the reference does not read."""
 
 ENTRIES: dict[int, EntryBlock] = {
     SCHEMA_FLAT: EntryBlock(

@@ -1,7 +1,4 @@
-"""What an entry may hold, as JSON Schema, and what is wrong with one, by the table in :mod:`scoring.log.parse`.
-
-A value that is read otherwise than it is written is a fault that stops nothing.
-"""
+"""What an entry may hold, as JSON Schema, and what is wrong with one, by the table in :mod:`scoring.log.parse`."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches

@@ -8,8 +8,6 @@ from scoring.errors import SettingsError
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
-LARGEST_K = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class DRThresholds:
@@ -97,7 +95,7 @@ def _is_share(value: Any) -> bool:
 
 
 _ROUNDS, _LENGTH = (
-    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, LARGEST_K)) for of in ("rounds", "words")
+    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, 1_000_000)) for of in ("rounds", "words")
 )
 _LIST = ListOf("a list of words", Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""))
 _SHARE = Kind("a number from 0 to 1", _is_share)

