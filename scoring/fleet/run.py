@@ -45,10 +45,7 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
-    """Give the client of a scheduler, else FleetError, or of so many processes here that end with the block.
-
-    Each may take ``memory`` bytes, 0 for its share of the machine; ``dashboard`` is an address as ``:8787``.
-    """
+    """Give the client of a scheduler, else FleetError, or of processes here of so many bytes, 0 for their share."""
     require("fleet", "distributed")
     import dask
     import distributed

@@ -62,10 +62,7 @@ class Update(NamedTuple):
 def follow(
     contents: Iterator[tuple[bytes, bool]], source: str, score: Callable[[Transcript], DRResult]
 ) -> Iterator[Update]:
-    """Yield what each content of a growing transcript adds; each is the whole of it, and whether that is its end.
-
-    A round that arrives after a later one makes that one new. TranscriptError for a complete line that is none.
-    """
+    """Yield what each whole content of a growing transcript adds, given with whether it is the end; TranscriptError."""
     read = b""
     known: tuple[Round, ...] = ()
     for data, is_final in contents:
