@@ -26,8 +26,8 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
+from scoring.files import alone_in
 from scoring.jobs.label_file import NewLabel, add_labels
-from scoring.locks import alone_in
 
 ANN = ("--as", "ann")
 READONLY = {"role": "readonly"}
