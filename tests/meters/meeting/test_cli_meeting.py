@@ -160,15 +160,6 @@ def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=" ".join)
-def test_the_help_names_the_options_and_the_commands(arguments: list[str], da_score: DaScore) -> None:
-    done = da_score("meeting", *arguments)
-    assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("Usage: da-score meeting [OPTIONS] FILE\n")
-    for word in ("--config", "--plot", "--json", "simulate", "schema"):
-        assert word in done.out
-
-
 # Plots
 
 
