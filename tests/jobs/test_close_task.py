@@ -597,6 +597,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
     "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
     "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
     "another way to recompute": (wrong("--score-recompute", "some"), "--score-recompute 'some' is none of current"),
+    "another way to find transcripts": (wrong("--transcripts", "some"), "--transcripts: 'some' is not auto or none"),
     "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
     "no log": (broken(lambda p: shutil.rmtree(p.log)), "iteration-log: no such file or directory; name the"),
     "an empty log": (

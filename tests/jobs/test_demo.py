@@ -1,11 +1,11 @@
 """The demo: what it promises to show, and that it is the same everywhere."""
 
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from helpers.repos import Repo
 
 from rubric import Score, default_rubric
 from scoring.demo import Demo, build_demo
@@ -62,9 +62,7 @@ def scores(sets: list[SignalSet]) -> list[Score]:
 
 
 def git(demo: Demo, *arguments: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", str(demo.repo_dir), *arguments]
-    return subprocess.run(command, env=kept, check=True, capture_output=True, text=True).stdout.strip()
+    return Repo.at(demo.repo_dir).git(*arguments).strip()
 
 
 def tree(root: Path) -> Mapping[str, bytes]:

@@ -95,13 +95,9 @@ class TestNoveltyFromMessages:
     """For each new contribution, compare to all previous contributions."""
 
     def test_counts_messages_where_points_are_not_counted(self) -> None:
-        first, second = record(3, messages=(1, 0, 0)), record(4)
-        first["messages"], second["messages"] = (
-            messages(*SAID),
-            messages(SAID[0], "Nobody has asked the accountant yet"),
-        )
-        given = [without(first, "novelty", *POINTS), without(second, "novelty", *POINTS)]
-        verdicts = score_meeting(given)
+        first = record(3, messages=(1, 0, 0)) | {"messages": messages(*SAID)}
+        second = record(4) | {"messages": messages(SAID[0], "Nobody has asked the accountant yet")}
+        verdicts = score_meeting([without(one, "novelty", *POINTS) for one in (first, second)])
         assert [verdict.scores.novelty for verdict in verdicts] == [2 / 3, 1 / 2]
         assert verdicts[1].scores.novelty_recent == 3 / 5
         found = verdicts[0].as_dict()["from_messages"]
@@ -112,8 +108,6 @@ class TestNoveltyFromMessages:
         verdict = last([given])
         assert (verdict.scores.novelty, verdict.from_messages and verdict.from_messages.judge_repeated) == (0.1, 9)
         assert [d.field for d in verdict.stated_differences] == ["novelty.share_of_new"]
-
-    def test_that_agrees_differs_in_nothing(self) -> None:
         assert last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
 
     def test_uses_meaning_with_an_embedder(self) -> None:
