@@ -16,7 +16,7 @@ import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, changed, edit, tree
+from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
@@ -238,15 +238,6 @@ class TestReasons:
         assert backfill(done).scored == {
             n: unknown if reason == "inputs changed" else reason for n, reason in scored.items()
         }
-
-    @pytest.mark.slow
-    def test_do_not_touch_what_is_up_to_date(self, done: Project, expected: dict[str, bytes]) -> None:
-        done.sidecar(4).unlink()
-        before = tree(done.log)
-        backfill(done)
-        after = tree(done.log)
-        assert changed(before, after) == {"iter-4.score.yaml"}
-        assert done.sidecars() == expected
 
     def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
         before = tree(done.log)
