@@ -352,19 +352,17 @@ class TestHarness:
         assert (found.status, found.err, project.tokens(3)) == (0, "", tokens)
         assert found.out.endswith(f"  → {project.sidecar(3)}\n")
 
-    def test_names_the_folder_of_a_sub_agent_too(self, project: Project, hook: Hook) -> None:
-        project.settings.unlink()
-        agent = str(project.codex / "agent-1.jsonl")
-        found = hook("--score-recompute", "all", given=claude_stop(project, agent_transcript_path=agent))
+    @pytest.mark.sampled(1)
+    @pytest.mark.parametrize("by", ["a sub-agent", "the settings"])
+    def test_adds_its_folder_to_that_of_a_sub_agent_or_the_settings(
+        self, project: Project, hook: Hook, by: str
+    ) -> None:
+        project.settings.write_text('transcript-dir = "../transcripts/codex"\n' if by == "the settings" else "")
+        more = {"agent_transcript_path": str(project.codex / "agent-1.jsonl")} if by == "a sub-agent" else {}
+        found = hook("--score-recompute", "all", given=claude_stop(project, **more))
         assert (found.status, found.err) == (0, "")
         turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
         assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
-
-    def test_adds_to_the_folders_of_the_settings(self, project: Project, hook: Hook) -> None:
-        project.settings.write_text('transcript-dir = "../transcripts/codex"\n')
-        hook("--score-recompute", "all", given=claude_stop(project))
-        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
-        assert project.tokens(9) == "backfilled from 3 transcript turn(s): cache_hit_rate 0.691"
 
     def test_naming_a_folder_by_another_name_counts_it_once(
         self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
@@ -700,7 +698,7 @@ FAKE_GIT = """\
 echo $$ >> "{pids}"
 sleep 60 &
 echo $! >> "{pids}"
-{then}
+wait
 """
 
 
@@ -716,7 +714,7 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     """Put a git on the path that never answers, and return the file in which it notes its processes."""
     pids, folder = tmp_path / "pids", tmp_path / "bin"
     folder.mkdir()
-    (folder / "git").write_text(FAKE_GIT.format(pids=pids, then="wait"))
+    (folder / "git").write_text(FAKE_GIT.format(pids=pids))
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     yield pids

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.repos import Repo
 
-from rubric import Score, default_rubric
+from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.unpacking import import_repository
@@ -56,11 +56,6 @@ def sets(demo: Demo) -> list[SignalSet]:
     return found
 
 
-@pytest.fixture(scope="module")
-def scores(sets: list[SignalSet]) -> list[Score]:
-    return default_rubric().score_all(sets)
-
-
 def git(demo: Demo, *arguments: str) -> str:
     return Repo.at(demo.repo_dir).git(*arguments).strip()
 
@@ -71,7 +66,8 @@ def tree(root: Path) -> Mapping[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-def test_scores_are_pinned(scores: list[Score]) -> None:
+def test_scores_are_pinned(sets: list[SignalSet]) -> None:
+    scores = default_rubric().score_all(sets)
     assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
     assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
 

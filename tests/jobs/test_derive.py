@@ -201,7 +201,7 @@ class TestRewritten:
         assert landed != work.repo.head("side")
         assert found(work.derive()) == [(landed, "commit")]
 
-    @pytest.mark.sampled(100)
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("later", "sessions", "is_found"),
         [

@@ -242,6 +242,7 @@ class TestWatch:
         signals = [[score.recommendation.signal for score in scores] for scores in (at_once.new, bit_by_bit)]
         assert signals == [["CONTINUE", "CONTINUE", "SHIP", "CONTINUE"]] * 2
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize(
         ("content", "is_final", "said"),
         [

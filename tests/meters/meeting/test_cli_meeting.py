@@ -46,14 +46,11 @@ def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_pa
     assert '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), ' in done.out
 
 
-def test_a_meeting_is_called_by_its_id(da_score: DaScore, tmp_path: Path) -> None:
-    done = da_score("meeting", write(tmp_path / "r", [record(3, meeting_id="budget\x1b[31m")]))
+def test_a_meeting_is_called_by_its_id_and_what_it_states_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
+    given = record(3, meeting_id="budget\x1b[31m", exploration__exploration_score=0.46)
+    done = da_score("meeting", write(tmp_path / "r", [given]))
     assert done.out.startswith("Deliberation — budget\\x1b[31m · ")
     assert "\x1b" not in done.out
-
-
-def test_what_is_stated_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
-    done = da_score("meeting", write(tmp_path / "r", [record(3, exploration__exploration_score=0.46)]))
     assert "  stated     exploration.exploration_score 0.46, computed 1\n" in done.out
 
 
