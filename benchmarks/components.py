@@ -39,7 +39,7 @@ _WATCHED = {
         "scoring.evidence.transcripts.scan:Scan.facts",
         "scoring.evidence.transcripts.scan:Scan.close",
     ),
-    LOG: ("scoring.log.load:load_iteration_log",),
+    LOG: ("scoring.log.load:load_log_for",),
     HOOKS: ("scoring.evidence.beside:hook_facts",),
     AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
@@ -59,7 +59,9 @@ _WATCHED = {
         "scoring.views.score_pages:run_page",
         "scoring.views.table:pipe_text",
         "scoring.cli.output:write",
-        "scoring.sidecars.scores:write_persisted_score",
+        "scoring.sidecars.provenance:sidecar_of",
+        "scoring.sidecars.provenance:write_scores",
+        "scoring.sidecars.scores:write_session_scores",
     ),
 }
 """The doors of each part, as module and name."""

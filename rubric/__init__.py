@@ -21,6 +21,6 @@ _MODULES = "names", "datafiles", "scorer", "model", "registry"
 
 def __getattr__(name: str) -> Any:
     for module in _MODULES if not name.startswith("_") else ():
-        if found := vars(import_module(f"rubric.{module}")).get(name):
-            return globals().setdefault(name, found)
+        if name in (found := vars(import_module(f"rubric.{module}"))):
+            return globals().setdefault(name, found[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -54,39 +53,28 @@ def digest(directory: Path) -> str:
 
 
 class TestBacklog:
-    @pytest.mark.slow
-    def test_has_every_signal_present_somewhere(self, scored: ScoredLog) -> None:
+    def test_has_everything_that_can_be_scored(self, scored: ScoredLog) -> None:
+        assert len(scored.iterations) == TINY.iterations
         assert {signal for signal, share in scored.presence().items() if share} == {
             spec.id for spec in default_rubric().signals
         }
+        checks = [iteration.signals.objective.as_dict() for iteration in scored.iterations]
+        assert {name for check in checks for name, value in check.items() if value["present"]} == set(checks[0])
+        assert {iteration.record.schema_version for iteration in scored.iterations} == {1, 2}
+        assert len(scored.sessions) > 1
+        assert len({iteration.signals.value("hook_outcomes").sub_score for iteration in scored.iterations}) > 1
+        assert len({iteration.score.band for iteration in scored.iterations}) > 1
 
-    def test_has_every_objective_check_both_ways(self, scored: ScoredLog) -> None:
-        seen = Counter(
-            (name, value["sub_score"])
-            for iteration in scored.iterations
-            for name, value in iteration.signals.objective.as_dict().items()
-            if value["present"]
-        )
-        assert {name for name, share in seen if share} == {
-            "ran_cli_command",
-            "committed_after_tests",
-            "read_loop_state",
-        }
+    def test_can_be_opened_again_once_it_is_made_to_its_end(self, corpus: Corpus, tmp_path: Path) -> None:
+        assert open_corpus(corpus.repo.parent) == corpus
+        (tmp_path / "repo").mkdir()
+        with pytest.raises(OSError, match=r"corpus\.json"):
+            open_corpus(tmp_path)
 
     def test_has_work_that_was_reverted_rebased_and_never_merged(self, scored: ScoredLog) -> None:
         details = " / ".join(iteration.signals.value("landed").detail for iteration in scored.iterations)
         for part in ("not reverted", "but reverted by", "message-matched", "not reachable from master"):
             assert part in details
-
-    def test_has_both_schemas_sessions_and_gates_that_found_something(self, scored: ScoredLog) -> None:
-        assert {iteration.record.schema_version for iteration in scored.iterations} == {1, 2}
-        assert len(scored.sessions) > 1
-        gates = {iteration.signals.value("hook_outcomes").sub_score for iteration in scored.iterations}
-        assert len(gates) > 1
-
-    def test_has_scores_in_more_than_one_band(self, scored: ScoredLog) -> None:
-        assert len(scored.iterations) == TINY.iterations
-        assert len({iteration.score.band for iteration in scored.iterations}) > 1
 
     def test_has_the_size_that_was_asked_for(self, corpus: Corpus) -> None:
         assert corpus.transcript_bytes == pytest.approx(TINY.transcript_mb * 1e6, rel=0.8)
@@ -98,22 +86,12 @@ class TestBacklog:
 
     @pytest.mark.slow
     def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
-        small = Size(iterations=6, commits=1, transcript_mb=0.05, seed=1)
         digests = []
         for n, seed in enumerate((1, 1, 2)):
-            make_corpus(tmp_path / str(n), Size(**{**_numbers(small), "seed": seed}))
+            make_corpus(tmp_path / str(n), Size(iterations=6, commits=1, transcript_mb=0.05, seed=seed))
             (tmp_path / str(n) / "corpus.json").unlink()  # it names the seed
             digests.append(digest(tmp_path / str(n)))
-        assert digests[0] == digests[1]
-        assert digests[0] != digests[2]
-
-    def test_can_be_opened_again(self, corpus: Corpus) -> None:
-        assert open_corpus(corpus.repo.parent) == corpus
-
-    def test_that_was_not_made_to_its_end_cannot_be_opened(self, tmp_path: Path) -> None:
-        (tmp_path / "repo").mkdir()
-        with pytest.raises(OSError, match=r"corpus\.json"):
-            open_corpus(tmp_path)
+        assert digests[0] == digests[1] != digests[2]
 
     def test_can_be_taken_in_part_and_several_times(self, corpus: Corpus, tmp_path: Path) -> None:
         part = part_of(corpus, corpus.transcript_bytes - 1, tmp_path / "part")
@@ -122,21 +100,25 @@ class TestBacklog:
         assert more.transcript_bytes == 3 * corpus.transcript_bytes
 
 
-def _numbers(size: Size) -> dict[str, int]:
-    return {name: getattr(size, name) for name in size.__dataclass_fields__}
-
-
-class TestFloor:
-    def test_decodes_every_line(self, corpus: Corpus) -> None:
-        pytest.importorskip("orjson")
-        lines = sum(path.read_bytes().count(b"\n") for path in corpus.files)
-        assert read_transcripts(*corpus.transcripts) == lines > 0
-
-    def test_reads_the_trunk(self, corpus: Corpus) -> None:
-        assert read_trunk(corpus.repo) > 40 * TINY.iterations
+def test_the_floor_decodes_every_line_and_reads_the_trunk(corpus: Corpus) -> None:
+    pytest.importorskip("orjson")
+    lines = sum(path.read_bytes().count(b"\n") for path in corpus.files)
+    assert read_transcripts(*corpus.transcripts) == lines > 0
+    assert read_trunk(corpus.repo) > 40 * TINY.iterations
 
 
 class TestMeasuring:
+    def test_says_why_a_command_failed_and_leaves_settings_of_the_caller_out(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(RuntimeError, match="exit 3: no such"):
+            timed(Case("", ("sh", "-c", "echo no such >&2; exit 3")))
+        for name in ("DA_SCORE_NO_CACHE", "GIT_DIR"):
+            monkeypatch.setenv(name, "1")
+        found = environment(Case("", (), variables={"CLAUDE_CONFIG_DIR": "/x"}))
+        assert not {"DA_SCORE_NO_CACHE", "GIT_DIR"} & found.keys()
+        assert found["CLAUDE_CONFIG_DIR"] == "/x"
+
     def test_runs_every_case_in_turns_and_one_round_more_than_counts(self, tmp_path: Path) -> None:
         order = tmp_path / "order"
 
@@ -156,17 +138,6 @@ class TestMeasuring:
         assert taken.ratio("case", "base") == Spread(3.0, 2.0, 4.0)
         assert taken.ratio("case", "base", less="start") == Spread(2.0, 1.5, 3.0)
 
-    def test_says_why_a_command_failed(self) -> None:
-        with pytest.raises(RuntimeError, match="exit 3: no such"):
-            timed(Case("", ("sh", "-c", "echo no such >&2; exit 3")))
-
-    def test_leaves_settings_of_the_caller_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("DA_SCORE_NO_CACHE", "GIT_DIR", "PYTHONDONTWRITEBYTECODE"):
-            monkeypatch.setenv(name, "1")
-        found = environment(Case("", (), variables={"CLAUDE_CONFIG_DIR": "/x"}))
-        assert not {"DA_SCORE_NO_CACHE", "GIT_DIR", "PYTHONDONTWRITEBYTECODE"} & found.keys()
-        assert found["CLAUDE_CONFIG_DIR"] == "/x"
-
     @pytest.mark.slow
     def test_sees_the_memory_of_a_process_and_of_its_children(self) -> None:
         hold = "import time; held = b'x' * (40 << 20); time.sleep(1)"
@@ -176,14 +147,11 @@ class TestMeasuring:
 
 
 class TestTables:
-    def test_are_markdown(self) -> None:
-        assert markdown(("", "time"), [("a", "1")]) == "|  | time |\n| --- | ---: |\n| a | 1 |"
-
-    @pytest.mark.parametrize(
-        ("value", "text"), [(0.126, "0.13"), (1, "1.00"), (12.34, "12.3"), (123.4, "123"), (-0.5, "-0.50")]
-    )
-    def test_have_numbers_of_three_digits(self, value: float, text: str) -> None:
-        assert number(value) == text
+    def test_are_markdown_with_numbers_of_three_digits(self) -> None:
+        cells = [("a", number(value)) for value in (0.126, 1, 12.34, 123.4, -0.5)]
+        assert markdown(("", "time"), cells) == (
+            "|  | time |\n| --- | ---: |\n| a | 0.13 |\n| a | 1.00 |\n| a | 12.3 |\n| a | 123 |\n| a | -0.50 |"
+        )
 
     def test_replace_what_stood_between_their_marks_and_nothing_else(self, tmp_path: Path) -> None:
         page, end = tmp_path / DOCUMENT, "<!-- /measured -->"
@@ -197,14 +165,13 @@ class TestTables:
             put(tmp_path, "three", "")
 
 
-class TestPlots:
-    def test_are_left_alone_without_matplotlib(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        draw(tmp_path / "a.svg", "size", "time", [1, 2], {"one": [1, 2]})
-        assert not list(tmp_path.iterdir())
-        assert "matplotlib is not installed" in capsys.readouterr().out
+def test_plots_are_left_alone_without_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    draw(tmp_path / "a.svg", "size", "time", [1, 2], {"one": [1, 2]})
+    assert not list(tmp_path.iterdir())
+    assert "matplotlib is not installed" in capsys.readouterr().out
 
 
 @pytest.mark.slow

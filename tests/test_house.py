@@ -73,10 +73,13 @@ def read(path: Path) -> Module:
 MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))}
 
 
+IMPORT = re.compile(r"^[ \t]*((?:from [\w.]+ )?import (?:\([^)]*\)|.+))", re.M)
+
+
 def imported(module: Module) -> Iterator[str]:
     """Yield what a module imports, at its top, in a function or for type checking, by full name."""
     package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
-    for node in ast.walk(module.tree):
+    for node in ast.parse("\n".join(IMPORT.findall(module.text))).body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -209,9 +212,9 @@ def test_every_name_that_is_listed_as_shared_is_shared() -> None:
 def test_no_two_public_classes_share_a_name() -> None:
     by_name: dict[str, list[str]] = defaultdict(list)
     for module in MODULES.values():
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in SHARED_CLASSES:
-                by_name[node.name].append(module.place)
+        for name in re.findall(r"^class ([^\W_]\w*)", module.text, re.M):
+            if name not in SHARED_CLASSES:
+                by_name[name].append(module.place)
     shared = {name: places for name, places in by_name.items() if len(places) > 1}
     assert not shared, listed(f"{name}: {' '.join(places)}" for name, places in shared.items())
 

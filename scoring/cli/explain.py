@@ -1,12 +1,12 @@
 """``da-score explain N``: one score in plain words."""
 
 import click
-from msgspec.structs import replace
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import on_terminal, reply
 from scoring.cli.reading import log_view, stop_if_left_out
+from scoring.log.find import Selection
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import read_provenance
@@ -23,7 +23,7 @@ def command(iteration: int, settings: Settings, recompute: bool) -> None:
     Which signals voted and where each was read from, what would have raised the score, and what was claimed against
     what was observed. Explains the sidecar's score where there is one. Writes nothing.
     """
-    view = replace(log_view(settings, recompute, outcomes=True), only=iteration)
+    view = log_view(settings, recompute, Selection(only=(iteration,)), outcomes=True)
     log_dir = view.iter_log_dir
     for one in view.examine():
         kept = read_provenance(log_dir, iteration)

@@ -7,7 +7,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import log_view
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
-from scoring.views.integrity import integrity_page, integrity_table, summarize_integrity
+from scoring.views.integrity import integrity_page, summarize_integrity
 
 
 @click.command(epilog="Example:  da-score integrity --json")
@@ -20,4 +20,4 @@ def command(settings: Settings, selection: Selection) -> None:
     """
     examined = log_view(settings, recompute=True, selection=selection).examine()
     rows = summarize_integrity(one.signals for one in examined)
-    reply(settings.json, {"pairs": integrity_table(rows).as_json()}, integrity_page(rows, settings.iter_log_dir))
+    reply(settings.json, {"pairs": [row.as_dict() for row in rows]}, integrity_page(rows, settings.iter_log_dir))

@@ -25,8 +25,7 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of
-from scoring.views.chain import kept_payload
-from scoring.views.score_pages import iteration_page, score_payload, scored_now_payload
+from scoring.views.score_pages import iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import Spending, spending_of
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from scoring.cli.app import (
     LOG_OPTIONS,
@@ -157,8 +156,8 @@ def next_(actor: str | None, settings: Settings) -> None:
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
     labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
-    waiting = labelled.candidates(scores, labelled.labelled_iterations(labels, actor))
-    first = waiting[0].as_dict() if waiting else {"iteration": None}
+    waiting = labelled.candidates(scores, labels, actor)
+    first = waiting[0] if waiting else {"iteration": None}
     reply(
         settings.json, first | {"waiting": len(waiting), "total": len(scores)}, labelled.next_page(waiting, len(scores))
     )
@@ -184,7 +183,7 @@ _DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200  # of a change: bytes 
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     """Show an iteration, and return the answers; None where a question is passed over."""
-    for one in replace(log_view(settings), only=iteration).examine():
+    for one in log_view(settings, selection=Selection(only=(iteration,))).examine():
         _show_change(one, settings)
         show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
     say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")

@@ -8,7 +8,7 @@ from scoring.cli.reading import broken_entries, outcome_rules
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.outcome import log_outcomes
-from scoring.views.outcome_pages import outcome_table, outcomes_page
+from scoring.views.outcome_pages import outcomes_page
 
 
 @click.command(epilog="Example:  da-score outcomes --horizon 4w")
@@ -22,5 +22,5 @@ def command(settings: Settings) -> None:
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
     found = log_outcomes(records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk)
-    page = outcomes_page(found, rules.horizon_days, outcome_table(found))
+    page = outcomes_page(found, rules.horizon_days)
     reply(settings.json, {"horizon_days": rules.horizon_days, "outcomes": [one.as_dict() for one in found]}, page)

@@ -9,7 +9,7 @@ from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.cli.reading import view_under
-from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError, silent
+from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
@@ -39,7 +39,7 @@ def command(session_id: str, settings: Settings) -> None:
     states: dict[int, State] = {}
     used: Spending | None = None
     with contextlib.suppress(DaScoreError):  # as far as the evidence can be looked at
-        now = list(view_under(session.rubric_version, settings, session.iterations).examine(warn=silent))
+        now = list(view_under(session.rubric_version, settings, session.iterations).examine())
         states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
     if settings.json:
         write_json(session_payload(session, members, used, states))

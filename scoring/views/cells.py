@@ -16,11 +16,6 @@ COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
 
 
-def score_cell(value: float, scored: bool) -> Cell:
-    """Return a score as a cell; what is not scored has no value."""
-    return Cell(value if scored else None, number(value, scored))
-
-
 def band_cell(band: str) -> Cell:
     """Return a band as a cell, in its colour and by the name that people read."""
     return Cell(band, band_text(band), BAND_STYLES.get(band, ""), brief=band)

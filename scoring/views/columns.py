@@ -1,6 +1,6 @@
 """The tables that a log becomes: what each column means, and how its value is taken from what was examined.
 
-A new column is one line here, and one in docs/TABLES.md. The module is long because it is the list of them.
+A new column is one line here, and one in docs/TABLES.md; the module is as long as the list of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,10 +10,8 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from rubric import Rubric, SignalContribution
+from rubric import Rubric
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-from scoring.sidecars.scores import PersistedScore
-from scoring.signals.values import SignalValue
 from scoring.views.examined import Examined
 from scoring.views.spending import KINDS, Purchase, Used, purchase
 
@@ -51,30 +49,40 @@ class DataColumn(Generic[T]):
 
 
 _KINDS: dict[str, tuple[Kind, str]] = {"text": ("text", ""), "flag": ("yes/no", ""), "count": ("integer", "")}
-_KINDS |= {"share": ("number", "0 to 1"), "dollars": ("number", "US dollars"), "seconds": ("number", "seconds")}
+_KINDS |= {"dollars": ("number", "US dollars"), "seconds": ("number", "seconds")}
+_KINDS |= dict.fromkeys(("share", "score", "vote"), ("number", "0 to 1")) | {"check": ("yes/no", "")}
+_MADE: dict[str, Callable[[Any], Any]] = {
+    "text?": lambda text: text or None,
+    "score?": lambda score: score.value if score.scored else None,
+    "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
+    "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
+}
+"""What the value of a column is made of, where its kind says so: a score is that of an iteration or a session."""
 
 
 def _column(
-    name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any], unit: str = ""
+    name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any] = "", unit: str = ""
 ) -> DataColumn[Any]:
     """Return a column; ``kind`` is one of the above, or what is counted, with a ``?`` where the value may miss.
 
-    ``take`` is a function, or the names of attributes of what the row is about, with dots between.
+    ``take`` is a function, or the attributes of what the row is about with dots between; "" and a dot at its end stand
+    for an attribute of the column's name.
     """
     word = kind.removesuffix("?")
     its_kind, its_unit = _KINDS.get(word, ("integer", word))
-    taken = _at(take) if isinstance(take, str) else take
-    return DataColumn(name, its_kind, unit or its_unit, meaning, taken, word != kind)
+    if isinstance(take, str):
+        take = _at(take + name if take.endswith(".") or not take else take, _MADE.get(kind))
+    return DataColumn(name, its_kind, unit or its_unit, meaning, take, word != kind)
 
 
-def _at(path: str) -> Callable[[Of[Any]], Any]:
-    """Return what takes an attribute of an attribute; None where one on the way is."""
+def _at(path: str, made: Callable[[Any], Any] | None = None) -> Callable[[Of[Any]], Any]:
+    """Return what takes an attribute of an attribute, and what is made of it; None where one on the way is."""
 
     def take(of: Of[Any]) -> Any:
         value = of.it
         for name in path.split("."):
             value = None if value is None else getattr(value, name)
-        return value
+        return made(value) if made and value is not None else value
 
     return take
 
@@ -94,29 +102,6 @@ def _listed(of: Of[Any], kind: str) -> str | None:
     return ", ".join(name or "unknown" for name in getattr(of.it.spending, kind, ())) or None
 
 
-def _objective(name: str, meaning: str = "likewise") -> DataColumn[Any]:
-    """Return a column of an objective check, which has no part in the score."""
-
-    def take(of: Of[Any]) -> bool | None:
-        value: SignalValue | None = getattr(of.it.signals.objective, name)
-        return bool(value.sub_score) if value and value.present else None
-
-    return _column(name, "flag?", meaning, take)
-
-
-def _signal(name: str, kind: str, meaning: str, unit: str = "") -> DataColumn[Any]:
-    """Return a column of a row of the breakdown."""
-    return _column(name, kind, meaning, lambda of: getattr(of.it[1], name), unit)
-
-
-def _sub_score(value: SignalValue | SignalContribution) -> float | None:
-    return float(value.sub_score) if value.present else None
-
-
-def _value(score: PersistedScore | SessionScore) -> float | None:
-    return score.value if score.scored else None
-
-
 class GroupSeen(NamedTuple):
     """The iterations of one session or one task under one rubric, with what their tokens bought."""
 
@@ -127,57 +112,57 @@ class GroupSeen(NamedTuple):
 
 _Columns: TypeAlias = tuple[DataColumn[Any], ...]
 
+
+def _check(name: str, meaning: str = "likewise") -> DataColumn[Any]:
+    """Return a column of an objective check, which has no part in the score."""
+    return _column(name, "check?", meaning, "signals.objective.")
+
+
+def _row_of(name: str, kind: str, meaning: str, unit: str = "") -> DataColumn[Any]:
+    return _column(name, kind, meaning, lambda of: getattr(of.it[1], name), unit)
+
+
 _LOG = _column("log", "text", "the log directory, as it was named", lambda of: of.log)
 _ITERATION = _column("iteration", "count", "the number of the iteration", lambda of: of.iteration)
 
 _ITERATIONS: _Columns = (
     _LOG,
     _ITERATION,
-    _column("date", "text", "when the agent says it was", "record.date", "as in the entry"),
-    _column("task_id", "text", "the task that was worked on", "record.task_id"),
-    _column("wave", "text", "the wave of work it belongs to", "record.wave"),
-    _column("commit", "text", "the commit it led to", "record.commit", "as in the entry"),
-    _column("session_id", "text?", "the agent's session", lambda of: of.it.record.agent.session_id or None),
-    _column("harness", "text?", "what ran the agent", lambda of: of.it.record.agent.harness or None),
-    _column("model", "text?", "the model it ran", lambda of: of.it.record.agent.model or None),
-    _column("schema_version", "count", "the schema of the entry", "record.schema_version"),
-    _column("rubric_version", "text", "the rubric of the score", "score.rubric_version"),
-    _column("origin", "text", "where the score comes from", "origin", "sidecar, computed"),
+    _column("date", "text", "when the agent says it was", "record.", "as in the entry"),
+    _column("task_id", "text", "the task that was worked on", "record."),
+    _column("wave", "text", "the wave of work it belongs to", "record."),
+    _column("commit", "text", "the commit it led to", "record.", "as in the entry"),
+    _column("session_id", "text?", "the agent's session", "record.agent."),
+    _column("harness", "text?", "what ran the agent", "record.agent."),
+    _column("model", "text?", "the model it ran", "record.agent."),
+    _column("schema_version", "count", "the schema of the entry", "record."),
+    _column("rubric_version", "text", "the rubric of the score", "score."),
+    _column("origin", "text", "where the score comes from", "", "sidecar, computed"),
     _column("state", "text", "what it is worth", "state.name", "current, stale, unverified"),
-    _column("state_reason", "text?", "why it is stale or unverified", lambda of: of.it.state.reason or None),
-    _column("scored", "flag", "whether there was anything to score", "score.scored"),
-    _column("score", "share?", "the score", lambda of: _value(of.it.score)),
-    _column("band", "text", "the name of the score", "score.band"),
-    _column(
-        "computed",
-        "share?",
-        "what the evidence gives now, under the rubric that was asked for",
-        lambda of: _value(of.it.computed),
-    ),
+    _column("state_reason", "text?", "why it is stale or unverified", "state.reason"),
+    _column("scored", "flag", "whether there was anything to score", "score."),
+    _column("score", "score?", "the score"),
+    _column("band", "text", "the name of the score", "score."),
+    _column("computed", "score?", "what the evidence gives now, under the rubric that was asked for"),
     _column("signals_present", "signals", "how many signals voted", "score.coverage.present"),
     _column("signals_total", "signals", "how many the rubric has", "score.coverage.total"),
     _column("weight_present", "share", "the share of the rubric's weight that voted", "score.coverage.weight"),
     _column("bounds_low", "share", "the score if every absent signal were 0", "score.bounds.low"),
     _column("bounds_high", "share", "the score if every absent signal were 1", "score.bounds.high"),
-    _column("retries", "times", "what the agent says it had to try again", "record.impl.retries"),
-    _column("files_changed", "files", "as in the entry", "record.files_changed"),
-    _column("lines_added", "lines", "as in the entry", "record.lines_added"),
-    _column("lines_removed", "lines", "as in the entry", "record.lines_removed"),
-    _column("input_tokens", "tokens?", "as the log itself counted them", "record.session_tokens.input_tokens"),
-    _column("output_tokens", "tokens?", "likewise", "record.session_tokens.output_tokens"),
-    _column("cache_read_tokens", "tokens?", "likewise", "record.session_tokens.cache_read_tokens"),
-    _column("cache_creation_tokens", "tokens?", "likewise", "record.session_tokens.cache_creation_tokens"),
-    _objective("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
-    _objective("committed_after_tests"),
-    _objective("read_loop_state"),
-    _objective("ran_tests", "seen in the iteration's own lines, where the rubric's evidence gives it some"),
-    *map(_objective, ("tests_passed_last", "edited_after_tests", "user_interrupted", "reverted_own_work")),
-    _column(
-        "linked_traces_to_outcomes",
-        "flag",
-        "whether a verifier named a trace and its outcome",
-        "score.linked_traces_to_outcomes",
-    ),
+    _column("retries", "times", "what the agent says it had to try again", "record.impl."),
+    _column("files_changed", "files", "as in the entry", "record."),
+    _column("lines_added", "lines", "as in the entry", "record."),
+    _column("lines_removed", "lines", "as in the entry", "record."),
+    _column("input_tokens", "tokens?", "as the log itself counted them", "record.session_tokens."),
+    _column("output_tokens", "tokens?", "likewise", "record.session_tokens."),
+    _column("cache_read_tokens", "tokens?", "likewise", "record.session_tokens."),
+    _column("cache_creation_tokens", "tokens?", "likewise", "record.session_tokens."),
+    _check("ran_cli_command", "seen in the transcripts, where they cover the iteration"),
+    _check("committed_after_tests"),
+    _check("read_loop_state"),
+    _check("ran_tests", "seen in the iteration's own lines, where the rubric's evidence gives it some"),
+    *map(_check, ("tests_passed_last", "edited_after_tests", "user_interrupted", "reverted_own_work")),
+    _column("linked_traces_to_outcomes", "flag", "whether a verifier named a trace and its outcome", "score."),
     _column(
         "outcome",
         "text?",
@@ -189,10 +174,10 @@ _ITERATIONS: _Columns = (
     _column("code_lines", "lines?", "the lines of code that this commit added", "outcome.lines_added"),
     _column("code_lines_changed", "lines?", "those that later commits changed", "outcome.lines_changed"),
     _column("code_lines_fixed", "lines?", "those that fixes changed", "outcome.lines_fixed"),
-    _column("survival", "share?", "the share of these lines that is still there", "outcome.survival"),
-    _column("reverted", "flag?", "whether the trunk took the work back", "outcome.reverted"),
-    _column("reverted_by", "text?", "the commit that did", "outcome.reverted_by"),
-    _column("defective", "flag?", "whether it was reverted, or fixes changed 5 % of its lines", "outcome.defective"),
+    _column("survival", "share?", "the share of these lines that is still there", "outcome."),
+    _column("reverted", "flag?", "whether the trunk took the work back", "outcome."),
+    _column("reverted_by", "text?", "the commit that did", "outcome."),
+    _column("defective", "flag?", "whether it was reverted, or fixes changed 5 % of its lines", "outcome."),
     _column(
         "used_from",
         "text?",
@@ -203,10 +188,7 @@ _ITERATIONS: _Columns = (
     _column("used_models", "text?", "the models that answered", lambda of: _listed(of, "models"), "by tokens"),
     *_used("spending", "the prompt, without what the cache holds"),
     _column(
-        "cost",
-        "dollars?",
-        "what these tokens cost, as far as prices are known; needs the extra cost",
-        "spending.cost",
+        "cost", "dollars?", "what these tokens cost, as far as prices are known; needs the extra cost", "spending."
     ),
     _column("unpriced_models", "text?", "those of them with no known price", lambda of: _listed(of, "unpriced")),
     _column("duration", "seconds?", "from the first line to the last", "spending.seconds"),
@@ -217,16 +199,16 @@ _SIGNALS: _Columns = (
     _LOG,
     _ITERATION,
     _column("rubric_version", "text", "the rubric of the score", lambda of: of.it[0]),
-    _signal("signal", "text", "the signal"),
-    _signal("label", "text", "its name for people"),
-    _signal("present", "flag", "whether it voted"),
-    _column("sub_score", "share?", "its vote", lambda of: _sub_score(of.it[1])),
-    _signal("nominal_weight", "share", "its weight in the rubric"),
-    _signal("effective_weight", "share", "its weight among the signals that voted"),
+    _row_of("signal", "text", "the signal"),
+    _row_of("label", "text", "its name for people"),
+    _row_of("present", "flag", "whether it voted"),
+    _column("sub_score", "share?", "its vote", lambda of: _MADE["vote?"](of.it[1])),
+    _row_of("nominal_weight", "share", "its weight in the rubric"),
+    _row_of("effective_weight", "share", "its weight among the signals that voted"),
     _column("contribution", "share", "what it added to the score", lambda of: float(of.it[1].contribution)),
-    _signal("source", "text?", "whether the vote was observed or claimed", "observed, claimed"),
-    _signal("applicable", "flag", "whether the signal has anything to say of the iteration"),
-    _signal("detail", "text", "what produced the vote, or why there is none"),
+    _row_of("source", "text?", "whether the vote was observed or claimed", "observed, claimed"),
+    _row_of("applicable", "flag", "whether the signal has anything to say of the iteration"),
+    _row_of("detail", "text", "what produced the vote, or why there is none"),
 )
 
 _INTEGRITY: _Columns = (
@@ -234,8 +216,8 @@ _INTEGRITY: _Columns = (
     _ITERATION,
     _column("signal", "text", "the signal that was claimed", lambda of: str(of.it.signal)),
     _column("role", "text", "who claimed it", lambda of: str(of.it.role), "impl, verifier, review"),
-    _column("claimed", "share?", "the claim", lambda of: _sub_score(of.it.claimed)),
-    _column("observed", "share?", "what was seen", lambda of: _sub_score(of.it.observed)),
+    _column("claimed", "vote?", "the claim"),
+    _column("observed", "vote?", "what was seen"),
     _column(
         "delta",
         "share?",
@@ -273,11 +255,11 @@ def _group(what: str, *named: DataColumn[Any]) -> _Columns:
         ),
         _column("first_iteration", "count", "the first of them", lambda of: of.iteration),
         _column("last_iteration", "count", "the last of them", lambda of: of.it.score.iterations[-1]),
-        _column("scored", "flag", "whether any of them has a score", "score.scored"),
-        _column("score", "share?", "the mean of their scores", lambda of: _value(of.it.score)),
-        _column("band", "text", "the name of that mean", "score.band"),
+        _column("scored", "flag", "whether any of them has a score", "score."),
+        _column("score", "score?", "the mean of their scores"),
+        _column("band", "text", "the name of that mean", "score."),
         *_used("bought.spending", "what its iterations used; lines that two share count once"),
-        _column("cost", "dollars?", "what these tokens cost", "bought.cost"),
+        _column("cost", "dollars?", "what these tokens cost", "bought."),
         _column("duration", "seconds?", "the sum of the durations of its iterations", "bought.spending.seconds"),
         _column("priced_iterations", "iterations", "how many of them have a cost", "bought.priced"),
         _column("landed_iterations", "iterations", "how many of these landed and stayed", "bought.landed"),
@@ -287,16 +269,13 @@ def _group(what: str, *named: DataColumn[Any]) -> _Columns:
     )
 
 
+_SESSIONS = _column("sessions", "sessions", "how many sessions worked on it")
 TABLES: dict[str, _Columns] = {
     "iterations": _ITERATIONS,
     "signals": _SIGNALS,
     "integrity": _INTEGRITY,
-    "sessions": _group("session", _column("session_id", "text", "the agent's session", "score.session_id")),
-    "tasks": _group(
-        "task",
-        _column("task_id", "text", "the task", "score.session_id"),
-        _column("sessions", "sessions", "how many sessions worked on it", "sessions"),
-    ),
+    "sessions": _group("session", _column("session_id", "text", "the agent's session", "score.")),
+    "tasks": _group("task", _column("task_id", "text", "the task", "score.session_id"), _SESSIONS),
 }
 """Every table, with its columns in order."""
 

@@ -1,12 +1,8 @@
 """Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
 
-A score is a weighted mean, so only the proportions of its weights matter. The change of a value is therefore attributed
-to signals in two exact steps. First the sub-scores of the signals that vote on both sides change, each worth its
-effective weight times its change. Then the weights change: those of the second rubric are scaled so that the signals
-that vote on both sides weigh as much together as before, and what a signal gains beyond that pulls the value towards
-its sub-score. The effects of all signals add up to the change, and a signal that keeps its proportion has none.
-
-The module is long because the reasons are beside what they explain.
+Only the proportions of weights matter, so a change is attributed to signals in two exact steps: the sub-scores of those
+that vote on both sides change, each worth its effective weight; then the weights, scaled so that these signals weigh as
+much together as before. The effects add up to the change. The module is long because the reasons are beside them.
 """
 
 import math
@@ -92,8 +88,7 @@ def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
 class SignalMove:
     """One signal of one iteration under two rubrics; a side is None where that rubric does not have it.
 
-    ``effect`` is what the signal adds to the change of the value. ``causes`` say why: it votes on one side only
-    (presence), its sub-score differs, or its weight does in proportion to the others.
+    ``effect`` is what it adds to the change of the value; a weight is a cause where its proportion to others differs.
     """
 
     signal: str
@@ -166,10 +161,9 @@ class IterationDiff:
 class Totals(NamedTuple):
     """What the step does to a whole log.
 
-    ``mean_change`` is over the iterations that are scored on both sides on enough evidence, with the ``interval`` of a
-    paired bootstrap where there are two; ``mean_move`` is over those of them that moved. They are None where there is
-    none. ``signals`` has how many iterations a signal moved, and its mean effect on them; ``insufficient`` counts those
-    with too little evidence on one side, ``reasons`` those that a rule moved.
+    ``mean_change`` is over the iterations scored on enough evidence on both sides, with the ``interval`` of a paired
+    bootstrap, ``mean_move`` over those that moved; None where there is none. ``signals`` has how many iterations
+    a signal moved, and its mean effect on them.
     """
 
     iterations: int
@@ -211,11 +205,7 @@ class LogDiff:
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics, and say by which rules each iteration moved.
-
-    Raises:
-        ValueError: they are not of the same iterations.
-    """
+    """Compare the scores of one log under two rubrics; ValueError where they are not of the same iterations."""
     pairs = zip(before.iterations, after.iterations, strict=True)
     return LogDiff(tuple(_diff(_Side(before.rubric, a), _Side(after.rubric, b)) for a, b in pairs))
 
@@ -234,11 +224,7 @@ def _diff(old: _Side, new: _Side) -> IterationDiff:
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
-    """Compare the scores of one iteration under two rubrics, and attribute the change to signals.
-
-    Raises:
-        ValueError: the two are not of the same iteration.
-    """
+    """Attribute the change of one iteration's score to signals; ValueError where the two are not of one iteration."""
     if before.iteration != after.iteration:
         raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
@@ -279,12 +265,13 @@ def _counted_before(move: SignalMove, old: _Side, new: _Side) -> bool:
 
 
 def _claim(move: SignalMove, old: _Side, new: _Side) -> bool:
-    claimed = move.before is not None and move.before.source == "claimed"
+    claimed = getattr(move.before, "source", None) == "claimed"
     return claimed and old.rubric.claims_vote and not new.rubric.claims_vote
 
 
-def _applies(row: SignalContribution | None) -> bool:
-    return row is not None and row.applicable
+def _no_longer_applies(move: SignalMove, *_: _Side) -> bool:
+    before, after = (getattr(row, "applicable", False) for row in (move.before, move.after))
+    return before and not after
 
 
 RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
@@ -293,7 +280,7 @@ RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
     ("commit_counted_before", "commit already counted for iteration {counted_for}", _counted_before),
     ("claim_dropped", "claim dropped", lambda move, *sides: _claim(move, *sides) and not _votes(move.after)),
     ("claim_replaced", "claim replaced by what was observed", _claim),
-    ("not_applicable", "not applicable", lambda move, *_: _applies(move.before) and not _applies(move.after)),
+    ("not_applicable", "not applicable", _no_longer_applies),
     ("other_evidence", "other evidence", lambda _, old, new: old.rubric.evidence != new.rubric.evidence),
     ("other_meter", "its meter goes by other data", lambda *_: True),
 )

@@ -75,7 +75,7 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
 
 
 def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
-    before, after = (cells.score_cell(side.value, side.scored) for side in (item.before, item.after))
+    before, after = (number(side.value, side.scored) for side in (item.before, item.after))
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
     band = cells.band_cell(item.after.band)
     if item.band_changed:
@@ -106,7 +106,6 @@ def _size(move: SignalMove) -> float:
 
 
 def _why(move: SignalMove) -> str:
-    """Say why a signal moved a score: presence, sub-score, weight."""
     before, after = (number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after))
     parts = dict.fromkeys(move.causes, f"{before} → {after}")
     if "weight" in parts and move.before and move.after:

@@ -54,7 +54,6 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
 
 
 def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
-    """Return texts beside each other, of which none is folded."""
     aligned = [text.copy() for text in texts]
     for n, text in enumerate(aligned):
         text.align("right" if n < len(right) and right[n] else "left", widths[n])
@@ -157,7 +156,6 @@ def _beside_or_below(texts: Sequence[Text], widths: Sequence[int], width: int) -
 
 
 def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
-    """Yield a block for each row: a line for each column, its name first."""
     names = max(head.cell_len for head in heads)
     for number, row in enumerate(table.table_rows()):
         yield from ([Text()] if number else [])

@@ -1,13 +1,12 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
-The score that is shown is that of the sidecar, because it may rest on evidence that is gone by now, and beside it
-is what it is worth (:mod:`scoring.sidecars.states`). An iteration that has no sidecar is scored in memory, and so
-is every one when asked to.
+The score that is shown is that of the sidecar, which may rest on evidence that is gone by now, with what it is worth
+(:mod:`scoring.sidecars.states`); an iteration without a sidecar is scored in memory, and all are when asked to.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import field
 from msgspec.structs import replace
@@ -84,9 +83,8 @@ class Examined(Frozen, frozen=True):
 class LogView(Frozen, frozen=True):
     """A log that can be gone through, under a rubric.
 
-    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations, ``only`` one. ``observe``
-    reads DR transcripts also where they do not vote; options of :meth:`examine` come before ``options``. ``broken``
-    takes every entry that a lenient rubric leaves out. Without ``outcomes`` none are measured.
+    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations. ``observe`` reads DR
+    transcripts also where they do not vote; ``broken`` takes every entry that a lenient rubric leaves out.
     """
 
     iter_log_dir: Path
@@ -94,27 +92,22 @@ class LogView(Frozen, frozen=True):
     transcript_dirs: tuple[Path, ...] = ()
     rubric: Rubric = field(default_factory=default_rubric)
     recompute: bool = False
-    only: int | None = None
     selection: Selection = field(default_factory=Selection)
     observe: bool = False
     options: Options = field(default_factory=Options)
     broken: Broken = silent
     outcomes: "OutcomeRules | None" = None
 
-    def examine(self, **options: Unpack[Options]) -> Iterator[Examined]:
+    def examine(self) -> Iterator[Examined]:
         """Yield the iterations in order.
 
-        Raises:
-            LogError: the log cannot be loaded.
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: the trunk that the options name is not there.
+        Raises LogError where the log cannot be loaded, NotARepositoryError where ``repo_dir`` is in no git work tree,
+        and GitError where the trunk that the options name is not there.
         """
         rubric = self.rubric
-        sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options | options)
+        sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
         records = sources.entries([rubric], self.iter_log_dir, self.broken)
         wanted = self.selection.numbers(records)
-        if self.only is not None:
-            wanted &= {self.only}
         if not wanted:
             return
         became = self._outcomes(records, wanted, sources)

@@ -1,20 +1,22 @@
-"""Why an iteration scored what it did, and what would have raised it."""
+"""Why an iteration scored what it did, what would have raised it, and whose work it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import Method, Observed
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
-from scoring.text import cut, printable
+from scoring.text import counted, cut, printable, short
 from scoring.views.cells import value_text
-from scoring.views.chain import chain_lines, chain_payload, kept_payload
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
+from scoring.views.score_pages import chain_payload, kept_payload
 from scoring.views.table import band_text
 
 _WORTH_SAYING = 0.0005
@@ -193,3 +195,81 @@ def _claim(observation: IntegrityObservation) -> str:
     if not seen.present:
         return f"{claim}; nothing to compare it with ({seen.detail})"
     return f"{claim}, {saw}: {'over-claimed' if observation.delta < 0 else 'claimed no more than was seen'}"
+
+
+_METHODS: dict[Method, str] = {
+    "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
+    "shared": "by checkpoint: its commit names one that an earlier iteration names too, and that cannot be cut",
+    "commit": "by commit: a session made the commit",
+    "session": "by session: the entry names it",
+    "time": "by time: one session alone has lines that are left in the window",
+}
+_MOST_LISTED = 5
+
+
+def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
+    """Yield the chain in words; nothing where lines are not attributed, and no sidecar says that they were.
+
+    ``kept`` is what was known when the sidecar was written, for lines that are not found any more.
+    """
+    observed, landing, was = facts.observed, facts.landing, []
+    if kept and kept.method:
+        was.append(f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}")
+    if observed is None:
+        yield from was
+        return
+    if landing.sha:
+        fate = ""
+        if landing.reverted_by:
+            fate = f", taken back by {short(landing.reverted_by)}"
+        elif landing.landed and landing.commit and landing.commit != landing.sha:
+            fate = f", on the trunk as {short(landing.commit)}"
+        names = f", names {_named('checkpoint', observed.checkpoints)}" if observed.checkpoints else ""
+        yield f"commit {short(landing.sha)}{fate}{names}"
+    elif landing.field:
+        yield f"commit {cut(landing.field, _LONGEST_NAME)}, which is not here"
+    if facts.counted_for is not None:
+        yield f"the commit counts for iteration {facts.counted_for}, which names it too"
+    if observed.method is None:
+        yield f"no line of a transcript: {observed.problem or 'no session found for this iteration'}"
+        yield from was
+        return
+    if observed.checkpoint_tokens:
+        yield "no transcript is here; the tokens are totals that its checkpoint states"
+    else:
+        yield f"lines found {_METHODS[observed.method]}"
+    if observed.problem:
+        yield f"but: {observed.problem}"
+    if observed.shared_with is not None:
+        yield f"shared with iteration {observed.shared_with}, for which every line of them counts"
+    yield _named("session", observed.sessions)
+    for found in observed.lines[:_MOST_LISTED]:
+        last = f" to {found.last}" if found.total > 1 else ""
+        yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"
+    if more := observed.lines[_MOST_LISTED:]:
+        yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
+    yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
+    yield from _work(observed)
+
+
+def _work(observed: Observed) -> Iterator[str]:
+    """Yield how the work went, as far as that was seen; none of it votes."""
+    work = observed.work
+    parts = []
+    if work.edits:
+        most = f", {work.most} of one" if work.files > 1 and work.most > 1 else ""
+        parts.append(f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}{most}")
+    if work.agents:
+        parts.append(f"{counted(work.agents, 'sub-agent')} started")
+    if work.compactions:
+        parts.append(f"context compacted {counted(work.compactions, 'time')}")
+    if parts:
+        yield "; ".join(parts)
+    if observed.by_people is not None:
+        yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
+
+
+def _named(what: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    listed = ", ".join(cut(name, _LONGEST_NAME) for name in names[:_MOST_LISTED])
+    return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"

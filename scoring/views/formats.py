@@ -120,11 +120,7 @@ def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
 
 
 def require(extra: str, *modules: str) -> None:
-    """Make sure that optional packages are there; without an extra they are others' to install.
-
-    Raises:
-        InputError: one is not; the text says how to install it.
-    """
+    """Make sure that optional packages are there; InputError says how to install one that is not."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         how = f", of the extra {extra!r}: {installing(extra)}" if extra else f": pip install {' '.join(missing)}"
@@ -142,10 +138,9 @@ def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mappi
 
 
 def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
-    """Write tables to files, by the names of the tables. They appear together, at the end.
+    """Write tables to files, by the names of the tables, which appear together, at the end.
 
-    Raises:
-        WriteError: one could not be written; the old files are untouched, or all new ones up to it are in place.
+    After a WriteError the old files are untouched, or all new ones up to the one that failed are in place.
     """
     with contextlib.ExitStack() as files:
         streams = {table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()}

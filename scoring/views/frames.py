@@ -3,7 +3,7 @@
 >>> from scoring import frames                                      # doctest: +SKIP
 >>> frames.pandas("signals", ".agents/active/iteration-log", ".")   # doctest: +SKIP
 
-Arrow needs pyarrow (extra ``frames``), pandas needs nothing beside itself.
+Arrow needs pyarrow (extra ``frames``), pandas needs nothing beside itself; InputError says so where one is missing.
 """
 
 from collections.abc import Iterator
@@ -32,29 +32,21 @@ def rows(
 ) -> Iterator[DataRow]:
     """Yield the rows of one table of one log, as dictionaries of plain values (docs/TABLES.md).
 
-    ``rubric``, or else the default one, scores what has no sidecar, and with ``recompute`` everything; ``options`` say
-    how evidence is found and read.
-
-    Raises:
-        InputError: there is no such table.
-        LogError: the log cannot be loaded.
-        NotARepositoryError: ``repo_dir`` is in no git work tree.
+    ``rubric`` scores what has no sidecar, and with ``recompute`` everything. Raises InputError where there is no such
+    table, LogError, and NotARepositoryError.
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")
     log, rubric = Path(iter_log_dir), rubric or default_rubric()
-    view = LogView(log, Path(repo_dir), tuple(map(Path, transcript_dirs)), rubric, recompute, outcomes=OutcomeRules())
-    for name, row in table_rows(log, rubric, view.examine(**options)):
+    places = log, Path(repo_dir), tuple(map(Path, transcript_dirs))
+    view = LogView(*places, rubric, recompute, options=options, outcomes=OutcomeRules())
+    for name, row in table_rows(log, rubric, view.examine()):
         if name == table:
             yield clean(row)
 
 
 def arrow(table: str, *log: Path | str, **how: Any) -> Any:
-    """Return one table as a ``pyarrow.Table``; arguments as for :func:`rows`.
-
-    Raises:
-        InputError: pyarrow is not installed, or as :func:`rows`.
-    """
+    """Return one table as a ``pyarrow.Table``; arguments and errors as for :func:`rows`."""
     require("frames", "pyarrow")
     import pyarrow as pa
 
@@ -62,11 +54,7 @@ def arrow(table: str, *log: Path | str, **how: Any) -> Any:
 
 
 def pandas(table: str, *log: Path | str, **how: Any) -> Any:
-    """Return one table as a ``pandas.DataFrame`` of nullable types; arguments as for :func:`rows`.
-
-    Raises:
-        InputError: pandas is not installed, or as :func:`rows`.
-    """
+    """Return one table as a ``pandas.DataFrame`` of nullable types; arguments and errors as for :func:`rows`."""
     require("", "pandas")
     import pandas as pd
 

@@ -7,18 +7,12 @@ from pathlib import Path
 from rubric import SignalID
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import spans
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow
+from scoring.views.table import AnyCell, Block, Column, Line, Table, TableRow
 
-_COLUMNS = (
-    Column("ROLE", "role", 10),
-    Column("SIGNAL", "signal", 22),
-    Column("PAIRS", "comparable", 6, right=True),
-    Column("OVER", "over_claims", 6, right=True),
-    Column("MEAN", "mean_delta", 8, right=True),
-    Column("WORST", "worst_delta", 8, right=True),
-    Column("", "iterations", only="json"),
-    Column("OVER-CLAIMED IN", "over_claimed", 0),
-)
+_FIGURES = (("PAIRS", 6), ("OVER", 6), ("MEAN", 8), ("WORST", 8))
+_COLUMNS = [Column("ROLE", width=10), Column("SIGNAL", width=22)]
+_COLUMNS += [Column(head, width=width, right=True) for head, width in _FIGURES]
+_COLUMNS += [Column("OVER-CLAIMED IN", width=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +55,13 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     return rows
 
 
-def integrity_table(rows: Iterable[IntegritySummary]) -> Table:
-    """Return claims against observations as a table, a row per role and signal."""
+def integrity_page(rows: Iterable[IntegritySummary], source: Path) -> Iterator[Block]:
+    """Yield claimed against observed for the log at ``source``, a row per role and signal."""
     found = []
     for row in rows:
-        deltas = (Cell(d, "-" if d is None else f"{d:+.3f}") for d in (row.mean_delta, row.worst_delta))
-        over = Cell(list(row.over_claimed), spans(row.over_claimed) or "-")
-        cells: list[AnyCell] = [row.role, row.signal, row.comparable, row.over_claims, *deltas]
-        cells += [Cell(list(row.iterations)), over]
+        deltas = ("-" if d is None else f"{d:+.3f}" for d in (row.mean_delta, row.worst_delta))
+        over = spans(row.over_claimed) or "-"
+        cells: list[AnyCell] = [row.role, row.signal, row.comparable, row.over_claims, *deltas, over]
         found.append(TableRow(cells, style="red" if row.over_claims else ""))
-    return Table(_COLUMNS, found)
-
-
-def integrity_page(rows: Iterable[IntegritySummary], source: Path) -> Iterator[Block]:
-    """Yield claimed against observed for the log at ``source``."""
-    yield from (Line(f"Claimed against observed — {source}", "bold"), Line(), integrity_table(rows), Line())
+    yield from (Line(f"Claimed against observed — {source}", "bold"), Line(), Table(_COLUMNS, found), Line())
     yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was seen.", "dim")

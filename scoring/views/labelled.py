@@ -1,21 +1,35 @@
-"""The labels of a log: a list of them, which iteration to label next, and how far they agree."""
+"""The labels of a log: a list, which iteration to label next, and how far they agree (docs/LOG.md, "Labels")."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rubric import coverage_of
 from scoring.errors import Warn
-from scoring.evidence.labels import READONLY, Judgement, LabelFacts, LabelRecord, label_facts
+from scoring.evidence.labels import (
+    CORRECTNESS,
+    HALLUCINATIONS,
+    READONLY,
+    SCOPES,
+    Judgement,
+    LabelFacts,
+    LabelRecord,
+    label_facts,
+)
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
+from scoring.statistics import Interval, spearman
 from scoring.text import counted, cut, printable
-from scoring.views.agreement import LabelAgreement, Measured, agreement
-from scoring.views.table import Block, Cell, Column, Line, Table, number
+from scoring.views.table import Block, Column, Line, Table, number
 
 _NOTE_WIDTH = 40
 _NEAR = 1  # decimals of a distance that count
+T = TypeVar("T")
 
 
 def labels_of(log_dir: Path, iterations: Iterable[int], warn: Warn) -> dict[int, tuple[LabelRecord, ...]]:
@@ -64,36 +78,10 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
     for row in rows:
         given = ("-" if row[k] is None else str(row[k]) for k in ("correctness", "scope_judgement", "hallucination"))
         role = f"{row['role']}, overrides" if row["admin_override"] else row["role"]
-        note = Cell(row["note"], cut(" ".join(row["note"].split()), _NOTE_WIDTH))
+        note = cut(" ".join(row["note"].split()), _NOTE_WIDTH)
         updated = row["updated_at"][:16].replace("T", " ")
         cells.append((row["iteration"], row["actor"], role, *given, row["edits"], updated, note))
     yield Table(tuple(map(Column, heads)), cells)
-
-
-# Which to label next
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An iteration that could be labelled: its score without labels, and the share of the weight that it rests on.
-
-    ``neighbours`` is the mean of the nearest scores before and after; None where there is none.
-    """
-
-    iteration: int
-    task_id: str
-    value: float | None
-    neighbours: float | None
-    coverage: float
-
-    @property
-    def distance(self) -> float:
-        """How far its score is from that of its neighbours, from 0 to 1."""
-        return 0.0 if self.value is None or self.neighbours is None else abs(self.value - self.neighbours)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self) | {"distance": self.distance}
 
 
 def unlabelled_value(score: PersistedScore) -> float | None:
@@ -103,39 +91,168 @@ def unlabelled_value(score: PersistedScore) -> float | None:
     return sum(row.nominal_weight * row.sub_score for row in rows) / weight if weight else None
 
 
-def candidates(scores: Sequence[tuple[PersistedScore, str]], done: Collection[int]) -> list[Candidate]:
-    """Return the iterations that are not ``done``, that with the most telling label first.
+def candidates(
+    scores: Sequence[tuple[PersistedScore, str]], labels: Mapping[int, Sequence[LabelRecord]], actor: str | None
+) -> list[dict[str, Any]]:
+    """Return the iterations to label as plain data: those without a label that counts, or with ``actor`` one of theirs.
 
-    That is one with a score far from those of its neighbours (to a tenth), then one that rests on little, then an
-    old one. ``scores`` are those of a log in order, each with its task.
+    First are those with a score far from the mean of its neighbours (to a tenth), then those that rest on little, then
+    old ones. ``scores`` are those of a log in order, each with its task.
     """
     values = [unlabelled_value(score) for score, _ in scores]
     found = []
-    for place, (score, task_id) in enumerate(scores):
-        if score.iteration not in done:
-            sides = values[:place][::-1], values[place + 1 :]
-            near = [known[0] for side in sides if (known := [v for v in side if v is not None])]
-            mean = sum(near) / len(near) if near else None
-            weight = coverage_of([row for row in score.breakdown if row.signal != HUMAN_LABEL]).weight
-            found.append(Candidate(score.iteration, task_id, values[place], mean, weight))
-    return sorted(found, key=lambda c: (-round(c.distance, _NEAR), c.coverage, c.iteration))
+    for place, ((score, task_id), value) in enumerate(zip(scores, values, strict=True)):
+        given = (one for one in labels.get(score.iteration, ()) if one.role != READONLY)
+        if any(actor is None or one.actor == actor for one in given):
+            continue
+        sides = values[:place][::-1], values[place + 1 :]
+        near = [known[0] for side in sides if (known := [v for v in side if v is not None])]
+        mean = sum(near) / len(near) if near else None
+        weight = coverage_of([row for row in score.breakdown if row.signal != HUMAN_LABEL]).weight
+        one = {"iteration": score.iteration, "task_id": task_id, "value": value, "neighbours": mean, "coverage": weight}
+        found.append(one | {"distance": 0.0 if value is None or mean is None else abs(value - mean)})
+    return sorted(found, key=lambda one: (-round(one["distance"], _NEAR), one["coverage"], one["iteration"]))
 
 
-def next_page(waiting: Sequence[Candidate], total: int) -> Iterator[Block]:
+def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
     """Yield which iteration to label next, and why."""
     if not waiting:
         yield Line("Nothing is left to label.")
         return
     first = waiting[0]
-    task = f" ({cut(printable(first.task_id), 80)})" if first.task_id else ""
-    yield Line(f"Iteration {first.iteration}{task}: its label would tell most.", "bold")
-    value, near = (number(v or 0, v is not None) for v in (first.value, first.neighbours))
-    yield Line(f"Score {value} without labels, neighbours {near}; rests on {first.coverage * 100:.1f} % of the weight.")
+    task = f" ({cut(printable(first['task_id']), 80)})" if first["task_id"] else ""
+    yield Line(f"Iteration {first['iteration']}{task}: its label would tell most.", "bold")
+    value, near = (number(first[key] or 0, first[key] is not None) for key in ("value", "neighbours"))
+    weight = f"{first['coverage'] * 100:.1f} % of the weight"
+    yield Line(f"Score {value} without labels, neighbours {near}; rests on {weight}.")
     wait = f"{counted(total, 'iteration')} {'waits' if len(waiting) == 1 else 'wait'}"
-    yield Line(f"{len(waiting)} of {wait}. Label it with: da-score label {first.iteration}")
+    yield Line(f"{len(waiting)} of {wait}. Label it with: da-score label {first['iteration']}")
 
 
-# Agreement
+# Agreement: Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the
+# square of the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for chance.
+
+
+DRAWS, SEED, COVERED = 2_000, 20_260_101, 0.95
+"""Draws of a bootstrap, what makes them the same every time, and the share of them that an interval holds."""
+
+SCALES: Mapping[str, Sequence[Any]] = {"correctness": CORRECTNESS, "scope": SCOPES, "hallucination": HALLUCINATIONS}
+"""The judgements, with their values from the worst to the best."""
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Return Krippendorff's ordinal alpha of units, each a sequence of the values that it was given, at most 1.
+
+    Units with fewer than two values say nothing. None where there is nothing to agree on: all values are equal.
+    """
+    counts = Counter(tuple(sorted(unit)) for unit in units if len(unit) > 1)
+    values = sorted({value for unit in counts for value in unit})
+    if len(values) < 2:
+        return None
+    together: dict[tuple[float, float], float] = {}  # the coincidences of two values
+    total: Counter[float] = Counter()
+    for unit, times in counts.items():
+        of = Counter(unit)
+        for a, n in of.items():
+            total[a] += times * n
+            for b, m in of.items():
+                together[a, b] = together.get((a, b), 0) + times * n * (m - (a == b)) / (len(unit) - 1)
+
+    @cache
+    def distance(a: float, b: float) -> float:
+        between = sum(total[value] for value in values if min(a, b) <= value <= max(a, b))
+        return (between - (total[a] + total[b]) / 2) ** 2 if a != b else 0.0
+
+    observed = sum(n * distance(*pair) for pair, n in together.items())
+    expected = sum(total[a] * total[b] * distance(a, b) for a in values for b in values)
+    return 1 - (sum(total.values()) - 1) * observed / expected if expected else None
+
+
+def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
+    """Return Cohen's kappa of what two people said, a pair for each thing, weighted by the square of the distance.
+
+    None without a pair, and where both say one and the same value throughout.
+    """
+    firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum((a - b) ** 2 for a, b in pairs)
+    expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
+    return 1 - len(pairs) * observed / expected if expected else None
+
+
+def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
+    """Return the bootstrap interval of a statistic; None for fewer than two values, or where few draws have it."""
+    if len(values) < 2:
+        return None
+    chance = random.Random(SEED)  # noqa: S311 - not a secret: the same interval every time
+    drawn = (statistic(chance.choices(values, k=len(values))) for _ in range(DRAWS))
+    found = sorted(value for value in drawn if value is not None)
+    if 2 * len(found) <= DRAWS:
+        return None
+    cut = (1 - COVERED) / 2 * (len(found) - 1)
+    return Interval(found[round(cut)], found[round(len(found) - 1 - cut)])
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measure of agreement: over how many iterations, its value, and its interval; None where it is not defined."""
+
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far labels agree: ``alpha`` per judgement, ``kappa`` per judgement for every two people, and ``score``.
+
+    ``score`` is the rank correlation of the score, without what labels add to it, with the mean of the labels.
+    """
+
+    iterations: int
+    actors: tuple[str, ...]
+    alpha: Mapping[str, Measured]
+    kappa: Mapping[tuple[str, str], Mapping[str, Measured]]
+    score: Measured
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "iterations": self.iterations,
+            "actors": list(self.actors),
+            "draws": DRAWS,
+            "alpha": {name: {"level": "ordinal", **asdict(found)} for name, found in self.alpha.items()},
+            "kappa": [
+                {"actors": list(pair), "weights": "quadratic", **{name: asdict(m) for name, m in found.items()}}
+                for pair, found in self.kappa.items()
+            ],
+            "score": {"measure": "spearman", **asdict(self.score)},
+        }
+
+
+def agreement(given: Mapping[int, Mapping[str, Judgement]], scores: Sequence[tuple[float, float]]) -> LabelAgreement:
+    """Measure agreement in what each person said last of each iteration.
+
+    ``scores`` are pairs of a score without labels and the value of the labels, 0 to 1.
+    """
+    actors = sorted({actor for said in given.values() for actor in said})
+    pairs = [pair for pair in combinations(actors, 2) if any(said.keys() >= {*pair} for said in given.values())]
+
+    def ranks(name: str, people: Sequence[str]) -> list[list[float]]:
+        judged = ([getattr(said[one], name) for one in people if one in said] for said in given.values())
+        units = ([float(SCALES[name].index(value)) for value in unit if value is not None] for unit in judged)
+        return [unit for unit in units if len(unit) > 1]
+
+    return LabelAgreement(
+        len(given),
+        tuple(actors),
+        {name: _measured(ranks(name, actors), krippendorff_alpha) for name in SCALES},
+        {pair: {name: _measured(ranks(name, pair), weighted_kappa) for name in SCALES} for pair in pairs},
+        _measured(scores, lambda both: spearman([a for a, _ in both], [b for _, b in both])),
+    )
+
+
+def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
+    return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
 def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]) -> LabelAgreement:
@@ -178,12 +295,3 @@ def _table(rows: Iterable[tuple[str, Measured]], head: str) -> Table:
         interval = "-" if measured.interval is None else "{:.3f} to {:.3f}".format(*measured.interval)
         cells.append((name, measured.n, number(measured.value or 0, measured.value is not None), interval))
     return Table(columns, cells, indent=2)
-
-
-def labelled_iterations(labels: dict[int, tuple[LabelRecord, ...]], actor: str | None = None) -> set[int]:
-    """Return the iterations that have a label that counts, or, with ``actor``, one of that person."""
-    return {
-        n
-        for n, found in labels.items()
-        if any(label.role != READONLY and (actor is None or label.actor == actor) for label in found)
-    }

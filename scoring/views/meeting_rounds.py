@@ -73,25 +73,21 @@ def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
     if used.cost_total is not None:
         parts.append(f"cost {words(used.cost_total)}")
     differences = [f"{d.field} {said(d.stated)}, computed {said(d.computed)}" for d in verdict.stated_differences]
+    messages = []
+    if new := verdict.from_messages:
+        judge = "not counted by the judge"
+        if new.judge_share is not None:
+            judge = f"the judge: {new.judge_novel} new, {new.judge_repeated} repeated ({words(new.judge_share)})"
+        messages.append(f"{new.novel} new, {new.repeated} repeated by {new.matched_by} ({words(new.share)}); {judge}")
     for label, lines in (
         ("why", [*verdict.reasons, f"(rule {verdict.rule})"]),
         ("to say", [verdict.facilitator_prompt]),
         ("next focus", verdict.next_round_focus_prompts),
         ("used", [", ".join(parts)]),
         ("stated", differences),
-        ("messages", _messages(verdict)),
+        ("messages", messages),
     ):
         yield from zip((label, *[""] * len(lines)), lines, strict=False)
-
-
-def _messages(verdict: MeetingVerdict) -> list[str]:
-    """Return what is new by the messages, with what the judge counted beside it."""
-    if (found := verdict.from_messages) is None:
-        return []
-    judge = "not counted by the judge"
-    if found.judge_share is not None:
-        judge = f"the judge: {found.judge_novel} new, {found.judge_repeated} repeated ({words(found.judge_share)})"
-    return [f"{found.novel} new, {found.repeated} repeated by {found.matched_by} ({words(found.share)}); {judge}"]
 
 
 def simulation_view(knobs: MeetingKnobs, found: Sequence[Ending], out: Path | None) -> list[Block]:

@@ -18,31 +18,24 @@ from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_
 _SHORT = 12
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return the table of a log's outcomes, a row for each iteration; what is not known is a dash."""
-    columns = [Column("ITER", right=True), Column("STATUS"), Column("COMMIT")]
-    columns += [Column(head, right=True) for head in ("ADDED", "CHANGED", "SURVIVED", "FIXED")]
-    return Table([*columns, Column("REVERTED BY"), Column("DEFECTIVE")], list(map(_outcome_row, outcomes)))
-
-
 def _outcome_row(one: Outcome) -> Sequence[AnyCell]:
-    defective = _cell(one.defective, "yes" if one.defective else "no")._replace(style="red" if one.defective else "")
-    survival = _cell(one.survival, f"{(one.survival or 0) * 100:.0f} %")
-    commit, reverted_by = (_cell(sha, (sha or "")[:_SHORT]) for sha in (one.commit, one.reverted_by))
-    head = one.iteration, one.status.replace("_", " "), commit, _cell(one.lines_added), _cell(one.lines_changed)
-    return *head, survival, _cell(one.lines_fixed), reverted_by, defective
+    verdict = "-" if one.defective is None else "yes" if one.defective else "no"
+    survival = "-" if one.survival is None else f"{one.survival * 100:.0f} %"
+    commit, reverted_by = ("-" if sha is None else sha[:_SHORT] for sha in (one.commit, one.reverted_by))
+    counts = (one.lines_added, one.lines_changed, one.lines_fixed)
+    added, changed, fixed = ("-" if count is None else count for count in counts)
+    head = one.iteration, one.status.replace("_", " "), commit, added, changed
+    return *head, survival, fixed, reverted_by, Cell(verdict, style="red" if one.defective else "")
 
 
-def _cell(value: Any, text: str = "") -> Cell:
-    return Cell(value, "-" if value is None else text or str(value))
-
-
-def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float, table: Table) -> Iterator[Block]:
-    """Yield what became of the work of a log: the table, and a line that counts it."""
+def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float) -> Iterator[Block]:
+    """Yield what became of the work of a log, a row for each iteration, and a line that counts it."""
     if not outcomes:
         yield Line("no iterations")
         return
-    yield table
+    columns = [Column("ITER", right=True), Column("STATUS"), Column("COMMIT")]
+    columns += [Column(head, right=True) for head in ("ADDED", "CHANGED", "SURVIVED", "FIXED")]
+    yield Table([*columns, Column("REVERTED BY"), Column("DEFECTIVE")], list(map(_outcome_row, outcomes)))
     yield Line()
     count = Counter(one.status for one in outcomes)
     known = [one for one in outcomes if one.status == "known"]
@@ -89,13 +82,12 @@ def validity_page(found: Validity) -> Iterator[Block]:
     """Yield whether a score foretells an outcome: the answer first, then what it rests on."""
     for text in validity_sentences(found):
         yield Line(text, "bold" if text.startswith("Verdict") else "")
+    columns = _BY_RANK if found.measure == "spearman" else _FORETOLD
     for title, part in validity_parts(found).items():
-        if not part:
-            continue
-        yield Line()
-        yield Line(title, "bold")
-        columns = _BY_RANK if found.measure == "spearman" else _FORETOLD
-        yield Table(columns, [validity_row(found, *row) for row in part.items()])
+        if part:
+            yield Line()
+            yield Line(title, "bold")
+            yield Table(columns, [validity_row(found, *row) for row in part.items()])
     if found.bands:
         yield Line()
         yield Line("By band", "bold")
@@ -105,11 +97,9 @@ def validity_page(found: Validity) -> Iterator[Block]:
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
     """Yield how a score compares with that of another rubric; None where it is the first."""
     if gain and gain["interval"]:
-        low, high = gain["interval"]
+        change = "{:+.2f} ({:+.2f} to {:+.2f})".format(gain["gain"], *gain["interval"])
         yield Line()
-        yield Line(
-            f"Against rubric {rubric}, the same {gain['n']} iterations: {gain['gain']:+.2f} ({low:+.2f} to {high:+.2f})"
-        )
+        yield Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}")
     yield Line()
 
 

@@ -8,17 +8,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from rubric import SignalContribution, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
 from scoring.evidence.beside import HookOutcome
+from scoring.evidence.facts import IterationFacts
 from scoring.score import LogSummary, ScoredIteration, ScoredLine
-from scoring.sidecars.provenance import Loss
+from scoring.sidecars.provenance import Loss, OwnLines
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State, in_words
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.text import counted
 from scoring.views import cells
-from scoring.views.chain import chain_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
 from scoring.views.spending import Spending, spending_of
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, TableRow, band_text, number, pairs
@@ -99,7 +101,7 @@ def next_steps(scored: LogSummary) -> Iterator[Block]:
 
 
 def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
-    value, bounds = cells.score_cell(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
+    value, bounds = number(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     sure = cells.coverage_cell(line.coverage)
     return line.iteration, line.task_id, value, bounds, cells.band_cell(line.band), sure, line.date, lost
@@ -241,3 +243,30 @@ def run_item(one: ScoredIteration, lost: Sequence[Loss] = ()) -> dict[str, Any]:
 def signals_payload(one: ScoredIteration) -> dict[str, Any]:
     """Return the signals of one iteration, with the bounds and the coverage they give its score."""
     return {**one.signals.as_dict(), "bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)}
+
+
+def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
+    """Return the chain as data; None where lines are not attributed."""
+    observed = facts.observed
+    if observed is None:
+        return None
+    return {
+        "method": observed.method,
+        "sessions": list(observed.sessions),
+        "problem": observed.problem or None,
+        "commit": facts.landing.sha,
+        "landed_as": facts.landing.commit,
+        "counted_for": facts.counted_for,
+        "shared_with": observed.shared_with,
+        "checkpoints": list(observed.checkpoints),
+        "checkpoint_tokens": observed.checkpoint_tokens,
+        "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
+        "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
+        "work": structs.asdict(observed.work),
+        "by_people": observed.by_people,
+    }
+
+
+def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
+    """Return what a sidecar's evidence file says of the chain; None where it says nothing."""
+    return {"method": kept.method, "sessions": list(kept.sessions)} if kept else None

@@ -29,12 +29,12 @@ def session_rows(
     return [
         (
             Cell(session.session_id, brief=beginnings[session.session_id]),
-            cells.score_cell(session.value, session.scored),
+            number(session.value, session.scored),
             cells.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
             cells.band_cell(session.band),
-            Cell(None, _coverage_text(session, members), brief=_brief_coverage(session, members)),
+            _coverage_cell(session, members),
         )
         for session in sessions
     ]
@@ -69,13 +69,13 @@ def session_page(
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
     sure = cells.value_text(session.value, session.scored, _bounds(session, members))
     yield Line([Cell(name, style="bold"), f" score {sure}   ", cells.band_cell(session.band)], only="terminal")
-    yield Line(_coverage_text(session, members, " iterations", " on average"), "dim", only=None if full else "terminal")
+    rests = _coverage_cell(session, members, " iterations", " on average").shown()
+    yield Line(rests, "dim", only=None if full else "terminal")
     if intervals and (interval := _interval(session)):
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield Line()
-    rows = [
-        _member_row(ref, members.get(ref.iteration), (states or {}).get(ref.iteration)) for ref in session.per_iteration
-    ]
+    known = states or {}
+    rows = [_member_row(ref, members.get(ref.iteration), known.get(ref.iteration)) for ref in session.per_iteration]
     yield Table(_MEMBERS, rows, full=full)
     yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
@@ -96,7 +96,7 @@ def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None)
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, cells.score_cell(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
+    return ref.iteration, number(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:
@@ -122,16 +122,16 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str,
     }
 
 
-def _coverage_text(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> str:
+def _coverage_cell(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> Cell:
     scored, total, weight, too_few = _coverage(session, members).values()
-    parts = [f"{scored} of {total}{what}", "" if weight is None else f"{weight * 100:.1f} % of the weight{average}"]
-    return ", ".join(filter(None, [*parts, f"{too_few} without enough evidence" if too_few else ""]))
-
-
-def _brief_coverage(session: SessionScore, members: Mapping[int, Rested]) -> str:
-    scored, total, weight, too_few = _coverage(session, members).values()
-    parts = [f"{scored}/{total}", "" if weight is None else f"{weight * 100:.0f} %"]
-    return " · ".join(filter(None, [*parts, f"{too_few} not enough" if too_few else ""]))
+    text, brief = [f"{scored} of {total}{what}"], [f"{scored}/{total}"]
+    if weight is not None:
+        text.append(f"{weight * 100:.1f} % of the weight{average}")
+        brief.append(f"{weight * 100:.0f} %")
+    if too_few:
+        text.append(f"{too_few} without enough evidence")
+        brief.append(f"{too_few} not enough")
+    return Cell(None, ", ".join(text), brief=" · ".join(brief))
 
 
 def session_payload(

@@ -1,8 +1,7 @@
 """What iterations used: tokens by kind, the models, time, and what that cost. It has no part in any score.
 
-``docs/TABLES.md``, "Tokens and cost", says where the numbers come from. Prices are those of genai-prices; none is
-written down here, and nothing is fetched. Above some size of the prompt a token has another price, so tokens are
-counted by the size of their prompt, and priced at it.
+``docs/TABLES.md``, "Tokens and cost", says where the numbers come from. Prices are those of genai-prices, fetched from
+nowhere, and tokens are priced at the size of their prompt.
 """
 
 import datetime

@@ -27,11 +27,7 @@ class Answer:
 
 @contextlib.contextmanager
 def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
-    """Run one SQL statement in DuckDB's dialect, which reaches neither files nor the network, over the rows of tables.
-
-    Raises:
-        InputError: DuckDB is not installed, or the statement cannot be run; the text says why.
-    """
+    """Run one SQL statement in DuckDB's dialect over the rows of tables; errors as for :func:`answered`."""
     require("query", "duckdb")
     with database() as db:
         with temporary_directory("query") as directory:
@@ -65,8 +61,7 @@ def database() -> Iterator[Any]:
 def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     """Run one SQL statement in a database that has some tables, which then reaches neither files nor the network.
 
-    Raises:
-        InputError: the statement cannot be run; the text says why.
+    InputError says why a statement cannot be run.
     """
     import duckdb
 

@@ -58,7 +58,7 @@ class Column(NamedTuple):
         width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
         cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal cuts nothing.
         right: whether a terminal aligns it to the right, as numbers are; a pipe never does.
-        only: the one place that shows it; None for both, ``json`` for neither, ``full`` for a terminal and full text.
+        only: the one place that shows it; None for both, ``full`` for a terminal and full text.
         prose: whether its texts explain themselves, so that they need no name below a row that has no room for them.
     """
 
@@ -67,7 +67,7 @@ class Column(NamedTuple):
     width: int | None = None
     cut: bool = False
     right: bool = False
-    only: Place | Literal["json", "full"] | None = None
+    only: Place | Literal["full"] | None = None
     prose: bool = False
 
 

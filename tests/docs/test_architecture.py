@@ -39,14 +39,9 @@ NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", te
 PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section("The picture"))
 
 
-@pytest.mark.parametrize("path", [*PATHS, *sorted(set(PICTURE))])
-def test_a_path_that_is_named_exists(path: str) -> None:
-    assert list(ROOT.glob(path)), f"there is no {path}"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_is_named_exists(name: str) -> None:
-    assert look_up(name) is not None
+def test_paths_and_names_exist() -> None:
+    assert [path for path in [*PATHS, *PICTURE] if not list(ROOT.glob(path))] == []
+    assert [name for name in NAMES if look_up(name) is None] == []
 
 
 @pytest.mark.parametrize("name", ["scoring.nothing", "rubric.registry.nothing"])

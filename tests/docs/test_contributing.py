@@ -31,11 +31,6 @@ def test_every_folder_of_tests_that_is_named_exists() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_slow_tests_can_be_marked() -> None:
-    markers = PROJECT["tool"]["pytest"]["ini_options"]["markers"]
-    assert [marker.partition(":")[0] for marker in markers] == ["slow", "sampled(n)"]
-
-
 def test_the_hooks_fetch_nothing_and_make_the_checks_of_the_script() -> None:
     (local,) = load(".pre-commit-config.yaml")["repos"]
     assert local["repo"] == "local"

@@ -25,40 +25,33 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
 
 
+WORKFLOW: dict[Any, Any] = yaml.safe_load(blocks(CI, "yaml")[0])
+STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["check"]["steps"]
+
+
 def options_of(command: str) -> set[str]:
     module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
     parameters: list[click.Parameter] = module.command.params
     return {option for parameter in parameters for option in parameter.opts}
 
 
-def workflow() -> dict[Any, Any]:
-    (text,) = blocks(CI, "yaml")
-    found: dict[Any, Any] = yaml.safe_load(text)
-    return found
-
-
-def steps() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = workflow()["jobs"]["check"]["steps"]
-    return found
-
-
 def commands_of_the_workflow() -> list[list[str]]:
     """The command lines of da-score in the workflow, what GitHub fills in replaced by a branch."""
-    runs = [PLACEHOLDER.sub("master", step["run"]) for step in steps() if "run" in step]
+    runs = [PLACEHOLDER.sub("master", step["run"]) for step in STEPS if "run" in step]
     return [words[1:] for line in runs if (words := shlex.split(line))[0] == "da-score"]
 
 
 class TestWorkflow:
     def test_is_one_that_github_reads(self) -> None:
-        assert set(workflow()) == {"name", True, "jobs"}  # YAML 1.1, which GitHub does not read, takes "on" for true
-        assert all(("uses" in step) != ("run" in step) for step in steps())
-        checkout, of_da_score = (step for step in steps() if step.get("uses", "").startswith("actions/checkout@"))
+        assert set(WORKFLOW) == {"name", True, "jobs"}  # YAML 1.1, which GitHub does not read, takes "on" for true
+        assert all(("uses" in step) != ("run" in step) for step in STEPS)
+        checkout, of_da_score = (step for step in STEPS if step.get("uses", "").startswith("actions/checkout@"))
         assert checkout["with"]["fetch-depth"] == 0
         assert of_da_score["with"]["path"] == ".da-score"
 
     def test_keeps_the_report_of_a_build_that_fails(self) -> None:
-        gate = next(n for n, step in enumerate(steps()) if step.get("name") == "Gate")
-        assert all(step["if"] == "always()" for step in steps()[gate + 1 :])
+        gate = next(n for n, step in enumerate(STEPS) if step.get("name") == "Gate")
+        assert all(step["if"] == "always()" for step in STEPS[gate + 1 :])
 
     @pytest.mark.slow
     def test_does_what_it_says(
@@ -79,7 +72,7 @@ class TestWorkflow:
         assert (found.status, found.err) == (3, "")
         assert found.out.startswith("FAIL  iteration 5: min-band: ")
         assert da_score(*report).status == 0
-        (upload,) = (step for step in steps() if step.get("uses", "").startswith("actions/upload-artifact@"))
+        (upload,) = (step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
         assert all(Path(name).is_file() for name in upload["with"]["path"].split())
         assert "Iteration scores: failed" in (tmp_path / "summary").read_text()
 

@@ -59,12 +59,6 @@ def quoted(text: str) -> list[str]:
 SCRIPTS = sorted([*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()])
 
 
-def test_the_scripts_of_the_two_commands_are_there() -> None:
-    commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it", README))), re.M)
-    assert commands == ["scripts/demo", "scripts/test"]
-    assert all((ROOT / name).is_file() for name in commands)
-
-
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_script_stops_at_the_first_fault_and_is_well_formed(path: Path) -> None:
     text = path.read_text("utf-8")
@@ -74,13 +68,12 @@ def test_a_script_stops_at_the_first_fault_and_is_well_formed(path: Path) -> Non
     subprocess.run(["bash", "-n", str(path)], check=True)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", ".github/workflows/ci.yml"])
-def test_a_script_that_is_named_exists(page: str) -> None:
-    named = re.findall(r"(?<![\w/])(?:scripts|\.ci)/[a-z]+", (ROOT / page).read_text("utf-8"))
-    assert [name for name in named if not (ROOT / name).is_file()] == []
-
-
 def test_the_scripts_run_what_they_say() -> None:
+    for page in ("README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", ".github/workflows/ci.yml"):
+        named = re.findall(r"(?<![\w/])(?:scripts|\.ci)/[a-z]+", (ROOT / page).read_text("utf-8"))
+        assert [name for name in named if not (ROOT / name).is_file()] == []
+    commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it", README))), re.M)
+    assert commands == ["scripts/demo", "scripts/test"]
     assert f'{PROGRAM}" demo' in (ROOT / "scripts/demo").read_text("utf-8")
     run = (ROOT / ".ci/run").read_text("utf-8")
     assert re.search(r"^if bash \.ci/browser; then\n    export NEED_BROWSER=1 ", run, re.M)
@@ -128,66 +121,48 @@ def test_the_script_of_the_tests(
     assert (done.returncode, done.stdout, done.stderr) == (0, f"-m|pytest|-n|2|--dist|worksteal|{passed_on}", "")
 
 
-class TestScriptOfTheChecks:
-    def test_makes_all_of_them(self, checkout: Path) -> None:
-        done = script(checkout, "check")
-        assert done.returncode == 0
-        assert re.findall(r"^== (\w+)$", done.stdout.replace("|==", "|\n=="), re.M) == ["lint", "format", "types"]
-
-    def test_makes_those_that_are_named(self, checkout: Path) -> None:
-        assert script(checkout, "check", "types").stdout == "== types\n-m|mypy|"
-
-    def test_goes_on_after_one_that_fails_and_fails(self, checkout: Path) -> None:
-        (checkout / ".venv" / "bin" / "ruff").write_text("#!/usr/bin/env bash\nexit 1\n")
-        done = script(checkout, "check")
-        assert (done.returncode, done.stderr) == (1, "FAILED: lint format\n")
-        assert done.stdout.endswith("== types\n-m|mypy|")
-
-    def test_refuses_one_that_does_not_exist(self, checkout: Path) -> None:
-        done = script(checkout, "check", "spelling")
-        assert done.returncode == 2
-        assert "no check is called spelling" in done.stderr
-
-
 @pytest.mark.parametrize(
-    ("failing", "status", "said"),
+    ("arguments", "failing", "status", "out", "err"),
     [
-        pytest.param([], 0, "", id="all is well"),
-        pytest.param(["test"], 1, "FAILED: test\n", id="a test fails, and the rest runs all the same"),
-        pytest.param(["check", "build"], 1, "FAILED: check build\n", id="two things fail"),
+        pytest.param([], "", 0, "lint format types", "", id="all of them"),
+        pytest.param(["types"], "", 0, "types", "", id="those that are named"),
+        pytest.param([], "ruff", 1, "lint format types", "FAILED: lint format\n", id="all, after some that fail"),
+        pytest.param(["spelling"], "", 2, "spelling", "error: no check is called spelling", id="one that is none"),
     ],
 )
-def test_the_build_server_runs_everything_and_fails_when_anything_does(
-    checkout: Path, failing: list[str], status: int, said: str
+def test_the_script_of_the_checks(
+    checkout: Path, arguments: list[str], failing: str, status: int, out: str, err: str
 ) -> None:
+    if failing:
+        (checkout / ".venv" / "bin" / failing).write_text("#!/usr/bin/env bash\nexit 1\n")
+    done = script(checkout, "check", *arguments)
+    assert (done.returncode, " ".join(re.findall(r"== (\w+)$", done.stdout, re.M))) == (status, out)
+    assert done.stderr.startswith(err)
+    assert bool(done.stderr) is bool(err)
+
+
+@pytest.mark.parametrize("failing", [[], ["test"], ["check", "build"]], ids=" ".join)
+def test_the_build_server_runs_everything_and_fails_when_anything_does(checkout: Path, failing: list[str]) -> None:
     shutil.copytree(ROOT / ".ci", checkout / ".ci")
     for name in ("browser", "servers"):
         (checkout / ".ci" / name).write_text("exit 0\n")
     for name in ("test", "check", "build"):
         (checkout / "scripts" / name).write_text(f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n")
     done = subprocess.run(["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (status, said)
+    assert done.returncode == bool(failing)
+    assert done.stderr == (f"FAILED: {' '.join(failing)}\n" if failing else "")
     assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
 
 
 @pytest.mark.parametrize(
-    ("programs", "status"),
-    [
-        pytest.param({}, 1, id="nothing to install with"),
-        pytest.param({"chromium": "exit 0"}, 0, id="a browser"),
-        pytest.param({"chromium": "exit 1"}, 1, id="a browser that does not run"),
-    ],
+    ("browser", "status"), [("", 1), ("exit 0", 0), ("exit 1", 1)], ids=["none", "one", "one that does not run"]
 )
-def test_the_script_of_the_browser_says_whether_there_is_one(
-    tmp_path: Path, programs: dict[str, str], status: int
-) -> None:
-    for name, does in programs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / name).chmod(0o755)
-    bash = shutil.which("bash") or "bash"
-    done = subprocess.run(
-        [bash, str(ROOT / ".ci/browser")], env={"PATH": str(tmp_path)}, capture_output=True, check=False
-    )
+def test_the_script_of_the_browser_says_whether_there_is_one(tmp_path: Path, browser: str, status: int) -> None:
+    if browser:
+        (tmp_path / "chromium").write_text(f"#!/bin/sh\n{browser}\n")
+        (tmp_path / "chromium").chmod(0o755)
+    command = [shutil.which("bash") or "bash", str(ROOT / ".ci/browser")]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
@@ -200,9 +175,6 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     assert len(pasted) == 3
     status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
     assert (status, "\n".join(pasted).splitlines()) == (0, lines_of(shown))
-
-
-def test_what_is_said_of_iterations_of_the_demo_is_on_the_screen() -> None:
     screen = "".join(code("text"))
     assert re.search(r"^ +2 .* 0\.500 .* 2 of 7 signals, 26.0 % of the weight", screen, re.M)
     assert re.search(r"^ +4 .* 0\.680 .* 7 of 7 signals, 100.0 % of the weight", screen, re.M)
@@ -211,12 +183,8 @@ def test_what_is_said_of_iterations_of_the_demo_is_on_the_screen() -> None:
 # Tables
 
 
-def test_every_command_has_its_row_and_no_other() -> None:
-    named = [quoted(row[0])[0].split()[1] for row in table(section("Commands"))]
-    assert named == list(COMMANDS)
-
-
-def test_every_command_that_is_mentioned_exists() -> None:
+def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
+    assert [quoted(row[0])[0].split()[1] for row in table(section("Commands"))] == list(COMMANDS)
     prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
     written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code("sh", README))]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
@@ -255,22 +223,13 @@ def test_the_example_of_a_settings_file_is_read(tmp_path: Path, monkeypatch: pyt
     assert settings.rubric == RUBRIC_VERSION
 
 
-def test_every_signal_has_its_row_with_its_weight() -> None:
-    listed = {quoted(signal)[0]: weight for signal, weight, _ in table(section("Where each number comes from"))}
-    assert listed == {spec.id: f"{spec.weight:.2f}" for spec in default_rubric().signals}
-
-
-def test_every_rubric_has_its_row() -> None:
-    listed = {
-        version: (int(signals), "default" in note) for version, signals, note in table(section("Rubric versions"))
-    }
+def test_signals_rubrics_and_bands_are_those_that_are_released() -> None:
+    weights = {quoted(signal)[0]: weight for signal, weight, _ in table(section("Where each number comes from"))}
+    assert weights == {spec.id: f"{spec.weight:.2f}" for spec in default_rubric().signals}
+    listed = {v: (int(signals), "default" in note) for v, signals, note in table(section("Rubric versions"))}
     assert listed == {v: (len(released_rubric(v).signals), v == RUBRIC_VERSION) for v in rubric_versions()}
-
-
-def test_the_bands_are_those_of_the_rubric() -> None:
     *named, (lowest, _) = [(band.name, band.min) for band in default_rubric().bands]
-    sentence = ", ".join(f"{name} from {start:.2f}" for name, start in named) + f", and {lowest} below"
-    assert sentence in GUIDE
+    assert ", ".join(f"{name} from {start:.2f}" for name, start in named) + f", and {lowest} below" in GUIDE
 
 
 # The library
@@ -350,19 +309,16 @@ def test_words_of_commands_on_the_first_page_are_commands() -> None:
     assert {"dr", "meeting"} <= named
 
 
-def test_every_dependency_has_its_line() -> None:
-    project = (ROOT / "pyproject.toml").read_text("utf-8")
+def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     page = (ROOT / "docs" / "DEPENDENCIES.md").read_text("utf-8")
-    declared = re.findall(r'^    "([a-z.-]+)>=', project, re.M)
-    assert declared
-    assert [name for name in declared if not re.search(rf"^\| {re.escape(name)} \|", page, re.M)] == []
-
-
-def test_every_extra_of_a_user_is_named() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    told = README.partition("## Extras and completion\n")[2].partition("\n## ")[0]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
+    names = [line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)]
+    assert [name for name in names if not re.search(rf"^\| {re.escape(name)} \|", page, re.M)] == []
+    section_of_extras = README.partition("## Extras and completion\n")[2].partition("\n## ")[0]
     of_users = extras.keys() - {"dev", "bench", "servers", "dashboard"}
-    assert sorted(extra for extra in of_users if f"`{extra}`" not in told) == []
+    assert [extra for extra in of_users if f"`{extra}`" not in section_of_extras] == []
 
 
 def test_an_install_hint_is_true_for_a_package_and_for_a_checkout() -> None:

@@ -30,7 +30,6 @@ class Line:
     key: str
     time: float
     sessions: set[str] = field(default_factory=set)
-    places: list[tuple[str, int]] = field(default_factory=list)
     makers: set[str] = field(default_factory=set)
     output: int | None = None
     made: list[tuple[str, str]] = field(default_factory=list)
@@ -80,7 +79,7 @@ class Oracle:
         self.history = history
         self.commits = dict(self._commits())
         self.trunk = set(self._git("rev-list", "main").split())
-        self.entries = {n: self._entry(path) for n, path in self._entry_files()}
+        self.entries = {entry.number: self._entry(entry.number) for entry in history.entries}
         self.landed = {history.shas[a]: history.shas[b] for a, b in history.landed.items()}
         self.lines: dict[str, Line] = {}
         self.parts: dict[str, list[tuple[str, list[Line]]]] = {}
@@ -302,13 +301,8 @@ class Oracle:
             times = {"authored": float(authored), "committed": float(committed)}
             yield sha, {"subject": text.partition("\n")[0], "text": text, **times}
 
-    def _entry_files(self) -> Iterator[tuple[int, Path]]:
-        for path in self.history.log.glob("iter-*.yaml"):
-            if number := re.fullmatch(r"iter-(\d+)\.yaml", path.name):
-                yield int(number[1]), path
-
-    def _entry(self, path: Path) -> dict[str, Any]:
-        read = json.loads(path.read_text())
+    def _entry(self, number: int) -> dict[str, Any]:
+        read = json.loads((self.history.log / f"iter-{number}.yaml").read_text())
         sha = next((s for s in self.commits if len(read["commit"]) >= 7 and s.startswith(read["commit"])), None)
         named = read.get("agent", {}).get("session_id", "")
         return {"commit": read["commit"], "sha": sha, "summary": read["impl"]["summary"], "session": named}
@@ -323,7 +317,7 @@ class Oracle:
             content = self._git("show", f"{branch}:{path}")
             about = json.loads(self._git("show", f"{branch}:{path.replace('full.jsonl', 'metadata.json')}"))
             rows = list(_objects(content))
-            lines = self._take(path, rows, about["session_id"])
+            lines = self._take(rows, about["session_id"])
             start = about.get("checkpoint_transcript_start") or about.get("transcript_lines_at_start") or 0
             last = max((line.time for line in lines if line), default=0.0)
             found.append((last, len(content), "".join(path.split("/")[:2]), about["session_id"], rows, lines, start))
@@ -353,8 +347,8 @@ class Oracle:
         folders = {cwd for rows in read.values() for _, _, cwd, _ in _with_commits(rows)}
         ours = {cwd for cwd in folders if self._is_ours(cwd)}
         sessions = {s for rows in read.values() for s in self._qualified(rows, ours)} | self.in_checkpoints
-        for path, rows in read.items():
-            self._take(str(path), rows, "", lambda session, cwd: self._counts(session, cwd, ours, sessions))
+        for rows in read.values():
+            self._take(rows, "", lambda session, cwd: self._counts(session, cwd, ours, sessions))
 
     def _counts(self, session: str, cwd: str, ours: set[str], sessions: set[str]) -> bool:
         if cwd in ours or session in self.in_checkpoints:
@@ -380,7 +374,7 @@ class Oracle:
             ):
                 yield from (session, own)
 
-    def _take(self, place: str, rows: list[dict[str, Any]], session: str, counts: Any = None) -> list[Line | None]:
+    def _take(self, rows: list[dict[str, Any]], session: str, counts: Any = None) -> list[Line | None]:
         """Enter lines; of those that have a time and count, return the entry, and None for the others."""
         taken: list[Line | None] = []
         totals = 0
@@ -388,7 +382,7 @@ class Oracle:
         main = "" if session else _named_last(rows)
         known = {subject for n in self.entries for subject in self._subjects(n)}
         entered = [entry["commit"] for entry in self.entries.values()]
-        for number, (row, own, cwd, made) in enumerate(_with_commits(rows), 1):
+        for row, own, cwd, made in _with_commits(rows):
             delta = _output(row)
             if delta is not None and "payload" in row:
                 delta, totals = delta - totals, delta
@@ -401,7 +395,6 @@ class Oracle:
             own = session or own
             line.sessions |= {own, main or own}
             line.makers.add(own)
-            line.places.append((place, number))
             line.output = delta
             line.made = [
                 (sha, subject)

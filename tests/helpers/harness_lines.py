@@ -1,11 +1,13 @@
 """Lines as the harnesses write them, and a reading of them; whole sessions are made in testdata/sessions."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
+
+import pytest
 
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
@@ -110,6 +112,11 @@ def output(second: float, said: Any, name: str | None = "call_1", kind: str = "f
     return item(second, kind, name, output=said)
 
 
+def cases(names: str, table: Mapping[str, Any]) -> pytest.MarkDecorator:
+    """Try a test with every row of a table, under the row's name."""
+    return pytest.mark.parametrize(names, table.values(), ids=table.keys())
+
+
 def as_bytes(lines: Iterable[Line | bytes]) -> bytes:
     return b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
 
@@ -130,13 +137,5 @@ def read(
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:
-    """Turns, input, output, cache reads, cache creations, tool calls, tool errors."""
-    return (
-        facts.turns,
-        facts.input_tokens,
-        facts.output_tokens,
-        facts.cache_reads,
-        facts.cache_creations,
-        facts.tool_calls,
-        facts.tool_errors,
-    )
+    names = "turns input_tokens output_tokens cache_reads cache_creations tool_calls tool_errors"
+    return tuple(getattr(facts, name) for name in names.split())

@@ -5,51 +5,17 @@ import random
 from pathlib import Path
 from typing import Any
 
+from helpers.checkpoints import name as checkpoint_name
 from helpers.histories import History, Session
 
-SITUATIONS = (
-    "amended",
-    "by-hand",
-    "checkpoints",
-    "codex",
-    "cut-off",
-    "days",
-    "forked",
-    "no-home",
-    "no-session-ids",
-    "moved",
-    "nobody",
-    "one-checkpoint",
-    "other-repository",
-    "parallel",
-    "picked",
-    "rebased",
-    "remote",
-    "removed",
-    "resumed",
-    "second-apart",
-    "shas-gone",
-    "skewed",
-    "squashed",
-    "subagents",
-    "tail-only",
-    "temporary",
-    "worktrees-setting",
-)
-WORDS = (
-    "parser",
-    "walker",
-    "cache",
-    "index",
-    "reader",
-    "table",
-    "window",
-    "trunk",
-    "ledger",
-    "report",
-    "label",
-    "view",
-)
+SITUATIONS = """
+    amended by-hand checkpoints codex cut-off days forked no-home no-session-ids moved nobody one-checkpoint
+    other-repository parallel picked rebased remote removed resumed second-apart shas-gone skewed squashed subagents
+    tail-only temporary worktrees-setting
+""".split()  # noqa: SIM905 - a list of names reads better without quotes
+WORDS = """
+    parser walker cache index reader table window trunk ledger report label view
+""".split()  # noqa: SIM905 - a list of names reads better without quotes
 
 
 def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
@@ -203,11 +169,9 @@ class _Maker:
             self._commit(agent, again=False)
 
     def _trailers(self) -> tuple[str, ...]:
-        from helpers.checkpoints import name
-
         if self.has("one-checkpoint", 0.4) and self.history.checkpoints:
             return (list(self.history.checkpoints)[-1],)
-        return (name(500 + self.numbers),) if self.rng.random() < 0.85 else ()
+        return (checkpoint_name(500 + self.numbers),) if self.rng.random() < 0.85 else ()
 
     def _record(self, checkpoint: str, agent: Session) -> None:
         """What the tool keeps of a session at a commit: all of it, or what was said since the last time."""

@@ -21,16 +21,10 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
     "PATH": os.environ.get("PATH", os.defpath),
 }
-_SETTINGS = (
-    "-c",
-    "commit.gpgSign=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "advice.detachedHead=false",
-)
+_SETTINGS = [
+    *("-c", "commit.gpgSign=false", "-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false", "-c", "advice.detachedHead=false"),
+]
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
 """What ``git init`` writes: a thousand tests begin so, and need no process for it."""

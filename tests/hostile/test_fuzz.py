@@ -1,7 +1,7 @@
 """Made-up input for everything that reads files from outside: no traceback, no hang, nothing written outside.
 
-Hypothesis makes it, always the same: some examples each by default, many more with the slow mark. Two ways: each reader
-by itself takes broken and odd texts, and whole commands go over a log whose files were changed at random.
+Hypothesis makes it, always the same: some examples each by default, many more with the slow tests. Each
+reader by itself takes broken and odd texts, and whole commands go over a log whose files were changed at random.
 """
 
 import contextlib
@@ -46,15 +46,18 @@ from scoring.views.report import read_snapshot
 SECONDS = 20
 """After how many seconds a reader of a few KiB hangs."""
 
-SOME = settings(
+ALWAYS_THE_SAME = settings(
     derandomize=True,
-    max_examples=8,
     deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(SOME, max_examples=300 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 100)
+QUICK = settings().max_examples == 5
+"""Whether slow tests are left out."""
+
+READINGS = 8 if QUICK else 300 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 100
+COMMAND_LINES = 2 if QUICK else 150
 
 TOOLS = Tools()
 CONFIG = find_meeting_config("default")
@@ -72,89 +75,15 @@ TEXTS = st.one_of(
         ["passed", "landed", "go test", "pytest", "git commit -m x", "$(`'\"", "- [ ] x", "!!binary x", "*a"]
     ),
 )
-KEYS = [
-    "schema_version",
-    "iteration",
-    "date",
-    "task_id",
-    "commit",
-    "impl",
-    "verifiers",
-    "review",
-    "agent",
-    "session_id",
-    "retries",
-    "status",
-    "summary",
-    "records",
-    "labels",
-    "label_id",
-    "actor",
-    "history",
-    "structured",
-    "correctness",
-    "rounds",
-    "round",
-    "outputs",
-    "claims",
-    "open_questions",
-    "next_actions",
-    "type",
-    "timestamp",
-    "payload",
-    "message",
-    "content",
-    "usage",
-    "input_tokens",
-    "info",
-    "total_token_usage",
-    "call_id",
-    "name",
-    "input",
-    "arguments",
-    "output",
-    "cwd",
-    "sessionId",
-    "uuid",
-    "toolCalls",
-    "args",
-    "messages",
-    "value",
-    "band",
-    "breakdown",
-    "signal",
-    "present",
-    "nominal_weight",
-    "bounds",
-    "harnesses",
-    "window",
-    "trunk",
-    "landed",
-    "rubric_version",
-    "scored",
-    "per_iteration",
-    "iterations",
-    "round_index",
-    "convergence",
-    "expert_positions",
-    "exploration",
-    "aspects",
-    "focus",
-    "novelty",
-    "signals",
-    "weight",
-    "bands",
-    "min",
-    "version",
-    "combination",
-    "hooks",
-    "Stop",
-    "command",
-    "horizon",
-    "iter-log-dir",
-    "dr",
-    "text",
-]
+KEYS = """
+    schema_version iteration date task_id commit impl verifiers review agent session_id retries status summary
+    records labels label_id actor history structured correctness rounds round outputs claims open_questions
+    next_actions type timestamp payload message content usage input_tokens info total_token_usage call_id name
+    input arguments output cwd sessionId uuid toolCalls args messages value band breakdown signal present
+    nominal_weight bounds harnesses window trunk landed rubric_version scored per_iteration iterations round_index
+    convergence expert_positions exploration aspects focus novelty signals weight bands min version combination
+    hooks Stop command horizon iter-log-dir dr text
+""".split()  # noqa: SIM905 - a list of names reads better without quotes
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
     lambda inner: st.one_of(
@@ -168,23 +97,21 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value).encode("utf-8", "surrogatepass")
 
 
+ODD = [b"", b"[" * 5000, b"{" * 5000, b"- " * 3000, b"a: " * 300, b"\xff\xfe", b"\xef\xbb\xbf{}", b"---\n---\n"]
+ODD_YAML = [
+    b"a: &a [*a]",
+    b"a: &a [1]\nb: *a",
+    b"<<: {a: 1}",
+    b"? [a]\n: b",
+    b"%YAML 9.9\n---\na",
+    b"a: !!python/object:x y",
+]
 DOCUMENTS = st.one_of(
     VALUES.map(as_json),
     st.lists(VALUES, max_size=5).map(lambda values: b"\n".join(map(as_json, values)) + b"\n"),
     st.binary(max_size=60),
-    st.sampled_from(
-        [b"", b"[" * 5000, b"{" * 5000, b"- " * 3000, b"a: " * 300, b"\xff\xfe", b"\xef\xbb\xbf{}", b"---\n---\n"]
-    ),
-    st.sampled_from(
-        [
-            b"a: &a [*a]",
-            b"a: &a [1]\nb: *a",
-            b"<<: {a: 1}",
-            b"? [a]\n: b",
-            b"%YAML 9.9\n---\na",
-            b"a: !!python/object:x y",
-        ]
-    ),
+    st.sampled_from(ODD),
+    st.sampled_from(ODD_YAML),
 )
 """What a file may hold: something of the right keys with wrong values, several of them, or no such thing."""
 
@@ -291,17 +218,10 @@ def check(reader: str, folder: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-class TestReaders:
-    @SOME
-    @given(data=DOCUMENTS)
-    def test_take_anything(self, reader: str, tmp_path: Path, data: bytes) -> None:
-        check(reader, tmp_path, data)
-
-    @pytest.mark.slow
-    @MANY
-    @given(data=DOCUMENTS)
-    def test_take_very_much_of_it(self, reader: str, tmp_path: Path, data: bytes) -> None:
-        check(reader, tmp_path, data)
+@settings(ALWAYS_THE_SAME, max_examples=READINGS)
+@given(data=DOCUMENTS)
+def test_readers_take_anything(reader: str, tmp_path: Path, data: bytes) -> None:
+    check(reader, tmp_path, data)
 
 
 # Whole commands over a log that somebody changed
@@ -318,23 +238,18 @@ CHANGED = (
     "repo/.claude/settings.json",
 )
 COMMANDS = (
-    ("run", "--rubric", "3.1.0"),
-    ("run", "--no-write"),
-    ("report", "--out", "report.html"),
-    ("explain", "3"),
-    ("iteration", "3", "--json"),
-    ("export", "--format", "jsonl", "--tables", "signals"),
-    ("check", "--min-score", "0.1", "--rubric", "3.1.0"),
-    ("doctor",),
-    ("lint",),
-    ("records",),
-    ("integrity",),
-    ("rubric", "diff", "2.1.0", "3.1.0"),
-    ("derive", "--dry-run"),
-    ("backfill", "--dry-run"),
-    ("label", "show", "3"),
-    ("hook", "show"),
-    ("entry", "set", "3", "impl.retries", "1"),
+    "run --rubric 3.1.0",
+    "run --no-write",
+    "report --out report.html",
+    "explain 3",
+    "iteration 3 --json",
+    "export --format jsonl --tables signals",
+    "check --min-score 0.1 --rubric 3.1.0",
+    *("doctor", "lint", "records", "integrity", "hook show", "label show 3"),
+    "rubric diff 2.1.0 3.1.0",
+    "derive --dry-run",
+    "backfill --dry-run",
+    "entry set 3 impl.retries 1",
 )
 HALF = st.integers(0, 4000)
 SPLICES = st.tuples(st.sampled_from(CHANGED), HALF, HALF, DOCUMENTS)
@@ -349,9 +264,7 @@ def _changed(root: Path, splice: tuple[str, int, int, bytes]) -> None:
     path.write_bytes(before[:start] + data + before[start + length :])
 
 
-def check_command(
-    demo: Path, folder: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
-) -> None:
+def check_command(demo: Path, folder: Path, splices: list[tuple[str, int, int, bytes]], command: str) -> None:
     root = folder / "root"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(demo, root, symlinks=True)
@@ -361,7 +274,7 @@ def check_command(
     os.chdir(root / "repo")
     try:
         with limited(3 * SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main([*command])
+            status = main(command.split())
     finally:
         os.chdir(here)
     assert status in (0, 1, 2, 3), (command, status)
@@ -382,18 +295,9 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@settings(SOME, max_examples=2)
+@settings(ALWAYS_THE_SAME, max_examples=COMMAND_LINES)
 @given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
 def test_commands_take_anything(
-    compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
-) -> None:
-    check_command(compact_demo, own, splices, command)
-
-
-@pytest.mark.slow
-@settings(SOME, max_examples=150)
-@given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
-def test_commands_take_very_much_of_it(
-    compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: tuple[str, ...]
+    compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: str
 ) -> None:
     check_command(compact_demo, own, splices, command)

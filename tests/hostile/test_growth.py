@@ -61,40 +61,17 @@ def _times(part: str, start: str = "", end: str = "") -> Shape:
     return lambda size: start + part * (max(size - len(start) - len(end), 0) // len(part)) + end
 
 
+PIECES = (
+    *("a", "a-", "a.", "a/", "*a", "a: ", "a\n"),
+    *("\\", ".", " ", "\n", "\r", "1", "*", "!? ", "=", "#\n", "<", "&", "\x1b["),
+    *("[", "{", "(", "$(", "'", "<<a "),
+    *("not ", "revert 1234567 ", "A1-", "cmd:"),
+)
 SHAPES: dict[str, Shape] = {
-    "letters": _times("a"),
-    "letters and hyphens": _times("a-"),
+    **{f"{piece!r} again and again": _times(piece) for piece in PIECES},
     "an open backtick": _times("a", "`"),
     "escaped quotes": _times('\\"', '"'),
     "escaped quotes before a backslash": _times('\\"', '"', "\\"),
-    "backslashes": _times("\\"),
-    "dots": _times("."),
-    "letters and dots": _times("a."),
-    "spaces": _times(" "),
-    "line breaks": _times("\n"),
-    "carriage returns": _times("\r"),
-    "digits": _times("1"),
-    "brackets": _times("["),
-    "braces": _times("{"),
-    "parentheses": _times("("),
-    "substitutions": _times("$("),
-    "quotes": _times("'"),
-    "here-documents": _times("<<a "),
-    "stars": _times("*"),
-    "stars and letters": _times("*a"),
-    "slashes": _times("a/"),
-    "marks": _times("!? "),
-    "equals signs": _times("="),
-    "colons": _times("a: "),
-    "comments": _times("#\n"),
-    "lines of a letter": _times("a\n"),
-    "open angle brackets": _times("<"),
-    "ampersands": _times("&"),
-    "escapes": _times("\x1b["),
-    "words that negate": _times("not "),
-    "reverts": _times("revert 1234567 "),
-    "issues": _times("A1-"),
-    "keys": _times("cmd:"),
 }
 METER = ReadinessMeter()
 TOOLS = Tools(("./check",))
@@ -125,12 +102,8 @@ def _codex_command(text: str, output: str = "") -> bytes:
     return asked + _codex(type="function_call_output", call_id=CALL_ID, output=output)
 
 
-def _codex_program(text: str) -> bytes:
-    return _codex(type="custom_tool_call", name="exec", call_id=CALL_ID, input=f"exec_command {text}")
-
-
-def _codex_patch(text: str) -> bytes:
-    return _codex(type="custom_tool_call", name="apply_patch", call_id=CALL_ID, input=text)
+def _codex_tool(name: str, text: str) -> bytes:
+    return _codex(type="custom_tool_call", name=name, call_id=CALL_ID, input=text)
 
 
 def _chat(text: str) -> bytes:
@@ -150,16 +123,6 @@ def _transcript(make: Callable[[str], bytes]) -> Work:
     return read
 
 
-def _entry(template: str) -> Work:
-    """Read an entry that has a text in it, of either kind of log."""
-
-    def read(text: str) -> None:
-        with contextlib.suppress(DaScoreError):
-            parse_iteration_record(template.replace("TEXT", text))
-
-    return read
-
-
 def _refused(work: Callable[[str], object]) -> Work:
     """Let the text be refused, in whatever words."""
 
@@ -168,6 +131,10 @@ def _refused(work: Callable[[str], object]) -> Work:
             work(text)
 
     return done
+
+
+def _entry(template: str) -> Work:
+    return _refused(lambda text: parse_iteration_record(template.replace("TEXT", text)))
 
 
 def _actions(text: str) -> None:
@@ -224,8 +191,7 @@ def _report(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         page.write_text(text)
-        with contextlib.suppress(DaScoreError):
-            read_snapshot(page)
+        read_snapshot(page)
 
 
 def _globs(text: str) -> None:
@@ -270,9 +236,9 @@ PLACES: dict[str, Work] = {
     "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),
     "the id of a session in the input of a hook": lambda text: parse_hook_input(json.dumps({"session_id": text})),
-    "an earlier report": _report,
-    "the data of an earlier report": lambda text: _report(
-        f'<script type="application/json" id="da-score-data">{text}</script>'
+    "an earlier report": _refused(_report),
+    "the data of an earlier report": _refused(
+        lambda text: _report(f'<script type="application/json" id="da-score-data">{text}</script>')
     ),
     "a scope": _globs,
     "a time in a setting": days_of,
@@ -292,9 +258,11 @@ PLACES: dict[str, Work] = {
     "a command of Codex": _transcript(lambda text: _codex_command(text, text)),
     "output of a test run in Codex": _transcript(lambda text: _codex_command("pytest", text)),
     "output with a header in Codex": _transcript(lambda text: _codex_command("x", f"Exit code: 0\nOutput:\n{text}")),
-    "a program of Codex": _transcript(lambda text: _codex_program(text)),
-    "a command in a program of Codex": _transcript(lambda text: _codex_program(f'cmd:"{text}')),
-    "a patch of Codex": _transcript(lambda text: _codex_patch(text) + _codex_patch(f"*** Update File: {text}")),
+    "a program of Codex": _transcript(lambda text: _codex_tool("exec", f"exec_command {text}")),
+    "a command in a program of Codex": _transcript(lambda text: _codex_tool("exec", f'exec_command cmd:"{text}')),
+    "a patch of Codex": _transcript(
+        lambda text: _codex_tool("apply_patch", text) + _codex_tool("apply_patch", f"*** Update File: {text}")
+    ),
     "a chat": _transcript(_chat),
     "an entry": _entry("TEXT"),
     "a text in an entry": _entry('schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'),
@@ -316,13 +284,5 @@ PLACES: dict[str, Work] = {
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
-    """Up to 32 KiB here, up to 128 KiB where there is time, and up to 1 MiB with DA_SCORE_SLOW_TESTS=1."""
-    slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, 1 << 15))}
-    assert not slow
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", sorted(PLACES))
-def test_time_grows_with_the_length_of_a_long_text(place: str) -> None:
     slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, LARGE))}
     assert not slow

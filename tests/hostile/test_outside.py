@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, one_line
+from helpers.projects import tree
 from helpers.repos import Repo
 
 from scoring.demo import Demo
@@ -22,10 +23,6 @@ def other(tmp_path: Path) -> Path:
     (log / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
     (log / "iter-1.score.yaml").write_text("value: 0.5\n")
     return log
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 NAMED = {
@@ -49,19 +46,18 @@ class TestALogThatFilesName:
         (here.repo_dir / file).write_text(table + text.replace("OTHER", str(other)) + "\n")
         if link:
             (here.repo_dir / link).symlink_to(other if link == "log" else other.parent)
-        before = files_below(other)
+        before = tree(other)
         assert "is outside of the repository" in one_line(da_score(command, "--no-cache"))
-        assert files_below(other) == before
+        assert tree(other) == before
 
-    def test_inside_is_taken_through_links_too(self, here: Demo) -> None:
+    def test_inside_is_taken_and_outside_where_the_command_line_or_a_variable_names_it(
+        self, here: Demo, other: Path
+    ) -> None:
         (here.repo_dir / "link").symlink_to(here.iter_log_dir)
-        (here.repo_dir / ".agents/da-score.toml").write_text('iter-log-dir = "link"\n')
-        assert resolve_settings({}, {}).iter_log_dir == Path("link")
-
-    def test_outside_is_taken_where_the_command_line_or_a_variable_names_it(self, here: Demo, other: Path) -> None:
-        (here.repo_dir / ".agents/da-score.toml").write_text('iter-log-dir = "/nowhere"\n')
         assert resolve_settings({"iter-log-dir": other}, {}).iter_log_dir == other
         assert resolve_settings({}, {"DA_SCORE_ITER_LOG_DIR": str(other)}).iter_log_dir == other
+        (here.repo_dir / ".agents/da-score.toml").write_text('iter-log-dir = "link"\n')
+        assert resolve_settings({}, {}).iter_log_dir == Path("link")
 
     def test_the_default_log_may_be_no_link_to_outside_either(self, tmp_path: Path, other: Path) -> None:
         (tmp_path / "repo/.agents/active").mkdir(parents=True)
@@ -128,18 +124,10 @@ class TestSettingsOfAHarness:
 
 @pytest.mark.parametrize("how", ["--force", ""])
 def test_init_writes_no_settings_through_a_link_to_outside(
-    repo_with_a_commit: Path, da_score: DaScore, tmp_path: Path, how: str
+    repo: Repo, da_score: DaScore, tmp_path: Path, how: str
 ) -> None:
+    repo.commit({"a": "b"})
     (tmp_path / "outside").mkdir()
-    (repo_with_a_commit / ".agents").symlink_to(tmp_path / "outside")
-    found = da_score("init", "--repo-dir", repo_with_a_commit, *filter(None, [how]))
-    assert found.status != 0
-    assert "outside" in one_line(found)
+    (repo.path / ".agents").symlink_to(tmp_path / "outside")
+    assert "outside" in one_line(da_score("init", "--repo-dir", repo.path, *filter(None, [how])))
     assert list((tmp_path / "outside").iterdir()) == []
-
-
-@pytest.fixture
-def repo_with_a_commit(tmp_path: Path) -> Path:
-    made = Repo(tmp_path / "made")
-    made.commit({"a": "b"})
-    return Path(tmp_path / "made")

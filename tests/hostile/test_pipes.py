@@ -26,22 +26,13 @@ class TestInARepository:
     @pytest.mark.parametrize("name", repository._PLAIN_FILES)
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
-        path = repo.path / ".git" / name
-        make_pipe(path)
-        with pytest.raises(GitError, match=rf"\.git/{name}: is not a plain file; git would wait for it for ever"):
-            GitRepository(repo.path)
-
-    def test_that_is_linked_to_is_named_too(self, repo: Repo) -> None:
-        repo.commit({"a": "b"})
         linked = repo.path.parent / "linked"
         repo.git("worktree", "add", "-q", str(linked))
-        make_pipe(repo.path / ".git/packed-refs")
-        with pytest.raises(GitError, match="packed-refs: is not a plain file"):
-            GitRepository(linked)
-
-    def test_without_one_is_opened(self, repo: Repo) -> None:
-        repo.commit({"a": "b"})
         assert GitRepository(repo.path).top_level == repo.path.resolve()
+        make_pipe(repo.path / ".git" / name)
+        for place in (repo.path, linked) if name == "packed-refs" else (repo.path,):
+            with pytest.raises(GitError, match=rf"\.git/{name}: is not a plain file; git would wait for it for ever"):
+                GitRepository(place)
 
     @pytest.mark.parametrize("command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")])
     def test_ends_a_command_in_one_line(self, here: Demo, da_score: DaScore, command: tuple[str, ...]) -> None:
@@ -96,27 +87,17 @@ class TestTimeLimit:
         assert starter.time_limit() == 300
 
 
-class TestStepSummary:
-    def test_that_is_a_pipe_is_refused(
-        self, here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        assert here
-        make_pipe(tmp_path / "summary")
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
-        found = da_score("check", "--min-score", "0", "--github-summary", "--no-cache")
-        assert "summary: cannot append: is not a plain file" in one_line(found)
-
-    def test_that_is_a_pipe_with_a_reader_is_refused_too(
-        self, here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        assert here
-        make_pipe(tmp_path / "summary")
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
-        reader = os.open(tmp_path / "summary", os.O_RDONLY | os.O_NONBLOCK)
-        others = set(threading.enumerate())
-        try:
-            found = da_score("check", "--min-score", "0", "--github-summary", "--no-cache")
-            assert "cannot append" in one_line(found)
-            assert set(threading.enumerate()) <= others
-        finally:
-            os.close(reader)
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("read", [False, True], ids=["without a reader", "with a reader"])
+def test_a_step_summary_that_is_a_pipe_is_refused(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: bool
+) -> None:
+    make_pipe(tmp_path / "summary")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    reader = os.open(tmp_path / "summary", os.O_RDONLY | os.O_NONBLOCK) if read else -1
+    others = set(threading.enumerate())
+    found = da_score("check", "--min-score", "0", "--github-summary", "--no-cache")
+    assert "summary: cannot append: is not a plain file" in one_line(found)
+    assert set(threading.enumerate()) <= others
+    if read:
+        os.close(reader)

@@ -12,30 +12,31 @@ from scoring.text import json_escaped, show_hidden, visible
 from scoring.views.gates import _md, _xml
 
 LOG = Path(".agents/active/iteration-log")
-HIDDEN = {
-    "right-to-left override": "\u202e",
-    "isolate": "\u2066",
-    "right-to-left mark": "\u200f",
-    "zero-width space": "\u200b",
-    "zero-width joiner": "\u200d",
-    "byte-order mark": "\ufeff",
-    "soft hyphen": "\xad",
-    "line separator": "\u2028",
-    "tag letter": "\U000e0041",
-    "no character": "\ufffe",
-    "no character either": "\uffff",
-}
-SHOWN = {"accents": "é ñ ü", "Arabic": "مرحبا", "Hebrew": "שלום", "emoji": "✅ ❤\ufe0f", "Chinese": "中文"}
 
 
-@pytest.mark.parametrize("char", HIDDEN.values(), ids=HIDDEN)
+HIDDEN = [
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\u200b",
+    "\u200d",
+    "\ufeff",
+    "\xad",
+    "\u2028",
+    "\U000e0041",
+    "\ufffe",
+    "\uffff",
+]
+
+
+@pytest.mark.parametrize("char", [*HIDDEN], ids=ascii)
 def test_what_is_hidden_is_shown_as_an_escape(char: str) -> None:
     for found in (show_hidden(f"a{char}b"), visible(f"a{char}b"), _xml(f"a{char}b"), _md(f"a{char}b")):
         assert char not in found
         assert f"{ord(char):04x}" in found or f"{ord(char):02x}" in found
 
 
-@pytest.mark.parametrize("text", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("text", ["é ñ ü", "مرحبا", "שלום", "✅ ❤\ufe0f", "中文"])
 def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert (show_hidden(text), visible(text), _xml(text)) == (text, text, text)
 
@@ -47,26 +48,23 @@ def test_json_has_no_late_controls_and_says_the_same(char: str) -> None:
     assert json.loads(json_escaped(text)) == {"a": f"x{char}\u202e"}
 
 
-LINKS = {
-    "https": "see https://evil.example/x",
-    "www": "see www.evil.example",
-    "WWW": "see WWW.evil.example",
-    "mail": "me@evil.example",
-    "mention": "@someone",
-    "ftp": "ftp://a.b",
-}
-
-
-@pytest.mark.parametrize("text", LINKS.values(), ids=LINKS)
-def test_a_summary_has_no_link_of_its_own(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://a.example/x",
+        "see www.a.example",
+        "WWW.a.example",
+        "me@a.example",
+        "@someone",
+        "ftp://a.b",
+        "&lt;b&gt;",
+    ],
+)
+def test_a_summary_has_no_link_or_entity_of_its_own(text: str) -> None:
     found = _md(text)
-    assert not re.search(r"://|www\.|\w@|@\w(?<!-- -->@)", found.replace("<!-- -->@", ""), re.IGNORECASE)
-    assert found.replace("<!-- -->", "") == text
-
-
-@pytest.mark.parametrize("text", ["&lt;b&gt;", "a & b", "&#x202e;"])
-def test_a_summary_has_no_entity_of_its_own(text: str) -> None:
-    assert _md(text) == text.replace("&", "&amp;")
+    assert not re.search(r"://|www\.|\w@", found, re.IGNORECASE)
+    assert not re.search(r"(?<!<!-- -->)@", found)
+    assert found.replace("<!-- -->", "") == text.replace("&", "&amp;")
 
 
 class TestALogThatHides:

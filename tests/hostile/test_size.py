@@ -71,18 +71,6 @@ def test_a_log_of_ten_thousand_entries(tmp_path: Path, command: tuple[str, ...])
 
 
 @pytest.mark.slow
-def test_a_log_of_some_hundred_entries_takes_no_more_for_each(tmp_path: Path) -> None:
-    """The same at a size that there is time for, with a margin for what every command takes."""
-    taken = []
-    for count in (100, 400):
-        repo = Repo(tmp_path / str(count))
-        repo.commit({"a": "b"})
-        make_log(repo.path, count)
-        taken.append(measured(repo.path, *COMMANDS[0])[0])
-    assert taken[1] < 4 * taken[0]
-
-
-@pytest.mark.slow
 def test_a_meeting_of_three_hundred_thousand_records(tmp_path: Path) -> None:
     """It is over the limit of a file long before, which is said in one line, at once and in little memory."""
     path = tmp_path / "meeting.jsonl"

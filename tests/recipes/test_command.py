@@ -44,27 +44,19 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_command_runs(da_score: DaScore) -> None:
+def test_a_command_runs(da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
     assert da_score("toy") == Outcome(0, "ITERATIONS\n9\n", "")
-
-
-def test_its_json_may_be_asked_for_anywhere_and_its_options_hold(da_score: DaScore, demo: Demo) -> None:
     where = ("--iter-log-dir", demo.iter_log_dir)
     assert da_score("toy", "--json", *where).json == da_score("--json", "toy", *where).json == [{"iterations": 9}]
+    assert str(tmp_path / "nope") in one_line(da_score("toy", "--iter-log-dir", tmp_path / "nope"))
 
 
-def test_its_errors_are_one_line(da_score: DaScore, tmp_path: Path) -> None:
-    found = da_score("toy", "--iter-log-dir", tmp_path / "nope")
-    assert (found.status, str(tmp_path / "nope") in one_line(found)) == (1, True)
-
-
-def test_it_is_in_the_help(da_score: DaScore) -> None:
+def test_it_is_in_the_help(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(r"^  toy +Count the iterations of a log\.$", da_score("--help").out, re.MULTILINE)
     assert "\n  Example:  da-score toy --json\n" in da_score("toy", "--help").out
-
-
-def test_a_slip_of_the_finger_is_told_its_name(da_score: DaScore) -> None:
     assert "Did you mean 'toy'?" in da_score("toi").err
+    monkeypatch.delitem(GROUPS["Look"], "toy")
+    assert "No such command 'toy'" in da_score("toy").err
 
 
 def test_it_is_completed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +66,3 @@ def test_it_is_completed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COMP_WORDS", "da-score toy --j")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert da_score().out == "plain,--json\n"
-
-
-def test_without_its_line_there_is_no_such_command(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(GROUPS["Look"], "toy")
-    found = da_score("toy")
-    assert (found.status, "No such command 'toy'" in found.err) == (2, True)

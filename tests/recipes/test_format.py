@@ -9,6 +9,7 @@ from helpers.commands import DaScore
 
 from scoring.cli import export
 from scoring.errors import installing
+from scoring.views.columns import TABLES
 from scoring.views.formats import FORMATS, CsvWriter
 
 
@@ -28,23 +29,14 @@ def _with_a_format() -> Iterator[None]:
     importlib.reload(export)
 
 
-def test_is_in_the_help(da_score: DaScore) -> None:
-    assert "|tsv]" in da_score("export", "--help").out
-
-
 @pytest.mark.usefixtures("here")
 def test_is_written(da_score: DaScore, tmp_path: Path) -> None:
+    assert "|tsv]" in da_score("export", "--help").out
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
     assert (found.status, found.err) == (0, "")
     assert found.out.startswith("log\tsession_id\trubric_version\t")
     assert da_score("export", "--format", "tsv", "--out", tmp_path / "t").status == 0
-    assert {path.name for path in (tmp_path / "t").iterdir()} == {
-        "iterations.tsv",
-        "signals.tsv",
-        "integrity.tsv",
-        "sessions.tsv",
-        "tasks.tsv",
-    }
+    assert {path.name for path in (tmp_path / "t").iterdir()} == {f"{table}.tsv" for table in TABLES}
 
 
 @pytest.mark.usefixtures("here")

@@ -147,6 +147,13 @@ class TestHarnessOfOneFileAndOneLine:
         assert "test command invoked before commit (parrot)" in text
         assert "loop-state.md not read in window (parrot)" in text
 
+    def test_what_is_seen_in_its_lines_counts_under_attributed_evidence(self, da_score: DaScore) -> None:
+        (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
+        details = {name: signal["detail"] for name, signal in one["signals"].items()}
+        assert details["tests"].startswith("1 test run, 0 failed; last passed: pytest -q;")
+        assert "50% tool-error rate" in details["correction_pressure"]
+        assert "cache_hit_rate 0.750 (parrot)" in details["token_efficiency"]
+
     def test_is_read_by_run(self, place: Place, da_score: DaScore) -> None:
         assert da_score("run", *RUBRIC, "--no-cache").status == 0
         kept = (place.log / "iter-1.evidence.yaml").read_text()
@@ -183,19 +190,6 @@ class TestHarnessOfOneFileAndOneLine:
         assert "(parrot)" in json.dumps(signals(da_score, *named))
 
 
-class TestHarnessThatObserves:
-    """Under attributed evidence, what is seen in its lines counts too."""
-
-    pytestmark = pytest.mark.usefixtures("place", "registered")
-
-    def test_is_read_by_signals(self, da_score: DaScore) -> None:
-        (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
-        details = {name: signal["detail"] for name, signal in one["signals"].items()}
-        assert details["tests"].startswith("1 test run, 0 failed; last passed: pytest -q;")
-        assert "50% tool-error rate" in details["correction_pressure"]
-        assert "cache_hit_rate 0.750 (parrot)" in details["token_efficiency"]
-
-
 class TestWhatIsNotOfIt:
     @pytest.mark.usefixtures("place")
     def test_is_not_read_without_the_line(self, da_score: DaScore) -> None:
@@ -220,13 +214,3 @@ class TestWhatIsNotOfIt:
             "talk-1.json": None,
             path.name: left_out,
         }
-
-    @pytest.mark.usefixtures("registered")
-    def test_has_another_name_or_says_nothing_of_it(self, place: Place, da_score: DaScore) -> None:
-        before = signals(da_score)
-        talk(place, "notes.json")
-        (place.home / ".parrot" / "talk-3.json").write_text('{"messages": [], "sessionId": "s"}')
-        (place.home / ".parrot" / "talk-4.json").write_text("{half")
-        assert signals(da_score) == before
-        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"]["files"]
-        assert [file["left_out"] for file in found[-2:]] == ["no line that could be used"] * 2

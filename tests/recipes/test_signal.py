@@ -58,12 +58,9 @@ def rubric(here: Demo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     path = tmp_path / "toy.yaml"
     content = {"version": "toy", "combination": str(kept.combination), "signals": signals, "bands": bands}
     path.write_text(yaml.safe_dump(content))
-    entry = here.iter_log_dir / "iter-5.yaml"
-    data = yaml.safe_load(entry.read_text())
-    entry.write_text(yaml.safe_dump(data | {"files_changed": 4}))
-    entry = here.iter_log_dir / "iter-6.yaml"
-    data = yaml.safe_load(entry.read_text())
-    entry.write_text(yaml.safe_dump(data | {"files_changed": 0}))
+    for iteration, count in ((5, 4), (6, 0)):
+        entry = here.iter_log_dir / f"iter-{iteration}.yaml"
+        entry.write_text(yaml.safe_dump(yaml.safe_load(entry.read_text()) | {"files_changed": count}))
     return str(path)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.evidence.labels import Judgement
-from scoring.views.agreement import (
+from scoring.views.labelled import (
     DRAWS,
     agreement,
     krippendorff_alpha,

@@ -9,6 +9,7 @@ from helpers.commands import DaScore, one_line
 from helpers.projects import edit
 
 from scoring.demo import Demo
+from scoring.log.find import Selection
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.views.examined import LogView
 from scoring.views.explain import Explanation, explain, explanation_text
@@ -17,7 +18,7 @@ LOG = Path(".agents/active/iteration-log")
 
 
 def explained(demo: Demo, number: int) -> Explanation:
-    one = next(iter(LogView(LOG, Path(), demo.transcript_dirs, only=number).examine()))
+    one = next(iter(LogView(LOG, Path(), demo.transcript_dirs, selection=Selection(only=(number,))).examine()))
     return explain(one, entry_places(LOG, number))
 
 

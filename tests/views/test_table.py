@@ -18,12 +18,11 @@ SCORES = Table(
         Column("TASK", "task_id", 8, cut=True),
         Column("SCORE", "score", 9, right=True),
         Column("COVERAGE", "coverage", only="terminal"),
-        Column("", "secret", only="json"),
         Column("BAND", "band"),
     ),
     [
-        (1, "a task of many words", Cell(0.5, "0.500"), "3 of 4", Cell([1, 2]), Cell("good", style="green")),
-        (12, "b\nc", Cell(None, "-"), "0 of 4", Cell(None), Cell("", style="dim")),
+        (1, "a task of many words", Cell(0.5, "0.500"), "3 of 4", Cell("good", style="green")),
+        (12, "b\nc", Cell(None, "-"), "0 of 4", Cell("", style="dim")),
     ],
 )
 
@@ -55,7 +54,7 @@ class TestPipe:
         table = Table((Column("A"), Column("B"), Column("C")), [("abcd", 1, "x"), ("b", "", "")])
         assert table.pipe() == "A     B  C\nabcd  1  x\nb\n"
 
-    def test_leaves_out_what_only_a_terminal_or_json_shows(self) -> None:
+    def test_leaves_out_what_only_a_terminal_shows(self) -> None:
         assert SCORES.pipe().splitlines() == [
             "ITER    TASK      SCORE      BAND",
             "1       a tas...  0.500      good",
@@ -119,8 +118,8 @@ class TestPlaces:
 
 
 def test_json_has_the_values_of_columns_with_a_key() -> None:
-    keys = ("iteration", "task_id", "score", "coverage", "secret", "band")
-    assert SCORES.as_json()[1] == dict(zip(keys, (12, "b\nc", None, "0 of 4", None, ""), strict=True))
+    keys = ("iteration", "task_id", "score", "coverage", "band")
+    assert SCORES.as_json()[1] == dict(zip(keys, (12, "b\nc", None, "0 of 4", ""), strict=True))
     assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
 
 

@@ -23,6 +23,7 @@ from rubric import default_rubric, released_rubric
 from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
+from scoring.log.find import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.columns import TABLES, table_rows
@@ -61,11 +62,11 @@ class TestExamined:
         da_score("run", "--rubric", "2.0.2")
         path = iteration_score_path(demo.iter_log_dir, 3)
         path.write_text(path.read_text().replace("value: ", "value: 0.25 #", 1))
-        three = next(iter(view(demo, only=3).examine()))
+        three = next(iter(view(demo, selection=Selection(only=(3,))).examine()))
         assert (three.origin, three.score.value, three.differs) == ("sidecar", 0.25, False)  # two rubrics
         assert (three.score.rubric_version, three.computed.rubric_version) == ("2.0.2", "2.1.0")
-        assert next(iter(view(demo, rubric=released_rubric("2.0.2"), only=3).examine())).differs
-        recomputed = next(iter(view(demo, recompute=True, only=3).examine()))
+        assert next(iter(view(demo, rubric=released_rubric("2.0.2"), selection=Selection(only=(3,))).examine())).differs
+        recomputed = next(iter(view(demo, recompute=True, selection=Selection(only=(3,))).examine()))
         assert (recomputed.origin, recomputed.score) == ("computed", recomputed.computed)
         rows = [row for row in rows_of(demo)["signals"] if row["iteration"] == 5]
         assert [row["signal"] for row in rows] == [spec.id for spec in released_rubric("2.0.2").signals]

@@ -2,12 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.histories import History, Session
+from helpers.histories import History
 
 from rubric import BAND_INSUFFICIENT, Score, SignalContribution, released_rubric
 from scoring.score import score_log
@@ -24,9 +23,6 @@ CLAIMS: dict[str, Any] = {
     "session_tokens": {"input_tokens": 1, "cache_read_tokens": 99, "cache_creation_tokens": 1, "cache_hit_rate": 0.99},
 }
 
-Write = Callable[[Session, Path], None]
-"""What the agent does about the artifact, by its transcript."""
-
 
 class Log:
     """A repository in which one agent works, and entries that somebody writes about it."""
@@ -36,13 +32,14 @@ class Log:
         self.session = self.history.session("s1")
         self.clock = 0.0
 
-    def work(self, write: Write | None = None, printed: str = PASSED, **commit: Any) -> int:
-        """Edit, test, verify and commit; return the mark of the commit."""
+    def work(self, done: tuple[str, str] | None = None, printed: str = PASSED, **commit: Any) -> int:
+        """Edit, test, do something about the artifact, verify and commit; return the mark of the commit."""
         begun, self.clock, turns = self.clock, self.clock + 100, len(self.session.lines) * 10
         self.session.edit(begun + 10, turns + 1, "src/a.py")
         self.session.run(begun + 20, turns + 2, "pytest -q", printed)
-        if write:
-            write(self.session, self.history.repo)
+        if done:
+            how, what = done
+            self.session.edit(begun + 30, 7777, what) if how == "edit" else self.session.run(begun + 30, 7777, what, "")
         self.session.run(begun + 40, turns + 4, f"scripts/verify --out {ARTIFACT}", "done")
         mark = self.history.commit(begun + 50, "work", **commit)
         self.session.commits(begun + 50, turns + 5, mark, "work")
@@ -79,22 +76,6 @@ def row(score: Score, signal: str) -> SignalContribution:
     return next(row for row in score.breakdown if row.signal == signal)
 
 
-def writes(path: str) -> Write:
-    """An edit tool writes a file, by its absolute path."""
-
-    def write(session: Session, _: Path) -> None:
-        session.edit(30, 7777, path)
-
-    return write
-
-
-def runs(command: str) -> Write:
-    def write(session: Session, _: Path) -> None:
-        session.run(30, 7777, command, "")
-
-    return write
-
-
 def test_an_honest_entry_loses_nothing(log: Log) -> None:
     log.entry(log.work())
     (score,) = log.scores()
@@ -114,22 +95,22 @@ def test_an_honest_entry_loses_nothing(log: Log) -> None:
 
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
-    "write",
+    "done",
     [
-        pytest.param(writes(ARTIFACT), id="an edit tool"),
-        pytest.param(writes("link.yaml"), id="an edit tool through a link"),
-        pytest.param(writes("linked/unit.yaml"), id="an edit tool through a linked folder"),
-        pytest.param(writes("twin.yaml"), id="an edit tool by another name of the file"),
-        pytest.param(runs(f"echo 'status: pass' > {ARTIFACT}"), id="a redirection"),
-        pytest.param(runs("cd checks && echo 'status: pass' >>t/unit.yaml"), id="a redirection in a folder"),
-        pytest.param(runs("cd linked && echo 'status: pass' > unit.yaml"), id="a redirection in a linked folder"),
-        pytest.param(runs("echo 'status: pass' > link.yaml"), id="a redirection through a link"),
-        pytest.param(runs(f"echo 'status: pass' | tee {ARTIFACT}"), id="tee"),
-        pytest.param(runs(f"cat > {ARTIFACT} <<EOF\nstatus: pass\nEOF"), id="a here-document"),
+        pytest.param(("edit", ARTIFACT), id="an edit tool"),
+        pytest.param(("edit", "link.yaml"), id="an edit tool through a link"),
+        pytest.param(("edit", "linked/unit.yaml"), id="an edit tool through a linked folder"),
+        pytest.param(("edit", "twin.yaml"), id="an edit tool by another name of the file"),
+        pytest.param(("run", f"echo 'status: pass' > {ARTIFACT}"), id="a redirection"),
+        pytest.param(("run", "cd checks && echo 'status: pass' >>t/unit.yaml"), id="a redirection in a folder"),
+        pytest.param(("run", "cd linked && echo 'status: pass' > unit.yaml"), id="a redirection in a linked folder"),
+        pytest.param(("run", "echo 'status: pass' > link.yaml"), id="a redirection through a link"),
+        pytest.param(("run", f"echo 'status: pass' | tee {ARTIFACT}"), id="tee"),
+        pytest.param(("run", f"cat > {ARTIFACT} <<EOF\nstatus: pass\nEOF"), id="a here-document"),
     ],
 )
-def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, write: Write) -> None:
-    log.entry(log.work(write))
+def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str, str]) -> None:
+    log.entry(log.work(done))
     (score,) = log.scores()
     why = "none of 1 verifiers observed: the agent wrote its artifact itself; evidence by commit"
     assert (row(score, "verifier").present, row(score, "verifier").detail) == (False, why)
@@ -137,17 +118,17 @@ def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, write: Write) ->
 
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
-    "write",
+    "done",
     [
-        pytest.param(writes("src/unit.yaml"), id="another file of that name"),
-        pytest.param(writes("gone/unit.yaml"), id="a file that is not there"),
-        pytest.param(runs(f"cat {ARTIFACT} > out.txt"), id="a copy of it"),
-        pytest.param(runs(f"cat < {ARTIFACT}"), id="it was read"),
-        pytest.param(runs(f"git commit -m 'wrote > {ARTIFACT}'"), id="a message names it"),
+        pytest.param(("edit", "src/unit.yaml"), id="another file of that name"),
+        pytest.param(("edit", "gone/unit.yaml"), id="a file that is not there"),
+        pytest.param(("run", f"cat {ARTIFACT} > out.txt"), id="a copy of it"),
+        pytest.param(("run", f"cat < {ARTIFACT}"), id="it was read"),
+        pytest.param(("run", f"git commit -m 'wrote > {ARTIFACT}'"), id="a message names it"),
     ],
 )
-def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, write: Write) -> None:
-    log.entry(log.work(write))
+def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[str, str]) -> None:
+    log.entry(log.work(done))
     (score,) = log.scores()
     assert row(score, "verifier").present
 
@@ -183,19 +164,15 @@ def test_a_commit_named_twice_gives_the_second_entry_nothing(log: Log) -> None:
 DOCUMENTS = {"README.md": "1", "docs/a.rst": "1", "LICENSE": "1", "docs/b.png": "1"}
 
 
-def test_tests_say_nothing_of_documents(log: Log) -> None:
-    log.entry(log.work(files=DOCUMENTS))
+@pytest.mark.parametrize("code", [{}, {"src/a.py": "1"}], ids=["documents alone", "with code"])
+def test_tests_say_nothing_of_documents(log: Log, code: dict[str, str]) -> None:
+    log.entry(log.work(files=DOCUMENTS | code))
     (score,) = log.scores()
-    assert not row(score, "tests").applicable
-    assert score.coverage.total == len(RUBRIC.signals) - 1
-    assert score.coverage.weight == pytest.approx((0.1564 + 0.138 + 0.1012 + 0.0736) / (1 - 0.1288))
-    assert score.bounds.high == pytest.approx(score.bounds.low + 1 - score.coverage.weight)
-
-
-def test_tests_say_something_of_documents_with_code(log: Log) -> None:
-    log.entry(log.work(files=DOCUMENTS | {"src/a.py": "1"}))
-    (score,) = log.scores()
-    assert (row(score, "tests").applicable, row(score, "tests").present) == (True, True)
+    assert (row(score, "tests").applicable, row(score, "tests").present) == (bool(code), bool(code))
+    if not code:
+        assert score.coverage.total == len(RUBRIC.signals) - 1
+        assert score.coverage.weight == pytest.approx((0.1564 + 0.138 + 0.1012 + 0.0736) / (1 - 0.1288))
+        assert score.bounds.high == pytest.approx(score.bounds.low + 1 - score.coverage.weight)
 
 
 def test_a_failed_last_run_allows_fair_at_best(log: Log) -> None:

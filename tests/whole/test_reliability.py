@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from helpers.forks import begin, end, run
 from helpers.repos import Repo
 
 from scoring.cli import main
@@ -28,98 +29,7 @@ SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
 
 LOG = Path(".agents/active/iteration-log")
 RANDOM_KILLS = 50 if SLOW else 20
-"""How many times each command is killed at a random moment, by way of a fork of a process that is ready to go."""
-
-PROCESS_KILLS = 8 if SLOW else 3
-"""How many times each command is killed as a process of its own, from its very start."""
-
-ZYGOTE = """
-import json, os, signal, sys
-import platformdirs, rubric, scoring.files, scoring.score
-import scoring.cli.backfill, scoring.cli.close_task, scoring.cli.iteration, scoring.cli.run
-import scoring.jobs.close_task, scoring.sidecars.states, scoring.views.score_pages
-from scoring.cli import main
-
-class Mortal:
-    def __init__(self, left):
-        self.left = left
-    def __getattr__(self, name):
-        found = getattr(os, name)
-        if name not in ("open", "write", "fsync", "replace", "unlink"):
-            return found
-        def call(*arguments, **named):
-            if self.left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self.left -= 1
-            return found(*arguments, **named)
-        return call
-
-for line in sys.stdin:
-    request = json.loads(line)
-    if "wait" in request:
-        answer = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
-    else:
-        answer = os.fork()
-        if not answer:
-            status = 70
-            try:
-                os.setpgid(0, 0)
-                os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-                for fd, name in enumerate(request["output"], 1):
-                    os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), fd)
-                if request["die_at"] is not None:
-                    scoring.files.os = Mortal(request["die_at"])
-                status = main(request["arguments"])
-            finally:
-                os._exit(status)
-    print(answer, flush=True)
-"""
-"""A process that has loaded everything and forks a child per command line: most of a command is its start, and here it
-is killed where it works. A child may be told to die before the n-th call with which the atomic writer changes
-something."""
-
-
-class Zygote:
-    """Runs command lines in processes that start at once."""
-
-    def __init__(self) -> None:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "DA_SCORE_", "XDG_"))}
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen([sys.executable, "-c", ZYGOTE], stdin=pipe, stdout=pipe, env=environment)
-
-    def _ask(self, **request: object) -> int:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-    def start(
-        self, arguments: list[str], die_at: int | None = None, out: str = os.devnull, err: str = os.devnull
-    ) -> int:
-        """Start a command line in a process group of its own, and return its process."""
-        return self._ask(arguments=arguments, die_at=die_at, output=[out, err])
-
-    def wait(self, process: int) -> int:
-        """Return the status of a process; a signal is negative."""
-        return self._ask(wait=process)
-
-    def run(self, arguments: list[str], die_at: int | None = None) -> int:
-        return self.wait(self.start(arguments, die_at))
-
-    def close(self) -> None:
-        with self._process as process:
-            assert process.stdin is not None
-            process.stdin.close()
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    found = Zygote()
-    try:
-        yield found
-    finally:
-        found.close()
+"""How many times each command is killed at a random moment."""
 
 
 @pytest.fixture
@@ -155,20 +65,19 @@ class Log:
 
     def arguments(self, command: str) -> list[str]:
         """Return the command line that brings everything up to date."""
-        place = {
-            "run": ["run", "--iter-log-dir", str(self.log), "--repo-dir", str(self.repo)],
-            "close-task": ["close-task", "--strict", "--iter-log-dir", str(self.log), "--repo-dir", str(self.repo)],
-            "backfill": ["backfill", str(self.log), "--repo-dir", str(self.repo), "--jobs", "1"],
+        options = {
+            "run": ["--iter-log-dir", str(self.log)],
+            "close-task": ["--strict", "--iter-log-dir", str(self.log)],
+            "backfill": [str(self.log), "--jobs", "1"],
         }[command]
-        return [*place, "--transcript-dir", str(self.transcript.parent), "--cache-dir", str(self.cache)]
+        where = ["--repo-dir", str(self.repo), "--transcript-dir", str(self.transcript.parent)]
+        return [command, *options, *where, "--cache-dir", str(self.cache)]
 
     def outcome(self, result: str) -> None:
         """Let the hook gates of every entry have had a result; each file changes in one moment."""
         for n in (1, 2, 3):
-            replace_text(
-                self.log / f"iter-{n}.hook-outcomes.yaml",
-                f"records: [{{intervention_class: remediate_at_stop, result: {result}, rule_id: r{n}}}]\n",
-            )
+            text = f"records: [{{intervention_class: remediate_at_stop, result: {result}, rule_id: r{n}}}]\n"
+            replace_text(self.log / f"iter-{n}.hook-outcomes.yaml", text)
 
     def sidecars(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.log.glob("*.score.yaml")}
@@ -226,26 +135,18 @@ NAMES = {"iter-1.score.yaml", "iter-2.score.yaml", "iter-3.score.yaml", "session
 COMMANDS = ["run", "close-task", "backfill"]
 
 
-@dataclass(frozen=True)
-class States:
-    """The sidecars of a log before a command and after it."""
-
-    old: dict[str, bytes]
-    new: dict[str, bytes]
-
-
-def states_of(log: Log, command: str, zygote: Zygote) -> States:
-    """Find out what a command does when nobody disturbs it, and leave the log as it is before."""
-    assert zygote.run(log.arguments("run")) == 0
+def states_of(log: Log, command: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the sidecars before a command and after it, and leave the log as it is before."""
+    assert run(log.arguments("run")) == 0
     old = log.sidecars()
     log.outcome(NEW)
-    assert zygote.run(log.arguments(command)) == 0
+    assert run(log.arguments(command)) == 0
     new = log.sidecars()
     changed = {"iter-3.score.yaml", "session-s.score.yaml"} if command == "close-task" else NAMES
     assert set(old) == set(new) == NAMES
     assert {name for name in NAMES if old[name] != new[name]} == changed
     log.restore(old)
-    return States(old, new)
+    return old, new
 
 
 def check_whole(log: Log, before: Mapping[str, bytes], new: Mapping[str, bytes]) -> None:
@@ -255,11 +156,11 @@ def check_whole(log: Log, before: Mapping[str, bytes], new: Mapping[str, bytes])
     assert [name for name, content in found.items() if content not in (before.get(name), new[name])] == []
 
 
-def check_recovery(log: Log, command: str, zygote: Zygote, new: Mapping[str, bytes]) -> None:
+def check_recovery(log: Log, command: str, new: Mapping[str, bytes]) -> None:
     """The next run has the result of an undisturbed one, and takes the litter away."""
-    assert zygote.run(log.arguments(command)) == 0
+    assert run(log.arguments(command)) == 0
     assert log.sidecars() == new
-    assert zygote.run(log.arguments("run")) == 0
+    assert run(log.arguments("run")) == 0
     assert log.litter() == []
 
 
@@ -267,83 +168,45 @@ class TestKilled:
     """With SIGKILL, which no program can answer."""
 
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_at_every_step_of_writing(self, log: Log, zygote: Zygote, command: str) -> None:
-        states = states_of(log, command, zygote)
+    def test_at_every_step_of_writing(self, log: Log, command: str) -> None:
+        old, new = states_of(log, command)
         step, littered = 0, 0
         while True:
-            before = {} if step % 2 and command != "close-task" else states.old
+            before = {} if step % 2 and command != "close-task" else old
             log.restore(before)
-            status = zygote.run(log.arguments(command), die_at=step)
+            status = run(log.arguments(command), die_at=step)
             if status == 0:
                 break
             assert status == -signal.SIGKILL
-            check_whole(log, before, states.new)
+            check_whole(log, before, new)
             littered += bool(log.litter())
             step += 1
         assert step >= 10
         assert littered >= 4
-        check_recovery(log, command, zygote, states.new)
+        check_recovery(log, command, new)
 
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_at_random_moments(self, log: Log, zygote: Zygote, command: str) -> None:
-        states = states_of(log, command, zygote)
+    def test_at_random_moments(self, log: Log, command: str) -> None:
+        old, new = states_of(log, command)
         began = time.monotonic()
-        assert zygote.run(log.arguments(command)) == 0
+        assert run(log.arguments(command)) == 0
         duration = time.monotonic() - began
         chance = random.Random(20260412)
         killed = 0
         for n in range(10 * RANDOM_KILLS):
-            before = {} if n % 4 == 3 and command != "close-task" else states.old
+            before = {} if n % 4 == 3 and command != "close-task" else old
             log.restore(before)
-            process = zygote.start(log.arguments(command))
+            process = begin(log.arguments(command))
             time.sleep(chance.uniform(0.2, 1.1) * duration)
-            os.kill(process, signal.SIGKILL)
-            late = zygote.wait(process) == 0
-            check_whole(log, before, states.new)
+            process.kill()
+            late = end(process) == 0
+            check_whole(log, before, new)
             duration *= 0.9 if late else 1.03  # follows the machine, which others use too
             killed += not late
             if killed == RANDOM_KILLS:
                 break
         assert killed == RANDOM_KILLS
-        check_recovery(log, command, zygote, states.new)
-
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_as_a_process_of_its_own(self, log: Log, zygote: Zygote, command: str) -> None:
-        states = states_of(log, command, zygote)
-        chance = random.Random(20260413)
-        line = [sys.executable, "-m", "scoring", *log.arguments(command)]
-        null = subprocess.DEVNULL
-        began = time.monotonic()
-        assert subprocess.run(line, stdin=null, stdout=null, check=False).returncode == 0
-        duration = time.monotonic() - began
-        for _ in range(PROCESS_KILLS):
-            log.restore(states.old)
-            with subprocess.Popen(line, stdin=null, stdout=null) as process:
-                time.sleep(chance.uniform(0.4, 1.05) * duration)
-                process.kill()
-            check_whole(log, states.old, states.new)
-        check_recovery(log, command, zygote, states.new)
-
-    def test_leaves_no_worker_behind(self, disk: Path, zygote: Zygote) -> None:
-        logs = [make_log(disk / f"{n}") for n in range(4)]
-        hang = HangingGit(disk, logs[0].repo)
-        arguments = ["backfill", *(str(log.log) for log in logs), "--jobs", "2", "--cache-dir", str(disk / "cache")]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scoring", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=hang.environment,
-            process_group=0,
-        )
-        with hang, process:
-            assert becomes(lambda: all(log.sidecars() for log in logs[1:]))
-            assert hang.begun()
-            assert len(alive_in_group(process.pid)) == 3
-            process.kill()
-            process.wait()
-            assert becomes(lambda: not alive_in_group(process.pid))
-        assert zygote.run(arguments) == 0
-        assert len({tuple(sorted(log.sidecars().items())) for log in logs}) == 1
+        check_recovery(log, command, new)
 
 
 def becomes(true: Callable[[], object], seconds: float = 300) -> bool:
@@ -395,9 +258,7 @@ class HangingGit:
 class TestInterrupted:
     @pytest.mark.parametrize("jobs", ["1", "2"])
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"])
-    def test_backfill_redoes_nothing_that_was_finished(
-        self, disk: Path, zygote: Zygote, number: signal.Signals, jobs: str
-    ) -> None:
+    def test_backfill_redoes_nothing_that_was_finished(self, disk: Path, number: signal.Signals, jobs: str) -> None:
         logs = [make_log(disk / f"{n}") for n in range(5)]
         stuck = logs[3]
         done = [log for log in logs if log is not stuck and (jobs == "2" or log is not logs[4])]
@@ -418,6 +279,7 @@ class TestInterrupted:
             assert process.stdout is not None
             said = [process.stdout.readline().decode() for _ in done]
             assert sorted(said) == [f"{log.log}: 3 scored, 0 up to date\n" for log in done]
+            assert len(alive_in_group(process.pid)) >= int(jobs)
             process.send_signal(number)
             out, err = process.communicate(timeout=300)
             assert becomes(lambda: not alive_in_group(process.pid))
@@ -428,7 +290,7 @@ class TestInterrupted:
         before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for log in done for path in log.log.iterdir()}
         second = disk / "second"
         began = time.monotonic()
-        assert zygote.wait(zygote.start([*arguments, "--json"], out=str(second))) == 0
+        assert end(begin([*arguments, "--json"], out=str(second))) == 0
         assert time.monotonic() - began < 120
         after = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in before}
         assert after == before
@@ -439,11 +301,11 @@ class TestInterrupted:
 
 
 class TestCrowd:
-    def test_of_eight_writers_ends_whole_and_equal(self, log: Log, zygote: Zygote) -> None:
-        assert zygote.run(log.arguments("run")) == 0
+    def test_of_eight_writers_ends_whole_and_equal(self, log: Log) -> None:
+        assert run(log.arguments("run")) == 0
         results = {OLD: log.sidecars()}
         log.outcome(NEW)
-        assert zygote.run(log.arguments("run")) == 0
+        assert run(log.arguments("run")) == 0
         results[NEW] = log.sidecars()
         lines = [
             log.arguments("run"),
@@ -456,41 +318,38 @@ class TestCrowd:
             log.outcome(wanted)
             if n % 3 == 2:
                 shutil.rmtree(log.cache)
-            crowd = [zygote.start(line) for line in lines * 2]
-            seen = 0
-            while alive := [process for process in crowd if Path(f"/proc/{process}/cmdline").read_bytes()]:
+            crowd = [begin(line) for line in lines * 2]
+            while any(process.is_alive() for process in crowd):
                 check_whole(log, results[OLD], results[NEW])
-                seen += 1
-            assert not alive
-            assert seen
-            assert [zygote.wait(process) for process in crowd] == [0] * 8
+            assert [end(process) for process in crowd] == [0] * 8
             assert log.sidecars() == results[wanted]
             assert [name for name in log.litter() if name.endswith(".tmp")] == []
 
     @pytest.mark.parametrize("cache", [["--cache-dir"], ["--no-cache"]], ids=" ".join)
-    def test_of_two_backfills_ends_as_one_does(self, disk: Path, zygote: Zygote, cache: list[str]) -> None:
+    def test_of_two_backfills_ends_as_one_does(self, disk: Path, cache: list[str]) -> None:
         logs = [make_log(disk / f"{n}") for n in range(4)]
-        assert zygote.run(["run", "--repo-dir", str(logs[0].repo), "--no-cache"]) == 0
+        assert run(["run", "--repo-dir", str(logs[0].repo), "--no-cache"]) == 0
         wanted = logs[0].sidecars()
         logs[0].restore({})
         where = [str(disk / "cache")] if cache == ["--cache-dir"] else []
         arguments = ["backfill", str(disk), *cache, *where]
-        pair = [zygote.start([*arguments, "--jobs", jobs]) for jobs in ("1", "2")]
-        assert [zygote.wait(process) for process in pair] == [0, 0]
+        pair = [begin([*arguments, "--jobs", jobs]) for jobs in ("1", "2")]
+        assert [end(process) for process in pair] == [0, 0]
         assert [log.sidecars() for log in logs] == [wanted] * 4
         assert [name for log in logs for name in log.litter()] == []
 
 
 @contextlib.contextmanager
-def mounted(*how: str, at: Path) -> Iterator[Path]:
-    """A mounted file system, for those who may mount."""
-    at.mkdir(exist_ok=True)
-    if os.geteuid() or subprocess.run(["mount", *how, str(at)], capture_output=True, check=False).returncode:
+def small_disk(place: Path) -> Iterator[Path]:
+    """A disk of 256 KiB, for those who may mount."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "da-score-test", str(place)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("nothing can be mounted here")
     try:
-        yield at
+        yield place
     finally:
-        subprocess.run(["umount", str(at)], check=True)
+        subprocess.run(["umount", str(place)], check=True)
 
 
 def said_by(log: Log, command: str, limit: int | None = None) -> tuple[int, str]:
@@ -510,8 +369,6 @@ def said_by(log: Log, command: str, limit: int | None = None) -> tuple[int, str]
 class TestNoRoom:
     """The error says where and why, and every old file is as it was."""
 
-    REASONS = ("no space left on device", "file too large", "read-only file system", "permission denied")
-
     def fails(self, log: Log, command: str, reason: str, limit: int | None = None) -> None:
         status, said = said_by(log, command, limit)
         assert status == 1
@@ -520,56 +377,30 @@ class TestNoRoom:
         assert (f"{log.log}: failed: {error}\n" if command == "backfill" else f"da-score: error: {error}\n") in said
 
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_on_a_full_disk(self, disk: Path, tmp_path: Path, zygote: Zygote, command: str) -> None:
-        with mounted("-t", "tmpfs", "-o", "size=256k", "da-score-test", at=tmp_path / "small") as small:
+    def test_on_a_full_disk(self, disk: Path, tmp_path: Path, command: str) -> None:
+        with small_disk(tmp_path / "small") as small:
             log = make_log(disk / "one", small / "log")
-            states = states_of(log, command, zygote)
+            old, new = states_of(log, command)
             with contextlib.suppress(OSError), (small / "filler").open("wb", buffering=0) as filler:
                 while filler.write(b"x" * 4096):
                     pass
             self.fails(log, command, "no space left on device")
-            assert log.sidecars() == states.old
+            assert log.sidecars() == old
             assert log.litter() == [] == list(log.log.glob(".da-score-*"))
             (small / "filler").unlink()
-            check_recovery(log, command, zygote, states.new)
+            check_recovery(log, command, new)
 
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_under_a_limit_on_files(self, log: Log, zygote: Zygote, command: str) -> None:
-        states = states_of(log, command, zygote)
+    def test_under_a_limit_on_files(self, log: Log, command: str) -> None:
+        old, new = states_of(log, command)
         self.fails(log, command, "file too large", limit=256)
-        assert log.sidecars() == states.old
+        assert log.sidecars() == old
         assert list(log.log.glob(".da-score-*")) == []
-        check_recovery(log, command, zygote, states.new)
-
-    def test_for_a_cache_is_no_error(self, disk: Path, tmp_path: Path, zygote: Zygote) -> None:
-        log = make_log(disk / "one")
-        with mounted("-t", "tmpfs", "-o", "size=64k,nr_inodes=2", "da-score-test", at=tmp_path / "small") as small:
-            log.cache.symlink_to(small)
-            for command in COMMANDS:
-                assert zygote.run(log.arguments(command)) == 0
-            assert set(log.sidecars()) == NAMES
+        check_recovery(log, command, new)
 
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_in_a_read_only_directory(self, log: Log, zygote: Zygote, command: str) -> None:
-        states = states_of(log, command, zygote)
-        if os.geteuid():
-            log.log.chmod(0o555)
-            try:
-                self.fails(log, command, "permission denied")
-            finally:
-                log.log.chmod(0o755)
-        else:
-            with mounted("--bind", str(log.log), at=log.log):
-                remount = ["mount", "-o", "remount,bind,ro", str(log.log)]
-                if subprocess.run(remount, capture_output=True, check=False).returncode:
-                    pytest.skip("root writes everywhere, and nothing can be mounted read-only here")
-                self.fails(log, command, "read-only file system")
-        assert log.sidecars() == states.old
-        check_recovery(log, command, zygote, states.new)
-
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_is_no_matter_when_nothing_changed(self, log: Log, zygote: Zygote, command: str) -> None:
-        assert zygote.run(log.arguments("run")) == 0
+    def test_is_no_matter_when_nothing_changed(self, log: Log, command: str) -> None:
+        assert run(log.arguments("run")) == 0
         before = log.sidecars()
         status, said = said_by(log, command, limit=256)
         assert (status, "cannot write" in said, log.sidecars()) == (0, False, before)
@@ -578,83 +409,46 @@ class TestNoRoom:
 class TestClocks:
     """No result rests on the time at which it was computed."""
 
-    TIMES = (0, 1, 4_102_444_800, 253_402_300_799)
-    """1970, 2100 and the end of 9999."""
-
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_that_give_files_odd_times_change_nothing(self, log: Log, zygote: Zygote, command: str) -> None:
-        assert zygote.run(log.arguments("run")) == 0
-        wanted = log.sidecars()
-        for when in self.TIMES:
+    def test_that_jump_and_give_files_odd_times_change_nothing(
+        self, log: Log, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        assert run(log.arguments("run")) == 0
+        wanted, chance = log.sidecars(), random.Random(7)
+        everything = ["--score-recompute", "all"] if command == "close-task" else []
+        for when in (0, 1, 4_102_444_800, 253_402_300_799):  # 1970, 2100 and the end of 9999
             for path in log.root.rglob("*"):
                 if ".git" not in path.parts:
                     os.utime(path, (when, when))
-            assert zygote.run(log.arguments(command)) == 0
+            assert run(log.arguments(command)) == 0
             assert log.sidecars() == wanted
             log.restore({})
-            assert zygote.run(log.arguments("run")) == 0
+            with monkeypatch.context() as patched:
+                patched.setattr(time, "time", lambda: chance.uniform(-1e9, 1e10))
+                assert main([*log.arguments(command), *everything]) == 0
             assert log.sidecars() == wanted
 
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_that_jump_while_it_works_change_nothing(
-        self, log: Log, zygote: Zygote, monkeypatch: pytest.MonkeyPatch, command: str
-    ) -> None:
-        assert zygote.run(log.arguments("run")) == 0
-        wanted = log.sidecars()
-        chance = random.Random(7)
-        with monkeypatch.context() as patched:
-            patched.setattr(time, "time", lambda: chance.uniform(-1e9, 1e10))
-            everything = ["--score-recompute", "all"] if command == "close-task" else []
-            for _ in range(3):
-                log.restore({})
-                assert main([*log.arguments(command), *everything]) == 0
-                assert log.sidecars() == wanted
-
-    def test_that_stand_still_do_not_hide_a_change_of_a_transcript(self, log: Log, zygote: Zygote) -> None:
+    def test_that_stand_still_do_not_hide_a_change_of_a_transcript(self, log: Log) -> None:
         """The index trusts no time alone: neither one that is the same, nor one that went back."""
-        assert zygote.run(log.arguments("run")) == 0
+        assert run(log.arguments("run")) == 0
         before, stat = log.sidecars(), log.transcript.stat()
         text = log.transcript.read_text()
         with log.transcript.open("r+") as f:  # the same inode, the same size
             f.write(text.replace('"cache_read_input_tokens": 10', '"cache_read_input_tokens": 90'))
         os.utime(log.transcript, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        assert zygote.run(log.arguments("run")) == 0
+        assert run(log.arguments("run")) == 0
         after = log.sidecars()
         assert b"cache_hit_rate 0.500" in before["iter-1.score.yaml"]
         assert b"cache_hit_rate 0.900" in after["iter-1.score.yaml"]
         log.transcript.write_text(text)
         os.utime(log.transcript, (1, 1))
-        assert zygote.run(log.arguments("run")) == 0
+        assert run(log.arguments("run")) == 0
         assert log.sidecars() == before
-
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_decide_over_litter_only_by_age(self, log: Log, zygote: Zygote, command: str) -> None:
-        dead = subprocess.Popen(["true"])
-        dead.wait()
-        stays: dict[str, bool] = {}
-        for number, (alive, age, kept) in enumerate(
-            [
-                (True, 0, True),
-                (True, 3500, True),
-                (True, 3700, False),
-                (True, 1_000_000_000, False),
-                (True, -10_000_000, True),  # from the future
-                (False, 0, False),
-                (False, 1_000_000_000, False),
-                (False, -10_000_000, False),
-            ]
-        ):
-            path = log.log / f".da-score-{os.getpid() if alive else dead.pid}-{number:016}.tmp"
-            path.write_bytes(b"half")
-            os.utime(path, (time.time() - age,) * 2)
-            stays[path.name] = kept
-        assert zygote.run(log.arguments(command)) == 0
-        assert {name: (log.log / name).exists() for name in stays} == stays
 
 
 class TestChangingLog:
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_is_scored_or_refused_and_never_by_halves(self, log: Log, zygote: Zygote, command: str) -> None:
+    def test_is_scored_or_refused_and_never_by_halves(self, log: Log, command: str) -> None:
         """Entries appear, change and vanish; every sidecar is one that some state of its entry gives."""
         sha = Repo.at(log.repo).head()
         states = [entry(4, sha, "", retries) for retries in range(3)]
@@ -662,7 +456,7 @@ class TestChangingLog:
         for state in states:
             (log.log / "iter-4.yaml").write_text(state)
             log.restore({})
-            assert zygote.run(log.arguments("run")) == 0
+            assert run(log.arguments("run")) == 0
             for name, content in log.sidecars().items():
                 allowed.setdefault(name, set()).add(content)
         assert [len(contents) for _, contents in sorted(allowed.items())] == [1, 1, 1, 3, 1]
@@ -684,7 +478,7 @@ class TestChangingLog:
         try:
             for _ in range(25 if SLOW else 10):
                 streams = (str(said), os.devnull) if command == "backfill" else (os.devnull, str(said))
-                statuses.append(zygote.wait(zygote.start(log.arguments(command), None, *streams)))
+                statuses.append(end(begin(log.arguments(command), None, *streams)))
                 gone = "iter-4.yaml: disappeared while the log was read; run again"
                 assert (gone in said.read_text()) == bool(statuses[-1])
                 for name, content in log.sidecars().items():
@@ -695,10 +489,10 @@ class TestChangingLog:
         assert set(statuses) <= {0, 1}
         assert 0 in statuses
         (log.log / "iter-4.yaml").write_text(states[1])
-        assert zygote.run(log.arguments(command)) == 0
+        assert run(log.arguments(command)) == 0
         wanted = log.sidecars()
         log.restore({})
-        assert zygote.run(log.arguments("run")) == 0
+        assert run(log.arguments("run")) == 0
         assert log.sidecars() == wanted
 
 
@@ -707,7 +501,7 @@ class TestManyLogs:
 
     LOGS, ITERATIONS = (1000, 50) if SLOW else (30, 5)
 
-    def test_are_brought_up_to_date_and_stay_it(self, disk: Path, zygote: Zygote) -> None:
+    def test_are_brought_up_to_date_and_stay_it(self, disk: Path) -> None:
         repo = Repo(disk / "root")
         shas = [repo.commit({"a": str(n)}, f"work {n}") for n in range(self.ITERATIONS)]
         for k in range(self.LOGS):
@@ -722,7 +516,7 @@ class TestManyLogs:
 
         def totals(status: int) -> dict[str, int]:
             said = str(disk / "said")
-            assert zygote.wait(zygote.start(arguments, out=said)) == status
+            assert end(begin(arguments, out=said)) == status
             found = json.loads(Path(said).read_text())["totals"]
             found.pop("seconds")
             return {name: count for name, count in found.items() if count}

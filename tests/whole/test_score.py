@@ -3,10 +3,10 @@
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from helpers.projects import tree
 from helpers.repos import Repo
 
 from rubric import default_rubric
@@ -18,10 +18,8 @@ from scoring.score import (
     examine_iteration,
     score_iteration,
     score_log,
-    with_files,
     write_scored_log,
 )
-from scoring.sessions import SessionScore
 from scoring.sidecars.scores import read_iteration_score, read_session_score
 
 pytestmark = pytest.mark.sampled(3)
@@ -68,23 +66,13 @@ def entry(
     return path
 
 
-def tree(root: Path) -> dict[str, tuple[int, bytes]]:
-    return {
-        str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes())
-        for path in root.rglob("*")
-        if path.is_file()
-    }
-
-
 class TestScoreLog:
     @pytest.mark.slow
-    def test_scores_every_iteration_in_order(self, scored: ScoredLog) -> None:
+    def test_scores_every_iteration_in_order(self, demo: Demo, scored: ScoredLog) -> None:
         assert {i.score.iteration: repr(i.score.value) for i in scored.iterations} == VALUES
         assert [i.record.iteration for i in scored.iterations] == list(VALUES)
         assert [i.signals.iteration for i in scored.iterations] == list(VALUES)
         assert scored.rubric is default_rubric()
-
-    def test_keeps_what_led_to_each_score(self, demo: Demo, scored: ScoredLog) -> None:
         assert [i.record for i in scored.iterations] == load_iteration_log(demo.iter_log_dir)
         for i in scored.iterations:
             assert default_rubric().score(i.signals) == i.score
@@ -108,30 +96,22 @@ class TestScoreLog:
             "token_efficiency": 6 / 9,
         }
 
-    def test_of_an_empty_log_is_empty(self, log: Path, tmp_path: Path) -> None:
-        scored = score_log(log, tmp_path)  # no repository; an empty log comes first
-        assert (scored.iterations, scored.sessions) == ((), ())
-        assert set(scored.presence().values()) == {0.0}
-
-    def test_wants_entries_that_can_be_read(self, log: Path, repo: Repo) -> None:
-        entry(log, 1)
+    def test_wants_a_repository_and_entries_that_can_be_read(self, log: Path, repo: Repo, tmp_path: Path) -> None:
+        entry(log, 1, commit=repo.commit())
+        with pytest.raises(NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")):
+            score_log(log, tmp_path)
+        warned: list[str] = []
+        score_log(log, repo.path, tmp_path / "missing", warn=warned.append)
+        assert [str(tmp_path / "missing") in warning for warning in warned] == [True]
         broken = entry(log, 2)
         broken.write_text("schema_version: 3\n")
         with pytest.raises(LogError, match=re.escape(str(broken))):
             score_log(log, repo.path)
 
-    def test_wants_a_repository(self, log: Path, tmp_path: Path) -> None:
-        entry(log, 1)
-        with pytest.raises(NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")):
-            score_log(log, tmp_path)
-
-    def test_tells_what_it_left_out(self, log: Path, repo: Repo, tmp_path: Path) -> None:
-        entry(log, 1, commit=repo.commit())
-        told: list[str] = []
-        score_log(log, repo.path, tmp_path / "missing", warn=told.append)
-        assert len(told) == 1
-        assert str(tmp_path / "missing") in told[0]
-        score_log(log, repo.path, tmp_path / "missing")
+    def test_of_an_empty_log_is_empty(self, log: Path, tmp_path: Path) -> None:
+        scored = score_log(log, tmp_path)  # no repository; an empty log comes first
+        assert (scored.iterations, scored.sessions) == ((), ())
+        assert set(scored.presence().values()) == {0.0}
 
     @pytest.mark.slow
     def test_writes_nothing(self, demo: Demo) -> None:
@@ -161,8 +141,6 @@ class TestOneIteration:
         assert examine_iteration(log, repo.path, 7).record.iteration == 7
         with pytest.raises(NotFoundError, match=r"iter-1\.yaml: no entry for iteration 1 in this log"):
             examine_iteration(log, repo.path, 1)
-
-    def test_of_the_archive_scores_too(self, log: Path, repo: Repo) -> None:
         (log / "historical.yaml").write_text("iterations:\n- {iteration: 4, retries: 1}\n")
         score, record = score_iteration(log, repo.path, 4)
         assert (record.schema_version, record.impl.retries, score.scored) == (1, 1, True)
@@ -184,28 +162,19 @@ class TestWriting:
             i.persisted for i in scored.iterations
         ]
         assert [read_session_score(copy, s.session_id) for s in scored.sessions] == list(scored.sessions)
-
-    def test_twice_changes_nothing(self, copy: Path, scored: ScoredLog) -> None:
+        written = tree(copy)
         write_scored_log(copy, scored)
-        before = tree(copy)
-        write_scored_log(copy, scored)
-        assert tree(copy) == before
+        assert tree(copy) == written
 
-    def test_an_iteration_that_cannot_be_written_stops_it(self, copy: Path, scored: ScoredLog) -> None:
-        (copy / "iter-3.score.yaml").mkdir()
-        with pytest.raises(WriteError, match=r"iter-3\.score\.yaml: cannot write: is a directory") as raised:
+    @pytest.mark.parametrize("stuck", [2, 10], ids=["an iteration", "a session, after all iterations"])
+    def test_stops_at_what_cannot_be_written(self, copy: Path, scored: ScoredLog, stuck: int) -> None:
+        paths = [copy / f"iter-{n}.score.yaml" for n in range(1, 10)]
+        paths += [copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions]
+        paths[stuck].mkdir()
+        with pytest.raises(WriteError, match=re.escape(f"{paths[stuck]}: cannot write: is a directory")) as raised:
             write_scored_log(copy, scored)
-        assert raised.value.written == (copy / "iter-1.score.yaml", copy / "iter-2.score.yaml")
-        assert not (copy / "iter-4.score.yaml").exists()
-
-    def test_a_session_that_cannot_be_written_stops_it_after_all_iterations(
-        self, copy: Path, scored: ScoredLog
-    ) -> None:
-        first, second = (copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions)
-        second.mkdir()
-        with pytest.raises(WriteError, match=re.escape(f"{second}: cannot write: is a directory")) as raised:
-            write_scored_log(copy, scored)
-        assert raised.value.written == (*(copy / f"iter-{n}.score.yaml" for n in range(1, 10)), first)
+        assert raised.value.written == tuple(paths[:stuck])
+        assert not any(path.exists() for path in paths[stuck + 1 :])
 
     def test_a_session_without_a_file_name_is_warned_of_and_skipped(self, log: Path, repo: Repo) -> None:
         for n, session in enumerate(["a", "../b", "c", "", "d\\n", "/"], 1):
@@ -223,21 +192,3 @@ class TestWriting:
         ]
         assert [s.session_id for s in scored.sessions] == ["../b", "/", "a", "c", "d\n"]
         assert sorted(os.listdir(log.parent)) == ["log", "repo"]
-
-
-def session(name: str) -> SessionScore:
-    return SessionScore(name, "2.1.0", (), False, 0.0, "unscored", ())
-
-
-@pytest.mark.parametrize(
-    ("names", "kept", "warnings"),
-    [(["a", "b"], ["a", "b"], 0), (["..", "a", "x/y"], ["a"], 2), ([""], [], 1), ([], [], 0)],
-    ids=["all can", "some can", "none can", "there are none"],
-)
-def test_only_sessions_that_can_name_a_file_are_addressable(
-    names: Sequence[str], kept: list[str], warnings: int
-) -> None:
-    warned: list[str] = []
-    sessions = [SessionScore(name, "2.1.0", (), False, 0.0, "unscored", ()) for name in names]
-    assert [session.session_id for session in with_files(sessions, warned.append)] == kept
-    assert len(warned) == warnings

@@ -38,20 +38,22 @@ def test_members_are_grouped_and_their_values_averaged() -> None:
     ]
 
 
-def test_an_unscored_member_is_listed_and_does_not_vote() -> None:
-    (session,) = sessions_of(member(1, "a", 0.9), member(2, "a", None))
-    assert (session.iterations, session.scored, session.value, session.band) == ((1, 2), True, 0.9, "excellent")
-    assert session.per_iteration[1] == SessionIterRef(2, False, 0.0, "unscored")
-
-
-def test_a_member_that_scored_zero_does_vote() -> None:
-    (session,) = sessions_of(member(1, "a", 0.9), member(2, "a", 0.0))
-    assert (session.value, session.band) == (0.45, "poor")
-
-
-def test_without_a_scored_member_it_is_unscored() -> None:
-    (session,) = sessions_of(member(1, "a", None), member(2, "a", None))
-    assert (session.scored, session.value, session.band, session.iterations) == (False, 0.0, "unscored", (1, 2))
+@pytest.mark.parametrize(
+    ("values", "scored", "mean", "band"),
+    [
+        pytest.param((0.9, None), True, 0.9, "excellent", id="an unscored member does not vote"),
+        pytest.param((0.9, 0.0), True, 0.45, "poor", id="a member that scored zero does"),
+        pytest.param((None, None), False, 0.0, "unscored", id="without a scored member it is unscored"),
+        pytest.param((0.85, 0.85), True, 0.85, "excellent", id="the band begins here"),
+        pytest.param((0.8499, 0.8499), True, 0.8499, "good", id="and not below"),
+    ],
+)
+def test_a_session_is_the_mean_of_its_scored_members(
+    values: tuple[float | None, ...], scored: bool, mean: float, band: str
+) -> None:
+    (session,) = sessions_of(*(member(n, "a", value) for n, value in enumerate(values, 1)))
+    assert (session.iterations, session.scored, session.value, session.band) == ((1, 2), scored, mean, band)
+    assert [ref.scored for ref in session.per_iteration] == [value is not None for value in values]
 
 
 def test_values_are_added_in_order_and_divided_once() -> None:
@@ -60,15 +62,6 @@ def test_values_are_added_in_order_and_divided_once() -> None:
     (big_first,) = sessions_of(member(1, "a", 1.0), member(2, "a", 1e-16), member(3, "a", 1e-16))
     (big_last,) = sessions_of(member(1, "a", 1e-16), member(2, "a", 1e-16), member(3, "a", 1.0))
     assert (repr(big_first.value), repr(big_last.value)) == ("0.3333333333333333", "0.3333333333333334")
-
-
-@pytest.mark.parametrize(
-    ("value", "band"),
-    [(1.0, "excellent"), (0.85, "excellent"), (0.8499, "good"), (0.7, "good"), (0.5, "fair"), (0.49, "poor")],
-)
-def test_the_band_is_that_of_the_mean(value: float, band: str) -> None:
-    (session,) = sessions_of(member(1, "a", value), member(2, "a", value))
-    assert session.band == band
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) ->
 def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
     items = map(run_item, in_memory.iterations)
-    assert gone_through(demo)[1] == json.dumps(run_payload(in_memory.summary, items))
+    before = files_of(demo.iter_log_dir)
+    log, said = gone_through(demo)
+    assert (log.written, files_of(demo.iter_log_dir)) == (None, before)
+    assert said == json.dumps(run_payload(in_memory.summary, items))
 
 
 @pytest.mark.parametrize(
@@ -60,12 +63,6 @@ def test_writes_what_a_log_in_memory_writes(demo: Demo, monkeypatch: pytest.Monk
     iterations, sessions = write_scored_log(demo.iter_log_dir, in_memory)
     assert found == files_of(demo.iter_log_dir)
     assert log.written == (len(iterations), len(sessions))
-
-
-def test_writes_nothing_unless_asked(demo: Demo) -> None:
-    before = files_of(demo.iter_log_dir)
-    log, _ = gone_through(demo)
-    assert (log.written, files_of(demo.iter_log_dir)) == (None, before)
 
 
 @pytest.mark.parametrize("keeps", [False, True], ids=["shown", "kept by the caller"])

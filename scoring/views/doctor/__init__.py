@@ -1,7 +1,6 @@
 """What there is to score from: the log, the repository, the transcripts, and how much each signal gets of them.
 
-Everything that a whole run would stop at (a broken entry, no repository, a trunk that is not there) is noted, and the
-rest is still looked at. Nothing is written, and nothing is taken into the cache.
+What a run would stop at is noted, and the rest still looked at. Nothing is written, and nothing is cached.
 """
 
 import re

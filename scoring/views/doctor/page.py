@@ -111,7 +111,6 @@ def _looked_into(files: Sequence[FileFound]) -> bool:
 
 
 def _spans(numbers: Sequence[int], all_of_them: bool) -> str:
-    """Return iterations, or the first of them."""
     shown = numbers if all_of_them else numbers[:_MOST_ITERATIONS]
     return spans(sorted(shown)) + (", …" if len(numbers) > len(shown) else "")
 
@@ -179,7 +178,6 @@ def _file(file: FileFound) -> dict[str, Any]:
 
 
 def _attribution(found: AttributionFound, survey: TranscriptSurvey) -> dict[str, Any]:
-    """Return how lines were found as data."""
     checkpoints = survey.checkpoints
     return {
         "methods": {name: {"iterations": n, "sessions": sessions} for name, (n, sessions) in found.methods.items()},

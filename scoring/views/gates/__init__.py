@@ -1,7 +1,6 @@
 """Gates: what a log must hold up to, checked iteration by iteration, with the reasons in words.
 
-A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a file of this folder, and its line in
-:data:`GATES`: ``da-score check`` takes its options from there, and its JSON, JUnit XML and Markdown.
+A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a file here, and its line in :data:`GATES`.
 """
 
 import re
@@ -112,9 +111,7 @@ class Verdict:
 def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
     """Return the demands that some options make, by the keys of the options.
 
-    Raises:
-        SettingsError: something is demanded that this log cannot be asked for.
-        InputError: a file or revision that an option names is not what it should be.
+    Raises SettingsError where this log cannot be asked for that, InputError for a baseline that holds no scores.
     """
     found = []
     for kind in GATES:
@@ -128,10 +125,7 @@ def check(examined: Iterable[Examined], made: Sequence[Demand], last: int | None
     """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
     Where evidence is gone, the score is that of the sidecar, and a note says so. A sidecar that says more than the
-    evidence gives fails, whatever the demands are.
-
-    Raises:
-        SettingsError: there is a drop to check and nothing to compare with.
+    evidence gives fails, whatever the demands are. SettingsError where a drop has nothing to compare with.
     """
     demanded = {option.key: False if option.kind == "flag" else None for kind in GATES for option in kind.options}
     for kind, value in made:

@@ -18,10 +18,7 @@ _SIZE_LIMIT = 256 << 20
 
 
 class BaselineScore(NamedTuple):
-    """An earlier score of an iteration, in [0, 1]; None when there was nothing to score.
-
-    ``suffices`` is whether it rested on enough evidence to count in a mean.
-    """
+    """An earlier score of an iteration, in [0, 1] or None, and whether it rested on enough evidence for a mean."""
 
     rubric_version: str
     value: float | None

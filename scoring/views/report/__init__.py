@@ -82,7 +82,6 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
 
 
 def _price_notes(bought: Purchase) -> Iterator[str]:
-    """Yield what is to be known of the costs."""
     used = bought.spending
     if used is None:
         return
@@ -137,11 +136,7 @@ def _json(value: Any) -> str:
 
 
 def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
-    """Return what an earlier report says of its iterations, as :meth:`Digest.snapshot` has it; None without a file.
-
-    Raises:
-        InputError: the file is no report.
-    """
+    """Return the :meth:`Digest.snapshot` of an earlier report; None without a file, InputError if it is no report."""
     try:
         data = read_file(path, _SIZE_LIMIT)
     except FileNotFoundError:

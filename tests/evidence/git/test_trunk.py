@@ -134,11 +134,9 @@ class TestUsualNames:
         assert not landed_value(landing).present
         assert landed_value(landing).detail == f"no trunk: {found.how}"
 
-    def test_of_a_repository_without_commits(self, repo: Repo) -> None:
+    def test_of_a_tag_or_of_a_repository_without_commits_are_none(self, repo: Repo) -> None:
         assert trunk(repo).commit is None
-
-    def test_tags_are_no_branches(self, tmp_path: Path) -> None:
-        repo = Repo(tmp_path / "repo", branch="feature")
+        repo.git("symbolic-ref", "HEAD", "refs/heads/feature")
         repo.commit({"a": "1"})
         repo.tag("main")
         assert trunk(repo).commit is None
@@ -149,44 +147,31 @@ class TestOneNameInTwoPlaces:
     def mine(self, tmp_path: Path) -> Repo:
         return clone(started(tmp_path, "main").path, tmp_path / "mine")
 
-    def test_the_same_commit_is_local(self, mine: Repo) -> None:
-        assert trunk(mine).name == "main"
-
     def test_work_not_pushed_is_on_the_local_one(self, mine: Repo) -> None:
+        assert trunk(mine).name == "main"
         sha = mine.commit({"a": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("main", sha)
         assert found.how == "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
+        assert trunk(mine, "main").commit == sha
 
-    def test_a_local_one_that_is_behind_is_not_used(self, mine: Repo) -> None:
+    @pytest.mark.parametrize("own", [False, True], ids=["it is behind", "it went its own way"])
+    def test_a_local_one_that_lacks_something_is_not_used(self, mine: Repo, own: bool) -> None:
         ahead = mine.commit({"a": "1"})
         remote_ref(mine, "origin/main", ahead)
         mine.reset("HEAD~1")
+        if own:
+            mine.commit({"b": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("origin/main", ahead)
         assert found.how == "the default branch of origin (origin/HEAD); the local branch main does not hold all of it"
-
-    def test_a_local_one_that_went_its_own_way_is_not_used(self, mine: Repo) -> None:
-        ahead = mine.commit({"a": "1"})
-        remote_ref(mine, "origin/main", ahead)
-        mine.reset("HEAD~1")
-        mine.commit({"b": "1"})
-        assert trunk(mine).commit == ahead
-
-    def test_holds_for_a_bare_name_too(self, mine: Repo) -> None:
-        sha = mine.commit({"a": "1"})
-        assert trunk(mine, "main").commit == sha
-        remote_ref(mine, "origin/main", mine.commit({"a": "2"}))
-        mine.reset("HEAD~1")
         assert trunk(mine, "main").name == "origin/main"
 
 
 class TestNamed:
-    def test_any_branch(self, source: Repo) -> None:
+    def test_any_branch_also_one_that_only_the_remote_has(self, source: Repo, tmp_path: Path) -> None:
         found = trunk(source, "master")
         assert (found.ref, found.how) == ("refs/heads/master", "named by --trunk")
-
-    def test_a_branch_that_only_the_remote_has(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         assert trunk(mine, "master").ref == "refs/remotes/origin/master"
 

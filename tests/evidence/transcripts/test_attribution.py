@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import pytest
 from helpers.attribution_oracle import Oracle, Told
+from helpers.harness_lines import cases
 from helpers.histories import History, Session
 from helpers.random_histories import random_history
 
@@ -135,13 +136,7 @@ class TestWhichSessionsBelong:
         assert (read(made)[1].output > 0) is counts
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("glob", "counts"),
-        [
-            pytest.param("gone/*", True, id="the setting names it"),
-            pytest.param("elsewhere/*", False, id="the setting names another place"),
-        ],
-    )
+    @pytest.mark.parametrize(("glob", "counts"), [("gone/*", True), ("elsewhere/*", False)])
     def test_by_the_setting_worktrees(self, made: History, read: Read, glob: str, counts: bool) -> None:
         made.session("s1", made.root / "gone" / "w1").turn(10, 1)
         made.entry(made.commit(20, "work"), "work")
@@ -149,14 +144,14 @@ class TestWhichSessionsBelong:
         assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("url", "counts"),
-        [
-            pytest.param("git@GitHub.com:Made/App", True, id="scp form, host in upper case"),
-            pytest.param("ssh://me@github.com/Made/App.git/", True, id="user, .git and slash"),
-            pytest.param("https://github.com/made/app", False, id="another path, by its case"),
-            pytest.param("https://example.org/Made/App.git", False, id="another host"),
-        ],
+    @cases(
+        "url, counts",
+        {
+            "scp form, host in upper case": ("git@GitHub.com:Made/App", True),
+            "user, .git and slash": ("ssh://me@github.com/Made/App.git/", True),
+            "another path, by its case": ("https://github.com/made/app", False),
+            "another host": ("https://example.org/Made/App.git", False),
+        },
     )
     @pytest.mark.parametrize("place", ["gone/w1", "other"])
     def test_by_the_remote_of_codex(self, made: History, read: Read, url: str, counts: bool, place: str) -> None:
@@ -197,23 +192,6 @@ class TestCommitsOfASession:
         made.entry(mark, "work")
         assert read(made)[1].method == ("commit" if counts else "time")
 
-    def test_a_commit_in_a_temporary_repository_is_no_end(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1)
-        session.run(12, 2, "cd /tmp/x && git commit -m init", "[main (root-commit) abcdef1] init")
-        commits(made, session, 20, 4, "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 7)
-
-    def test_another_repository_with_the_same_subject_is_no_second_maker(self, made: History, read: Read) -> None:
-        made.session("s2", made.other).run(12, 1, "git commit -m work", "[main 0123abc] work")
-        session = made.session("s1")
-        old = made.commit(20, "work", branch="side")
-        session.commits(20.2, 2, old, "work")
-        made.git.branches["main"] = made.git.again(old, made.commit(30, "by hand"), made.git.of(old).committed + 40)
-        made.landed[old] = made.main
-        made.entry(made.main, "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 2)
-
 
 class TestByCommit:
     @pytest.mark.sampled(100)
@@ -242,22 +220,6 @@ class TestByCommit:
         session.turn(50, 16)
         got = read(made)
         assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("commit", {"s1"}, 12))
-
-    @pytest.mark.slow
-    def test_a_commit_without_an_entry_is_no_end(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1)
-        session.commits(20.2, 2, made.commit(20, "nobody asked"), "nobody asked")
-        commits(made, session, 40, 4, "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 7)
-
-    def test_two_commits_a_second_apart(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1)
-        commits(made, session, 20, 2, "one")
-        commits(made, session, 21, 4, "two")
-        got = read(made)
-        assert (got[1].output, got[2].output) == (3, 4)
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize("amended", [True, False], ids=["the entry names the amended one", "the entry is older"])
@@ -298,55 +260,6 @@ class TestByCommit:
         made.entry(new, "work", "s1")
         assert brief(read(made)[1]) == (method, {"s1"}, 3)
 
-    @pytest.mark.slow
-    def test_a_commit_that_landed_by_another_name_is_an_end(self, made: History, read: Read) -> None:
-        session = made.session("s1", branch="side")
-        session.turn(10, 1)
-        old = made.commit(20, "one", branch="side")
-        session.commits(20.2, 2, old, "one")
-        made.git.branches["main"] = made.git.again(
-            old, made.commit(22, "by hand"), made.git.of(old).committed + 5, "ONE"
-        )
-        made.entry(made.main, "something else")
-        commits(made, session, 40, 4, "two")
-        assert brief(read(made)[2]) == ("commit", {"s1"}, 4)
-
-    @pytest.mark.slow
-    def test_squashed_with_a_commit_that_has_no_entry(self, made: History, read: Read) -> None:
-        session = made.session("s1", branch="side")
-        session.turn(10, 1)
-        one = commits(made, session, 20, 2, "one")
-        session.turn(25, 4)
-        two = made.commit(30, "two", branch="side")
-        session.commits(30.2, 8, two, "two")
-        files = {**made.git.of(one).files, **made.git.of(two).files}
-        made.commit(60, "All of it (#1)", files=files)
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 3)  # and not what led to the other one
-
-    @pytest.mark.slow
-    def test_cherry_picked_to_another_branch(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1)
-        mark = commits(made, session, 20, 2, "work")
-        made.git.branches["release"] = picked = made.git.again(mark, 1, made.git.of(mark).committed + 10)
-        session.branch = "release"
-        session.commits(30, 4, picked, "work", "git cherry-pick main")
-        session.branch = "main"
-        session.turn(40, 8)
-        commits(made, session, 50, 16, "more")
-        got = read(made)
-        assert brief(got[1]) == ("commit", {"s1"}, 3)
-        assert brief(got[2])[:2] == ("commit", {"s1"})
-
-    def test_three_days_with_a_compaction(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1)
-        session.compact(DAY)
-        session.turn(DAY + 10, 2)
-        session.turn(3 * DAY, 4)
-        commits(made, session, 3 * DAY + 20, 8, "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 15)
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
     @pytest.mark.parametrize("kept", [True, False], ids=["the old file is there", "the old file is gone"])
@@ -363,30 +276,6 @@ class TestByCommit:
         got = read(made)
         assert brief(got[1]) == ("commit", {"s2" if rename and not kept else "s1"}, 3)
         assert brief(got[2]) == ("commit", {"s2"}, 4 + 8 + 16)
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("rename", [True, False], ids=["copies under the new id", "copies under the old id"])
-    def test_forked(self, made: History, read: Read, rename: bool) -> None:
-        old = made.session("s1")
-        old.turn(10, 1)
-        new = old.copy("s2", rename=rename)
-        made.sessions.append(new)
-        old.turn(30, 2)
-        new.turn(31, 4)
-        commits(made, new, 40, 8, "of the fork")
-        commits(made, old, 50, 16, "of the old one")
-        got = read(made)
-        assert brief(got[1]) == ("commit", {"s2"}, 1 + 4 + 8)
-        assert brief(got[2]) == ("commit", {"s1"}, 2 + 16)
-
-    def test_sub_agents_count_by_the_same_times(self, made: History, read: Read) -> None:
-        session = made.session("s1")
-        session.turn(10, 1, side=True)
-        commits(made, session, 20, 2, "one")
-        session.turn(30, 4, side=True)
-        commits(made, session, 40, 8, "two")
-        got = read(made)
-        assert (got[1].output, got[2].output) == (3, 12)
 
     def test_a_commit_by_hand_in_between_is_nobodys(self, made: History, read: Read) -> None:
         session = made.session("s1")
@@ -550,16 +439,6 @@ class TestByTime:
         got = read(made)[1]
         assert brief(got) == (("time", {"s0"}, 1) if count == 1 else NOTHING)
         assert got.problem == ("" if count == 1 else f"{count} sessions overlap")
-
-    @pytest.mark.slow
-    def test_lines_that_have_an_iteration_do_not_overlap(self, made: History, read: Read) -> None:
-        busy = made.session("s1")
-        busy.turn(10, 1)
-        made.session("s2").turn(11, 2)
-        made.entry(made.commit(15, "by hand"), "by hand")
-        commits(made, busy, 20, 4, "work")
-        got = read(made)
-        assert (brief(got[1]), brief(got[2])) == (("time", {"s2"}, 2), ("commit", {"s1"}, 5))
 
     def test_a_copy_is_no_second_session(self, made: History, read: Read) -> None:
         old = made.session("s1")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.harness_lines import ALWAYS, Line, claude, read, response, result, summary, use, window, write
+from helpers.harness_lines import ALWAYS, Line, cases, claude, read, response, result, summary, use, window, write
 
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS
 
@@ -33,23 +33,19 @@ def skipped(root: Path, *lines: Line | bytes) -> dict[str, int]:
 
 
 class TestResponse:
-    @pytest.mark.parametrize(
-        ("lines", "expected"),
-        [
-            pytest.param([response(n) for n in (1, 2, 3)], (1, 10), id="once however many blocks it has"),
-            pytest.param([response(1), response(2, "msg_2", "req_2")], (2, 20), id="another id"),
-            pytest.param([response(1), response(2, "msg_1", "req_2")], (2, 20), id="another request"),
-            pytest.param([response(n, "msg_1", None) for n in (1, 2)], (1, 10), id="no request: known by its id"),
-            pytest.param(
-                [response(1, "msg_1", None, output=30), response(2)], (1, 30), id="no request: copy of one that has one"
-            ),
-            pytest.param([response(n, None, None) for n in (1, 2)], (2, 20), id="no id: every time"),
-            pytest.param([response(1, None), response(2, None)], (2, 20), id="a request alone: every time"),
-            pytest.param(
-                [response(n, output=out) for n, out in ((1, 1), (2, 400), (3, 40))], (1, 400), id="the largest"
-            ),
-            pytest.param([response(1, isApiErrorMessage=False)], (1, 10), id="says it is no error"),
-        ],
+    @cases(
+        "lines, expected",
+        {
+            "once however many blocks it has": ([response(n) for n in (1, 2, 3)], (1, 10)),
+            "another id": ([response(1), response(2, "msg_2", "req_2")], (2, 20)),
+            "another request": ([response(1), response(2, "msg_1", "req_2")], (2, 20)),
+            "no request: known by its id": ([response(n, "msg_1", None) for n in (1, 2)], (1, 10)),
+            "no request: copy of one that has one": ([response(1, "msg_1", None, output=30), response(2)], (1, 30)),
+            "no id: every time": ([response(n, None, None) for n in (1, 2)], (2, 20)),
+            "a request alone: every time": ([response(1, None), response(2, None)], (2, 20)),
+            "the largest": ([response(n, output=out) for n, out in ((1, 1), (2, 400), (3, 40))], (1, 400)),
+            "says it is no error": ([response(1, isApiErrorMessage=False)], (1, 10)),
+        },
     )
     def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
         assert outputs(tmp_path, *lines) == expected
@@ -66,15 +62,15 @@ class TestResponse:
         assert (found.turns, found.output_tokens) == (1, 12)
         assert [h.duplicates_dropped for h in survey.harnesses] == [5]
 
-    @pytest.mark.parametrize(
+    @cases(
         "line",
-        [
-            pytest.param(response(1, message={"model": "<synthetic>"}), id="synthetic"),
-            pytest.param(response(1, isApiErrorMessage=True), id="API error"),
-            pytest.param(claude(1, message={"usage": None}), id="without usage"),
-            pytest.param(response(1, kind="system"), id="of another type"),
-            pytest.param({"type": "progress", "timestamp": "2026-04-12T00:00:00Z", "data": response(1)}, id="nested"),
-        ],
+        {
+            "synthetic": response(1, message={"model": "<synthetic>"}),
+            "API error": response(1, isApiErrorMessage=True),
+            "without usage": claude(1, message={"usage": None}),
+            "of another type": response(1, kind="system"),
+            "nested": {"type": "progress", "timestamp": "2026-04-12T00:00:00Z", "data": response(1)},
+        },
     )
     def test_that_is_none_does_not_count(self, tmp_path: Path, line: Line) -> None:
         assert facts(tmp_path, line) == (0,) * 7
@@ -90,11 +86,6 @@ class TestSidechain:
         self, tmp_path: Path, lines: tuple[Line, ...]
     ) -> None:
         assert outputs(tmp_path, *lines) == (1, 10)
-
-    def test_copies_in_another_file_are_too(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", side(2, "req_2"))
-        write(tmp_path / "t" / "b.jsonl", response(1))
-        assert read(tmp_path / "t")[0][0].turns == 1
 
     def test_copies_alone_are_told_apart_by_their_request(self, tmp_path: Path) -> None:
         assert outputs(tmp_path, side(1, "req_2"), side(2, "req_3"), side(3, "req_3")) == (2, 20)
@@ -112,26 +103,36 @@ class TestSidechain:
         assert facts(tmp_path, response(1, reads=5), side(2, "req_2", reads=9_000, output=11))[2:4] == (11, 9_000)
 
 
+ODD: Any = ["text", result(), None]
+
+
 class TestToolCall:
-    def test_counts_by_its_result(self, tmp_path: Path) -> None:
-        lines = claude(1, result(is_error=True), result("toolu_2"), result("toolu_3", is_error=None), kind="user")
-        assert facts(tmp_path, lines)[5:] == (3, 1)
+    @cases(
+        "lines, expected",
+        {
+            "by its result": (
+                [claude(1, result(is_error=True), result("toolu_2"), result("toolu_3", is_error=None), kind="user")],
+                (3, 1),
+            ),
+            "without an id every time": (
+                [claude(n, result(None, is_error=True), kind="user") for n in (1, 2)],
+                (2, 2),
+            ),
+            "text holds none": (
+                [response(1, message={"content": '[{"type": "tool_result", "tool_use_id": "x"}]'})],
+                (0, 0),
+            ),
+            "text among the content is passed over": ([claude(1, *ODD, kind="user")], (1, 0)),
+        },
+    )
+    def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
+        assert facts(tmp_path, *lines)[5:] == expected
 
     def test_counts_once_at_its_earliest_copy(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", claude(9, result(is_error=True), kind="user"))
         write(tmp_path / "t" / "b.jsonl", claude(1, result(is_error=True), kind="user"))
         early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
         assert (early.tool_calls, early.tool_errors, late.tool_calls) == (1, 1, 0)
-
-    def test_without_an_id_counts_every_time(self, tmp_path: Path) -> None:
-        assert facts(tmp_path, *(claude(n, result(None, is_error=True), kind="user") for n in (1, 2)))[5:] == (2, 2)
-
-    def test_text_as_content_holds_none(self, tmp_path: Path) -> None:
-        line = response(1, message={"content": '[{"type": "tool_result", "tool_use_id": "x"}]'})
-        assert facts(tmp_path, line) == (1, 1, 10, 70, 20, 0, 0)
-
-    def test_text_among_the_content_is_passed_over(self, tmp_path: Path) -> None:
-        assert facts(tmp_path, claude(1, "text", result(), None, kind="user"))[5:] == (1, 0)  # type: ignore[arg-type]
 
 
 class TestCheck:

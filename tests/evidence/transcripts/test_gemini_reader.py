@@ -106,7 +106,6 @@ class TestCall:
             (call("read_file", "x", "error", file_path="/a"), 1),
             (call("read_file", "\nExit Code: 1", file_path="/a"), 0),
         ],
-        ids=["worked", "failed", "only-printed", "no-code", "error", "another-tool"],
     )
     def test_has_a_verdict(self, made: Line, failed: int) -> None:
         assert table(seen(said(1, toolCalls=[made])), VERDICT) == [(0, key_of("c1"), failed)]
@@ -205,24 +204,17 @@ class TestDiscovered:
         assert "cache_hit_rate 0.750 (gemini)" in details
         assert "1 test run, 0 failed; last passed: pytest" in details
 
+    # A chat of any name, a document that is not among the chats, and no document.
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        ("name", "counts"),
-        [
-            pytest.param("chats/abcd.json", True, id="a chat of any name"),
-            pytest.param("checkpoint-abcd.json", False, id="a document that is not among the chats"),
-            pytest.param("chats/abcd.txt", False, id="no document"),
-        ],
+        ("name", "counts"), [("chats/abcd.json", True), ("checkpoint-abcd.json", False), ("chats/abcd.txt", False)]
     )
     def test_is_known_by_its_place(self, place: Place, da_score: DaScore, name: str, counts: bool) -> None:
         self.write(place, place.path, name)
         assert ("(gemini)" in self.details(da_score, "3.1.0")) is counts
 
-    @pytest.mark.slow
-    def test_does_not_count_where_it_is_another(self, place: Place, da_score: DaScore) -> None:
+    def test_is_not_read_of_another_folder_or_under_earlier_rubrics(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.home)
         assert "gemini" not in self.details(da_score, "3.1.0")
-
-    def test_is_not_read_under_earlier_rubrics(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.path)
         assert "gemini" not in self.details(da_score, "2.3.0")

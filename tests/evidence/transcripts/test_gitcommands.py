@@ -9,23 +9,14 @@ from scoring.evidence.transcripts.shell import commands_of
 HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "git commit -m x",
-        "git -C dir commit",
-        "git -c user.name=me --no-pager commit",
-        "git --git-dir .git --work-tree=. merge x",
-        "git add -A && git commit -qm x",
-        "git cherry-pick abc",
-        "git revert abc",
-        "git rebase main",
-        "/usr/bin/git commit",
-        "A=1 timeout 5 git commit",
-        "bash -lc 'cd x && git commit'",
-        "(git commit)",
-    ],
+MAKE = (
+    "git commit -m x; git -C dir commit; git -c user.name=me --no-pager commit; git cherry-pick abc; git revert abc; "
+    "git --git-dir .git --work-tree=. merge x; git add -A && git commit -qm x; git rebase main; /usr/bin/git commit; "
+    "A=1 timeout 5 git commit; bash -lc 'cd x && git commit'; (git commit)"
 )
+
+
+@pytest.mark.parametrize("text", MAKE.split("; "))
 def test_commands_that_make_commits(text: str) -> None:
     assert makes_commits(commands_of(text))
 

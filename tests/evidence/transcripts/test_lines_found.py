@@ -6,9 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_COVERED, Attribution
-from scoring.evidence.transcripts.facts import IterationWindow, LinesFound
-from scoring.evidence.transcripts.makers import Asked
+from scoring.evidence.transcripts.facts import LinesFound
 from scoring.evidence.transcripts.sightings import lines_found
 
 
@@ -35,18 +33,3 @@ def test_lines_are_named_by_file(files: list[Any], found: list[list[tuple[Any, .
     owners = [0, 0, 1, -1]
     expected = [tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found]
     assert lines_found(cast("Any", files), owners, 2) == expected
-
-
-@pytest.mark.parametrize(
-    ("checkpoints", "problem"),
-    [
-        pytest.param(("0123456789ab",), NO_TRANSCRIPT, id="it names a checkpoint of which nothing is here"),
-        pytest.param((), NOT_COVERED, id="it names none"),
-    ],
-)
-def test_an_iteration_without_lines_says_whether_a_checkpoint_is_missing(
-    checkpoints: tuple[str, ...], problem: str
-) -> None:
-    asked = Asked(1, checkpoints=checkpoints, window=IterationWindow(1, None, 10))
-    (share,) = Attribution([asked], [], {}, lambda _: {}, []).run()
-    assert (share.method, share.problem) == (None, problem)

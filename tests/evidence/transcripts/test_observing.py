@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from helpers.harness_lines import Line, as_bytes, claude, codex, item, meta, output, response, result, turn, use
+from helpers.harness_lines import Line, as_bytes, cases, claude, codex, item, meta, output, response, result, turn, use
 
 from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
@@ -99,33 +99,22 @@ class TestLines:
         assert line_keys(seen(one)) != line_keys(seen(other))
 
     @pytest.mark.parametrize(
-        ("odd", "known"),
-        [
-            pytest.param(b"", [0, 2], id="a-blank-line"),
-            pytest.param(b"   ", [0, 2], id="a-line-of-blanks"),
-            pytest.param(b"{half", [0, 2], id="no-json"),
-            pytest.param(b'{"message": 5}', [0, 2], id="a-field-of-another-type"),
-            pytest.param(b'{"type": "summary"}', [0, 2], id="no-time-stamp"),
-            pytest.param(b'{"type": "summary"}{"type": "summary"}', [0, 2], id="a-line-break-is-missing"),
-        ],
+        "odd",
+        [b"", b"   ", b"{half", b'{"message": 5}', b'{"type": "summary"}', b'{"type": "summary"}{"type": "summary"}'],
     )
-    def test_have_the_number_they_have_in_the_file(self, odd: bytes, known: list[int]) -> None:
-        assert [line[0] for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == known
+    def test_have_the_number_they_have_in_the_file(self, odd: bytes) -> None:
+        assert [line[0] for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
 
     def test_of_several_blocks_go_on_counting(self) -> None:
         lines = [agent(uuid=str(n)) for n in range(9)]
         assert seen(*lines, blocks=4).lines == seen(*lines).lines
 
     @pytest.mark.parametrize(
-        ("lines", "opens"),
-        [
-            pytest.param([{"type": "summary"}, agent(parentUuid=None)], False, id="no-line-has-a-parent"),
-            pytest.param([{"type": "summary"}, agent() | {"parentUuid": None}], True, id="first-parent-is-null"),
-            pytest.param([agent(parentUuid="x"), agent() | {"parentUuid": None}], False, id="a-later-parent-is-null"),
-        ],
+        ("first", "second", "opens"),
+        [({}, {}, False), ({}, {"parentUuid": None}, True), ({"parentUuid": "x"}, {"parentUuid": None}, False)],
     )
-    def test_say_whether_the_session_begins_here(self, lines: Sequence[Line], opens: bool) -> None:
-        assert seen(*lines).opens is opens
+    def test_say_whether_the_session_begins_here(self, first: Line, second: Line, opens: bool) -> None:
+        assert seen({"type": "summary"}, agent() | first, agent() | second).opens is opens
 
     def test_count_as_much_as_where_nothing_is_observed(self) -> None:
         lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
@@ -140,15 +129,15 @@ class TestLines:
 
 
 class TestRun:
-    @pytest.mark.parametrize(
-        ("printed", "ended", "expected"),
-        [
-            pytest.param(PASSED, {}, (1, 10, 0), id="passed"),
-            pytest.param(FAILED, {"is_error": True}, (0, 10, 3), id="failed"),
-            pytest.param([text(FAILED)], {}, (0, 10, 3), id="text-in-a-list"),
-            pytest.param("Killed", {"is_error": True}, (0, -1, -1), id="by-its-status"),
-            pytest.param("Command running in background with ID: b1", {}, (-1, -1, -1), id="not-ended-yet"),
-        ],
+    @cases(
+        "printed, ended, expected",
+        {
+            "passed": (PASSED, {}, (1, 10, 0)),
+            "failed": (FAILED, {"is_error": True}, (0, 10, 3)),
+            "text in a list": ([text(FAILED)], {}, (0, 10, 3)),
+            "by its status": ("Killed", {"is_error": True}, (0, -1, -1)),
+            "not ended yet": ("Command running in background with ID: b1", {}, (-1, -1, -1)),
+        },
     )
     def test_has_the_verdict_of_its_result(self, printed: Any, ended: Line, expected: tuple[int, ...]) -> None:
         rows = seen(*bash("cd app && pytest -q", printed, **ended))
@@ -156,16 +145,19 @@ class TestRun:
         assert (line, key, state, rows.texts[label]) == (1, key_of("toolu_1"), WHOLE, "pytest -q")
         assert (passed, *numbers) == expected
 
-    @pytest.mark.parametrize(
-        "command",
-        ["git commit -m 'run pytest'", "grep -rn pytest .", "pip install pytest", "echo pytest"],
-        ids=["in-a-message", "in-a-search", "an-install", "an-echo"],
+    @cases(
+        "lines",
+        {
+            "in a message": bash("git commit -m 'run pytest'", FAILED),
+            "in a search": bash("grep -rn pytest .", FAILED),
+            "an install": bash("pip install pytest", FAILED),
+            "text that another tool shows": [agent(use("Read", file_path="/a")), user(result(content=FAILED))],
+            "a result alone that says nothing": [user(result(content="3 files changed"))],
+            "refused": refused("Bash", command="pytest"),
+        },
     )
-    def test_is_no_command_that_names_a_tool(self, command: str) -> None:
-        assert table(seen(*bash(command, FAILED)), RUN) == []
-
-    def test_is_no_text_that_another_tool_shows(self) -> None:
-        assert table(seen(agent(use("Read", file_path="/a")), user(result(content=FAILED))), RUN) == []
+    def test_is_none_where_no_tests_ran(self, lines: Sequence[Line]) -> None:
+        assert table(seen(*lines), RUN) == []
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("pytest", FAILED, is_error=True)
@@ -174,14 +166,8 @@ class TestRun:
         ((line, same, state, *rest),) = table(seen(ended), RUN)
         assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
 
-    def test_is_not_seen_in_a_result_alone_that_says_nothing(self) -> None:
-        assert table(seen(user(result(content="3 files changed"))), RUN) == []
-
     def test_that_is_written_again_counts_once(self) -> None:
         assert len(table(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)), RUN)) == 1
-
-    def test_that_was_refused_is_none(self) -> None:
-        assert table(seen(*refused("Bash", command="pytest")), RUN) == []
 
 
 class TestMade:
@@ -194,21 +180,15 @@ class TestMade:
         expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
         assert table(rows, MADE) == [expected]
 
-    def test_knows_as_many_digits_as_there_are(self) -> None:
-        ((*_, sha, digits, _),) = table(seen(*bash("git commit -m x", "[main (root-commit) 1a2b3c4] A")), MADE)
-        assert (sha, digits) == (0x1A2B3C4, 7)
-
-    @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"], ids=["file", "log", "word"])
+    @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"])
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
         assert table(seen(*bash(command, MADE_ONE)), MADE) == []
+        assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("git commit -m x", MADE_ONE)
         assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0)]
         assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
-
-    def test_that_failed_is_none(self) -> None:
-        assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
 
 
 class TestEdit:
@@ -260,18 +240,18 @@ class TestEdit:
 class TestBreak:
     @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
     def test_is_an_interruption(self, words: str) -> None:
-        assert table(seen(user(text(words))), BREAK) == [(0, INTERRUPT, 0)]
-        assert table(seen(user(message={"content": words})), BREAK) == [(0, INTERRUPT, 0)]
+        for line in (user(text(words)), user(message={"content": words})):
+            assert table(seen(line), BREAK) == [(0, INTERRUPT, 0)]
 
-    @pytest.mark.parametrize(
+    @cases(
         "line",
-        [
-            pytest.param(user(text(f"Why do you write {STOPPED}?")), id="mentioned"),
-            pytest.param(agent(text(STOPPED)), id="said-by-the-agent"),
-            pytest.param(user(result(content=STOPPED, is_error=True)), id="an-output"),
-            pytest.param(user(text("[Request"), message={"summary": STOPPED}), id="another-field"),
-            pytest.param(user(message={"content": f" {STOPPED}"}), id="not-at-the-beginning"),
-        ],
+        {
+            "mentioned": user(text(f"Why do you write {STOPPED}?")),
+            "said by the agent": agent(text(STOPPED)),
+            "an output": user(result(content=STOPPED, is_error=True)),
+            "another field": user(text("[Request"), message={"summary": STOPPED}),
+            "not at the beginning": user(message={"content": f" {STOPPED}"}),
+        },
     )
     def test_is_none_where_it_is_only_said(self, line: Line) -> None:
         assert table(seen(line), BREAK) == []
@@ -296,7 +276,6 @@ class TestBreak:
     @pytest.mark.parametrize(
         ("content", "failed"),
         [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True)],
-        ids=["no-error", "not-at-the-beginning", "no-text", "an-image"],
     )
     def test_is_no_other_error(self, content: Any, failed: bool) -> None:
         rows = seen(*bash("ls", content, is_error=failed))
@@ -312,7 +291,6 @@ class TestReset:
         ("command", "how", "path"),
         [
             ("git reset --hard HEAD~1", HARD, None),
-            ("git checkout -- a.py", PATHS, "/work/app/a.py"),
             ("cd src && git restore a.py", PATHS, "/work/app/src/a.py"),
             ("git revert --no-edit HEAD", REVERT, None),
             ("git commit --amend --no-edit", AMEND, None),
@@ -323,15 +301,13 @@ class TestReset:
         ((line, found, number),) = table(rows, RESET)
         assert (line, found, None if number < 0 else rows.texts[number]) == (0, how, path)
 
-    @pytest.mark.parametrize(
+    @cases(
         "lines",
-        [
-            pytest.param(bash("git reset HEAD a.py"), id="of-the-index"),
-            pytest.param(bash("git checkout main"), id="a-branch"),
-            pytest.param(bash("echo 'git reset --hard'"), id="quoted"),
-            pytest.param(bash("git reset --hard nowhere", "fatal", is_error=True), id="failed"),
-            pytest.param(refused("Bash", command="git reset --hard"), id="refused"),
-        ],
+        {
+            "of the index": bash("git reset HEAD a.py"),
+            "failed": bash("git reset --hard nowhere", "fatal", is_error=True),
+            "refused": refused("Bash", command="git reset --hard"),
+        },
     )
     def test_is_none_where_nothing_is_taken_back(self, lines: Sequence[Line]) -> None:
         assert table(seen(*lines), RESET) == []
@@ -356,14 +332,12 @@ class TestCodex:
         arguments = json.dumps({"command": ["bash", "-lc", script], **given})
         return [item(1, "function_call", name, name="shell", arguments=arguments), output(2, printed, name)]
 
-    def test_lines_are_known_by_their_bytes(self) -> None:
+    def test_lines_are_known_by_their_bytes_and_open_where_the_first_introduces_the_session(self) -> None:
         rows = self.codex(meta(0, "s"), turn(1), turn(1), turn(2))
         assert [number for number, _, _ in rows.lines] == [0, 1, 2, 3]
         keys = line_keys(rows)
         assert keys[1] == keys[2] != keys[3]
-
-    def test_open_where_the_first_introduces_the_session(self) -> None:
-        assert self.codex(meta(0, "s"), turn(1)).opens
+        assert rows.opens
         assert not self.codex(turn(1), meta(2, "s")).opens
 
     def test_name_the_repository(self) -> None:
@@ -381,25 +355,23 @@ class TestCodex:
             ("Exit code: 7\nOutput:\n", 0),
             ("", -1),
         ],
-        ids=["failed", "passed", "an-object", "by-status", "by-status-failed", "no-verdict"],
     )
     def test_run_has_the_verdict_behind_the_header(self, printed: str, passed: int) -> None:
         ((line, _, state, _, found, *_),) = table(self.codex(*self.shell("pytest", printed)), RUN)
         assert (line, state, found) == (1, WHOLE, passed)
 
     @pytest.mark.parametrize(
-        "call",
+        ("kind", "given"),
         [
-            {"kind": "function_call", "name": "shell_command", "arguments": '{"command": "pytest"}'},
-            {"kind": "function_call", "name": "exec_command", "arguments": '{"cmd": "pytest"}'},
-            {"kind": "function_call", "name": "container.exec", "arguments": '{"command": ["pytest"]}'},
-            {"kind": "local_shell_call", "action": {"command": ["bash", "-lc", "pytest"]}},
-            {"kind": "custom_tool_call", "name": "exec", "input": 'await tools.exec_command({cmd: "pytest"})'},
+            ("function_call", {"name": "shell_command", "arguments": '{"command": "pytest"}'}),
+            ("function_call", {"name": "exec_command", "arguments": '{"cmd": "pytest"}'}),
+            ("function_call", {"name": "container.exec", "arguments": '{"command": ["pytest"]}'}),
+            ("local_shell_call", {"action": {"command": ["bash", "-lc", "pytest"]}}),
+            ("custom_tool_call", {"name": "exec", "input": 'await tools.exec_command({cmd: "pytest"})'}),
         ],
-        ids=["shell-command", "exec-command", "container", "local-shell", "program"],
     )
-    def test_run_is_one_of_any_tool(self, call: Line) -> None:
-        assert len(table(self.codex(item(1, **call), output(2, PASSED)), RUN)) == 1
+    def test_run_is_one_of_any_tool(self, kind: str, given: Line) -> None:
+        assert len(table(self.codex(item(1, kind, **given), output(2, PASSED)), RUN)) == 1
 
     def test_program_completes_whatever_the_tests_in_it_did(self) -> None:
         call = item(1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})')
@@ -419,7 +391,6 @@ class TestCodex:
     def test_made_is_a_line_that_git_printed(self) -> None:
         rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
         assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
-        assert table(self.codex(*self.shell("cat x", f"Exit code: 0\nOutput:\n{MADE_ONE}")), MADE) == []
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
@@ -443,7 +414,6 @@ class TestCodex:
         ("payload", "breaks"),
         [
             ({"type": "turn_aborted", "reason": "interrupted"}, 1),
-            ({"type": "turn_aborted", "reason": "replaced"}, 0),
             ({"type": "turn_aborted", "reason": ["interrupted"]}, 0),
             ({"type": "turn_aborted"}, 0),
             ({"type": "agent_message", "reason": "interrupted", "message": "turn_aborted"}, 0),
@@ -452,14 +422,10 @@ class TestCodex:
     def test_break_is_an_aborted_turn(self, payload: Line, breaks: int) -> None:
         assert len(table(self.codex(codex(1, "event_msg", **payload)), BREAK)) == breaks
 
-    def test_calls_are_counted_whatever_they_do(self) -> None:
-        rows = self.codex(*self.shell("ls"), item(3, "function_call", "call_2", name="view_image", arguments="{}"))
-        assert [row[3] for row in rows.tables[1]] == [key_of("call_1"), key_of("call_2")]
-
-    @pytest.mark.parametrize("arguments", ["{", "[]", '{"command": 5}', 7, None], ids=str)
+    @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
     def test_odd_call_is_still_a_call(self, arguments: Any) -> None:
         rows = self.codex(item(1, "function_call", name="shell", arguments=arguments))
-        assert len(rows.tables[1]) == 1
+        assert [row[3] for row in rows.tables[1]] == [key_of("call_1")]
         assert RUN not in rows.tables
 
 
@@ -503,7 +469,6 @@ class TestHostileOutput:
     @pytest.mark.parametrize(
         "piece",
         ["[main ", "[main 1a2b3c4] x\n", "FAIL\t", "1 failed, ", "\n[", "test result: ", "*** Add File: ", "(" * 50],
-        ids=["bracket", "commits", "fail", "counts", "brackets", "summary", "patch", "groups"],
     )
     def test_is_read_in_linear_time(self, piece: str) -> None:
         hostile = piece * (250_000 // len(piece))

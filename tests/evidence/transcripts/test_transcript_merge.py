@@ -169,10 +169,6 @@ class TestSums:
         assert (share.turns, share.files, share.duplicates_dropped) == (90, 6, 85 + 86 + 87 + 88 + 89 + 90 - 90)
         assert (other.turns, other.input_tokens, other.sessions) == (6 * 29, 29 * 21, 6)
 
-    def test_of_windows_may_overlap_and_go_back(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", *(response(n, f"msg_{n}") for n in range(60)))
-        assert [facts.turns for facts in found(tmp_path / "t")] == [21, 20, 20, 0, 1, 60]
-
     def test_of_windows_may_be_empty(self, tmp_path: Path) -> None:
         write(tmp_path / "t" / "a.jsonl", response(5))
         assert found(tmp_path / "t", [window(10, 20)]) == [TranscriptFacts()]
@@ -181,11 +177,12 @@ class TestSums:
         assert survey.harnesses == (HarnessFacts("claude", 1, 1, 1, 1, 10, 70, 20, 0, 0, 0, 1),)
         assert read(tmp_path / "t", [])[0] == []
 
-    def test_name_the_harnesses_that_took_part(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(5))
-        write(tmp_path / "t" / "b.jsonl", meta(30, "1"), tokens(31, counts(10, 5, 1)), item(32, "message"))
-        named = [[share.name for share in facts.harnesses] for facts in found(tmp_path / "t")]
-        assert named == [["claude"], ["codex"], ["codex"], [], [], ["claude", "codex"]]
+    def test_of_windows_name_the_harnesses_that_took_part(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "a.jsonl", *(response(n, f"msg_{n}") for n in range(60)))
+        write(tmp_path / "t" / "b.jsonl", meta(31, "1"), tokens(32, counts(10, 5, 1)), item(33, "message"))
+        shares = [[(share.name, share.turns) for share in facts.harnesses] for facts in found(tmp_path / "t")]
+        both = [("claude", 20), ("codex", 1)]
+        assert shares == [[("claude", 21)], both, [("claude", 20)], [], [("claude", 1)], [("claude", 60), ("codex", 1)]]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
+from helpers.harness_lines import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -75,37 +76,20 @@ class TestTimes:
         [
             pytest.param("1970-01-01T00:00:00Z", 0, id="start-of-the-epoch"),
             pytest.param("1969-12-31T23:59:59Z", -NS, id="before-the-epoch"),
-            pytest.param("1969-12-31T23:59:59.999Z", -1_000_000, id="fraction-before-the-epoch"),
             pytest.param(STAMP, TIME, id="no-fraction"),
-            pytest.param("2026-04-12T14:10:00.1Z", TIME + 100_000_000, id="tenth"),
             pytest.param("2026-04-12T14:10:00.123Z", TIME + 123_000_000, id="milliseconds"),
-            pytest.param("2026-04-12T14:10:59.999Z", TIME + 59_999_000_000, id="last-millisecond-of-the-minute"),
             pytest.param("2026-04-12T14:10:00.123456789Z", TIME + 123_456_789, id="nanoseconds"),
             pytest.param("2026-04-12T14:10:00.1234567899Z", TIME + 123_456_789, id="digits-beyond-are-cut"),
-            pytest.param("2026-04-12T14:10:00.0000000001Z", TIME, id="less-than-a-nanosecond"),
             pytest.param(f"2026-04-12T14:10:00.5{'0' * 500}Z", TIME + 500_000_000, id="many-digits"),
-            pytest.param("2026-04-12T14:10:00,5Z", TIME + 500_000_000, id="comma"),
             pytest.param("2026-04-12T14:10:00,123Z", TIME + 123_000_000, id="comma-and-milliseconds"),
-            pytest.param("2026-04-12T14:10:00+00:00", TIME, id="offset-of-nothing"),
-            pytest.param("2026-04-12T14:10:00-00:00", TIME, id="negative-offset-of-nothing"),
             pytest.param("2026-04-12T16:10:00+02:00", TIME, id="east"),
             pytest.param("2026-04-12T08:40:00.25-05:30", TIME + 250_000_000, id="west-with-a-fraction"),
-            pytest.param("2026-04-13T14:09:00+23:59", TIME, id="largest-real-offset"),
             pytest.param("2026-04-13T14:10:00+24:00", TIME, id="offset-of-a-day"),
             pytest.param("2026-04-12T15:10:00+00:60", TIME, id="offset-of-sixty-minutes"),
             pytest.param("2026-04-12T4:10:00Z", TIME - 36_000 * NS, id="hour-of-one-digit"),
-            pytest.param(
-                "2026-04-12T4:10:00.1234Z", TIME - 36_000 * NS + 123_400_000, id="hour-of-one-digit-same-length"
-            ),
-            pytest.param("2024-02-29T00:00:00Z", 1_709_164_800 * NS, id="leap-year"),
-            pytest.param("2000-02-29T00:00:00Z", 951_782_400 * NS, id="leap-year-of-a-fourth-century"),
-            pytest.param("2026-12-31T23:59:59Z", 1_798_761_599 * NS, id="last-second-of-a-year"),
             pytest.param("2262-04-11T23:47:16.854775807Z", LARGEST, id="largest"),
             pytest.param("2262-04-11T23:47:16.854775808Z", LARGEST, id="beyond-the-largest"),
-            pytest.param("2262-04-11T23:47:16.999Z", LARGEST, id="beyond-the-largest-by-milliseconds"),
-            pytest.param("9999-12-31T23:59:59Z", LARGEST, id="far-beyond-the-largest"),
             pytest.param("9999-12-31T23:59:59.999Z", LARGEST, id="far-beyond-the-largest-with-milliseconds"),
-            pytest.param("0001-01-01T00:00:00.123Z", -LARGEST, id="far-below-the-smallest-with-milliseconds"),
             pytest.param("1677-09-21T00:12:43.145224193Z", -LARGEST, id="smallest"),
             pytest.param("0000-02-29T00:00:00Z", -LARGEST, id="year-zero-is-a-leap-year"),
         ],
@@ -117,49 +101,27 @@ class TestTimes:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("", id="empty"),
             pytest.param("2026-04-12", id="date"),
             pytest.param("2026-04-12T14:10:00", id="no-zone"),
-            pytest.param("2026-04-12T14:10:00.123", id="fraction-and-no-zone"),
             pytest.param("2026-04-12T14:10Z", id="no-seconds"),
             pytest.param("2026-04-12T14:10:00z", id="small-z"),
-            pytest.param("2026-04-12t14:10:00Z", id="small-t"),
             pytest.param("2026-04-12 14:10:00Z", id="space-for-t"),
-            pytest.param("2026-04-12T14:10:00 Z", id="space-before-z"),
             pytest.param(" 2026-04-12T14:10:00Z", id="space-before"),
             pytest.param("2026-04-12T14:10:00Z ", id="space-after"),
-            pytest.param("2026-04-12T14:10:00Z\n", id="line-end-after"),
             pytest.param("2026-04-12T14:10:00.Z", id="point-without-digits"),
-            pytest.param("2026-04-12T14:10:00.1.2Z", id="two-points"),
             pytest.param("2026-04-12T14:10:00+0000", id="offset-without-a-colon"),
-            pytest.param("2026-04-12T14:10:00+00", id="offset-without-minutes"),
-            pytest.param("2026-04-12T14:10:00+0:00", id="offset-of-one-digit"),
-            pytest.param("2026-04-12T14:10:00+24:01Z", id="offset-and-z"),
             pytest.param("2026-04-12T14:10:00+25:00", id="offset-beyond-a-day"),
             pytest.param("2026-04-12T14:10:00-00:61", id="offset-beyond-an-hour-of-minutes"),
             pytest.param("2026-04-12T14:10:60Z", id="leap-second"),
             pytest.param("2026-04-12T14:60:00Z", id="minute-60"),
             pytest.param("2026-04-12T24:00:00Z", id="hour-24"),
-            pytest.param("2026-04-12T14:1:00Z", id="minute-of-one-digit"),
             pytest.param("2026-4-12T14:10:00Z", id="month-of-one-digit"),
-            pytest.param("2026-04-2T14:10:00Z", id="day-of-one-digit"),
             pytest.param("26-04-12T14:10:00Z", id="year-of-two-digits"),
-            pytest.param("12026-04-12T14:10:00Z", id="year-of-five-digits"),
-            pytest.param("-026-04-12T14:10:00Z", id="negative-year"),
-            pytest.param("2026-00-12T14:10:00Z", id="month-0"),
             pytest.param("2026-13-12T14:10:00Z", id="month-13"),
-            pytest.param("2026-04-00T14:10:00Z", id="day-0"),
             pytest.param("2026-04-31T14:10:00Z", id="day-31-of-april"),
-            pytest.param("2026-02-29T00:00:00Z", id="no-leap-year"),
             pytest.param("1900-02-29T00:00:00Z", id="no-leap-year-of-a-century"),
             pytest.param("2026-04-12T14:10:0\u0663Z", id="digit-of-another-script"),
             pytest.param("2026-04-12T14:10:00.12\u0663Z", id="digit-of-another-script-in-milliseconds"),
-            pytest.param("2026-04-12T14:10:\u0660\u0660.123Z", id="digits-of-another-script-in-seconds"),
-            pytest.param("2026-04-12T14:10:00.12xZ", id="letter-in-milliseconds"),
-            pytest.param("2026-04-12T14:10:+1.123Z", id="sign-in-seconds"),
-            pytest.param("2026/04/12T14:10:00Z", id="slashes"),
-            pytest.param("20260412T141000Z", id="basic-form"),
-            pytest.param("1776003000", id="seconds"),
         ],
     )
     def test_that_do_not(self, text: str) -> None:
@@ -200,8 +162,24 @@ def codex(**payload: Any) -> bytes:
 
 
 def raw(rest: str, kind: str = "assistant") -> bytes:
-    """Return a line whose rest is written by hand, as no JSON writer would."""
+    """A line whose rest is written by hand, as no JSON writer would."""
     return f'{{"type":"{kind}","timestamp":"{STAMP}",{rest}}}'.encode()
+
+
+def raw_usage(rest: str) -> bytes:
+    return raw(f'"message":{{"usage":{{{rest}}}}}')
+
+
+def raw_message(rest: str) -> bytes:
+    return raw(f'"message":{{{rest}}}')
+
+
+def items(*content: Any, **message: Any) -> bytes:
+    return claude(content=list(content), **message)
+
+
+def tool(name: Any, **given: Any) -> bytes:
+    return items({"type": "tool_use", "name": name, **given})
 
 
 USAGE = {
@@ -225,7 +203,7 @@ def said(
     tests: int = 0,
     loop_state: int = 0,
 ) -> Event:
-    """Return what a line at :data:`TIME` contributes."""
+    """What a line at :data:`TIME` contributes."""
     flags = covered * COVERED | bash * BASH | tests * TESTS | loop_state * LOOP_STATE
     tokens = (input_tokens, output_tokens, cache_reads, cache_creations)
     return Event(TIME, flags, tool_calls, tool_errors, tokens if turns else None)
@@ -236,221 +214,128 @@ SEEN = said()
 """A line that says nothing but that a transcript covers its time."""
 
 LAST = {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 9}
+COUNTED = {"type": "token_count", "info": {"last_token_usage": LAST}}
 CODEX_TURN = said(1, 100, 9, 60, 40)
+CALL = {"type": "tool_result"}
+TEST_RUN = {"type": "tool_use", "name": "Bash", "input": {"command": "pytest"}}
 
 
 def codex_usage(**usage: Any) -> bytes:
     return codex(type="token_count", info={"last_token_usage": usage})
 
 
-class TestLines:
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(claude(usage=USAGE), TURN, id="turn"),
-            pytest.param(line(type="user", message={"usage": USAGE}), TURN, id="turn-of-a-user-line"),
-            pytest.param(line(type="system", message={"usage": USAGE}), SEEN, id="other-type"),
-            pytest.param(line(message={"usage": USAGE}), SEEN, id="no-type"),
-            pytest.param(line(type="Assistant", message={"usage": USAGE}), SEEN, id="type-keeps-its-case"),
-            pytest.param(line(type="assistant"), SEEN, id="no-message"),
-            pytest.param(line(type="assistant", message=None), SEEN, id="null-message"),
-            pytest.param(claude(usage={}), said(1), id="empty-usage-is-a-turn"),
-            pytest.param(claude(usage=None), SEEN, id="null-usage-is-no-turn"),
-            pytest.param(claude(), SEEN, id="no-usage"),
-            pytest.param(claude(usage={"input_tokens": None, "output_tokens": 3}), said(1, 0, 3), id="null"),
-            pytest.param(claude(usage={"input_tokens": -4}), said(1, -4), id="negative-count"),
-            pytest.param(claude(usage={"input_tokens": LARGEST}), said(1, LARGEST), id="largest-count"),
-            pytest.param(
-                claude(usage={"input_tokens": -LARGEST - 1}),
-                said(1, -LARGEST - 1),
-                id="smallest-count",
-            ),
-            pytest.param(raw('"message":{"usage":{"input_tokens":-0}}'), said(1), id="minus-zero"),
-            pytest.param(claude(usage={**USAGE, "service_tier": 5, "x": {"y": [1.5]}}), TURN, id="other-keys-of-usage"),
-            pytest.param(claude(usage=USAGE, id=5, model=[], role=None), TURN, id="other-keys-of-a-message"),
-            pytest.param(claude(usage=USAGE, role="anyone"), TURN, id="any-role"),
-            pytest.param(
-                line(type="assistant", message={"usage": USAGE}, uuid=7, requestId={}, isSidechain="x"),
-                TURN,
-                id="other-keys-of-a-line",
-            ),
-        ],
-    )
-    def test_of_claude_count_turns(self, read: Read, given: bytes, expected: Event) -> None:
-        assert read(given) == expected
-
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(claude(content=[{"type": "tool_result"}]), said(tool_calls=1), id="call"),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "is_error": True}]),
-                said(tool_calls=1, tool_errors=1),
-                id="error",
-            ),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "is_error": False}]),
-                said(tool_calls=1),
-                id="no-error",
-            ),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "is_error": None}]),
-                said(tool_calls=1),
-                id="null-error",
-            ),
-            pytest.param(claude(content=[{"type": "text", "is_error": True}]), SEEN, id="other-item"),
-            pytest.param(claude(content=[{"is_error": True}]), SEEN, id="item-without-a-type"),
-            pytest.param(claude(content=[{"type": "Tool_Result"}]), SEEN, id="type-keeps-its-case"),
-            pytest.param(claude(content=[{"type": "tool_use", "name": "Bash"}]), said(bash=1), id="use"),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "is_error": True}, {"type": "text"}, {"type": "tool_result"}]),
-                said(tool_calls=2, tool_errors=1),
-                id="several",
-            ),
-            pytest.param(claude(content=[]), SEEN, id="no-items"),
-            pytest.param(claude(content=None), SEEN, id="null-content"),
-            pytest.param(claude(content=[None, {"type": "tool_result"}]), said(tool_calls=1), id="null-item"),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "tool_use_id": 5, "content": {"a": 1}}]),
-                said(tool_calls=1),
-                id="other-keys-of-an-item",
-            ),
-        ],
-    )
-    def test_of_claude_count_tool_calls(self, read: Read, given: bytes, expected: Event) -> None:
-        assert read(given) == expected
-
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(codex(type="token_count", info={"last_token_usage": LAST}), CODEX_TURN, id="turn"),
-            pytest.param(codex_usage(input_tokens=50, cached_input_tokens=80), said(1, 50, 0, 80, 0), id="more"),
-            pytest.param(codex_usage(), said(1), id="empty-usage-is-a-turn"),
-            pytest.param(codex_usage(cached_input_tokens=None, input_tokens=7), said(1, 7, 0, 0, 7), id="null"),
-            pytest.param(codex(type="token_count", info={"last_token_usage": None}), SEEN, id="null-usage"),
-            pytest.param(codex(type="token_count", info={}), SEEN, id="no-usage"),
-            pytest.param(codex(type="token_count", info=None), SEEN, id="null-info"),
-            pytest.param(codex(type="token_count"), SEEN, id="no-info"),
-            pytest.param(codex(type="agent_message", info={"last_token_usage": LAST}), SEEN, id="other-payload"),
-            pytest.param(codex(info={"last_token_usage": LAST}), SEEN, id="payload-without-a-type"),
-            pytest.param(
-                codex(type="token_count", info={"last_token_usage": LAST, "total_token_usage": "x"}, rate_limits=5),
-                CODEX_TURN,
-                id="other-keys",
-            ),
-            pytest.param(codex_usage(**LAST, reasoning_output_tokens="x"), CODEX_TURN, id="other-keys-of-usage"),
-            pytest.param(line(payload=None), SEEN, id="null-payload"),
-            pytest.param(
-                line(type="assistant", payload=None, message={"usage": USAGE}), SEEN, id="null-payload-beside-a-message"
-            ),
-            pytest.param(
-                line(type="assistant", payload={"type": "x"}, message={"usage": USAGE}),
-                SEEN,
-                id="payload-beside-a-message",
-            ),
-            pytest.param(
-                line(payload={"type": "token_count", "info": {"last_token_usage": LAST}}, message={"content": []}),
-                CODEX_TURN,
-                id="codex-turn-beside-a-message",
-            ),
-            pytest.param(
-                line(payload={"type": "token_count", "info": {"last_token_usage": LAST}}, message={"content": "x"}),
-                CODEX_TURN._replace(flags=0),
-                id="codex-turn-beside-a-message-of-text",
-            ),
-        ],
-    )
-    def test_of_codex_count_turns(self, read: Read, given: bytes, expected: Event) -> None:
-        assert read(given) == expected
-
-    @both
-    @pytest.mark.parametrize(
-        "given",
-        [
-            pytest.param(claude(usage=[]), id="usage-is-a-list"),
-            pytest.param(claude(usage="x"), id="usage-is-text"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": "5"}), id="count-is-text"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": 1.0}), id="count-has-a-fraction"),
-            pytest.param(raw('"message":{"usage":{"output_tokens":1e2}}'), id="count-has-an-exponent"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": LARGEST + 1}), id="count-beyond-63-bits"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": 2**64}), id="count-beyond-64-bits"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": -LARGEST - 2}), id="count-below-63-bits"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": 10**200}), id="count-of-200-digits"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": True}), id="count-is-true"),
-            pytest.param(claude(usage={**USAGE, "input_tokens": {}}), id="count-is-an-object"),
-            pytest.param(claude(usage=USAGE, role=7), id="role-is-a-number"),
-            pytest.param(line(type=5, message={"usage": USAGE}), id="type-is-a-number"),
-            pytest.param(line(type="x", payload="token_count"), id="payload-is-text"),
-            pytest.param(line(type="x", payload=[]), id="payload-is-a-list"),
-            pytest.param(codex(type=5, info={"last_token_usage": LAST}), id="payload-type-is-a-number"),
-            pytest.param(codex(type="token_count", info=[]), id="info-is-a-list"),
-            pytest.param(codex(type="token_count", info={"last_token_usage": [1]}), id="last-usage-is-a-list"),
-            pytest.param(codex_usage(**LAST | {"output_tokens": "1"}), id="codex-count-is-text"),
-            pytest.param(codex_usage(**LAST | {"cached_input_tokens": 1.5}), id="codex-count-has-a-fraction"),
-        ],
-    )
-    def test_with_a_wrong_type_among_the_tokens_are_seen_but_not_counted(self, read: Read, given: bytes) -> None:
-        assert read(given) == SEEN
-
-    @both
-    @pytest.mark.parametrize(
-        "given",
-        [
-            pytest.param(line(type="assistant", message=5), id="message-is-a-number"),
-            pytest.param(line(type="assistant", message=[]), id="message-is-a-list"),
-            pytest.param(claude(usage=USAGE, content="text"), id="content-is-text"),
-            pytest.param(claude(usage=USAGE, content={"a": 1}), id="content-is-an-object"),
-            pytest.param(claude(usage=USAGE, content=[1]), id="item-is-a-number"),
-            pytest.param(claude(usage=USAGE, content=[{"type": "text"}, "x"]), id="item-is-text"),
-            pytest.param(claude(usage=USAGE, content=[[]]), id="item-is-a-list"),
-            pytest.param(claude(usage=USAGE, content=[{"type": 5}]), id="item-type-is-a-number"),
-            pytest.param(line(type="assistant", timestamp=5, message={"usage": USAGE}), id="timestamp-is-a-number"),
-            pytest.param(line(type="assistant", timestamp=None, message={"usage": USAGE}), id="timestamp-is-null"),
-            pytest.param(line(type="assistant", timestamp="yesterday", message={"usage": USAGE}), id="no-time"),
-            pytest.param(compact({"type": "assistant", "message": {"usage": USAGE}}), id="no-timestamp"),
-        ],
-    )
-    def test_with_a_wrong_type_in_both_views_contribute_nothing(self, read: Read, given: bytes) -> None:
-        assert read(given) is None
-
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(
-                claude(usage=USAGE, content=[{"type": "tool_use", "name": 5}]), TURN._replace(flags=0), id="name"
-            ),
-            pytest.param(
-                claude(content=[{"type": "tool_result", "is_error": 0}, {"type": "tool_use", "name": "Bash"}]),
-                said(bash=1),
-                id="is-error-is-a-number",
-            ),
-            pytest.param(
-                line(message={"usage": {"input_tokens": "x"}, "content": [{"type": "tool_use", "name": "Bash"}]}),
-                said(bash=1),
-                id="usage-of-a-line-that-is-no-turn",
-            ),
-            pytest.param(
-                line(payload={"type": "token_count", "info": {"last_token_usage": LAST}}, message=5),
-                CODEX_TURN._replace(flags=0),
-                id="message-of-a-codex-line",
-            ),
-            pytest.param(
-                line(payload={"type": "token_count", "info": {"last_token_usage": LAST}}, message={"usage": 5}),
-                CODEX_TURN,
-                id="usage-of-a-codex-line",
-            ),
-        ],
-    )
-    def test_are_typed_by_each_view_for_itself(self, read: Read, given: bytes, expected: Event) -> None:
-        assert read(given) == expected
+def of_usage(**counts: Any) -> bytes:
+    return claude(usage=USAGE | counts)
 
 
-def tool(name: str | None, **given: Any) -> bytes:
-    return claude(content=[{"type": "tool_use", "name": name, **given}])
+LINES: dict[str, tuple[bytes, Event | None]] = {
+    "turn": (of_usage(), TURN),
+    "turn of a user line": (line(type="user", message={"usage": USAGE}), TURN),
+    "other type": (line(type="system", message={"usage": USAGE}), SEEN),
+    "no type": (line(message={"usage": USAGE}), SEEN),
+    "type keeps its case": (line(type="Assistant", message={"usage": USAGE}), SEEN),
+    "no message": (line(type="assistant"), SEEN),
+    "null message": (line(type="assistant", message=None), SEEN),
+    "empty usage is a turn": (claude(usage={}), said(1)),
+    "null usage is no turn": (claude(usage=None), SEEN),
+    "no usage": (claude(), SEEN),
+    "null count": (claude(usage={"input_tokens": None, "output_tokens": 3}), said(1, 0, 3)),
+    "negative count": (claude(usage={"input_tokens": -4}), said(1, -4)),
+    "largest count": (claude(usage={"input_tokens": LARGEST}), said(1, LARGEST)),
+    "smallest count": (claude(usage={"input_tokens": -LARGEST - 1}), said(1, -LARGEST - 1)),
+    "minus zero": (raw_usage('"input_tokens":-0'), said(1)),
+    "other keys of usage": (of_usage(service_tier=5, x={"y": [1.5]}), TURN),
+    "other keys of a message": (claude(usage=USAGE, id=5, model=[], role=None), TURN),
+    "other keys of a line": (line(type="assistant", message={"usage": USAGE}, uuid=7, isSidechain="x"), TURN),
+    "call": (items(CALL), said(tool_calls=1)),
+    "error": (items(CALL | {"is_error": True}), said(tool_calls=1, tool_errors=1)),
+    "no error": (items(CALL | {"is_error": False}), said(tool_calls=1)),
+    "null error": (items(CALL | {"is_error": None}), said(tool_calls=1)),
+    "other item": (items({"type": "text", "is_error": True}), SEEN),
+    "item without a type": (items({"is_error": True}), SEEN),
+    "item type keeps its case": (items({"type": "Tool_Result"}), SEEN),
+    "several": (items(CALL | {"is_error": True}, {"type": "text"}, CALL), said(tool_calls=2, tool_errors=1)),
+    "no items": (items(), SEEN),
+    "null content": (claude(content=None), SEEN),
+    "null item": (items(None, CALL), said(tool_calls=1)),
+    "other keys of an item": (items(CALL | {"tool_use_id": 5, "content": {"a": 1}}), said(tool_calls=1)),
+    "codex turn": (codex_usage(**LAST), CODEX_TURN),
+    "codex, more cached than given": (codex_usage(input_tokens=50, cached_input_tokens=80), said(1, 50, 0, 80, 0)),
+    "codex, empty usage is a turn": (codex_usage(), said(1)),
+    "codex, null count": (codex_usage(cached_input_tokens=None, input_tokens=7), said(1, 7, 0, 0, 7)),
+    "codex, null usage": (codex(type="token_count", info={"last_token_usage": None}), SEEN),
+    "codex, null info": (codex(type="token_count", info=None), SEEN),
+    "codex, no info": (codex(type="token_count"), SEEN),
+    "codex, other payload": (codex(**COUNTED | {"type": "agent_message"}), SEEN),
+    "codex, payload without a type": (codex(info={"last_token_usage": LAST}), SEEN),
+    "codex, other keys": (codex(**COUNTED, rate_limits=5), CODEX_TURN),
+    "codex, other keys of usage": (codex_usage(**LAST, reasoning_output_tokens="x"), CODEX_TURN),
+    "null payload": (line(payload=None), SEEN),
+    "null payload beside a message": (line(type="assistant", payload=None, message={"usage": USAGE}), SEEN),
+    "payload beside a message": (line(type="assistant", payload={"type": "x"}, message={"usage": USAGE}), SEEN),
+    "codex turn beside a message": (line(payload=COUNTED, message={"content": []}), CODEX_TURN),
+}
+"""What lines contribute in which every field has its type."""
+
+NO_COUNT = {
+    "usage is a list": claude(usage=[]),
+    "count is text": of_usage(input_tokens="5"),
+    "count has a fraction": of_usage(input_tokens=1.0),
+    "count has an exponent": raw_usage('"output_tokens":1e2'),
+    "count beyond 63 bits": of_usage(input_tokens=LARGEST + 1),
+    "count below 63 bits": of_usage(input_tokens=-LARGEST - 2),
+    "count of 200 digits": of_usage(input_tokens=10**200),
+    "count is true": of_usage(input_tokens=True),
+    "count is an object": of_usage(input_tokens={}),
+    "role is a number": claude(usage=USAGE, role=7),
+    "type is a number": line(type=5, message={"usage": USAGE}),
+    "payload is text": line(type="x", payload="token_count"),
+    "payload type is a number": codex(**COUNTED | {"type": 5}),
+    "info is a list": codex(type="token_count", info=[]),
+    "last usage is a list": codex(type="token_count", info={"last_token_usage": [1]}),
+    "codex count is text": codex_usage(**LAST | {"output_tokens": "1"}),
+}
+"""Lines with a wrong type among the tokens: they are there, but do not count."""
+
+NO_LINE = {
+    "message is a number": line(type="assistant", message=5),
+    "content is text": claude(usage=USAGE, content="text"),
+    "content is an object": claude(usage=USAGE, content={"a": 1}),
+    "item is a number": items(1, usage=USAGE),
+    "item is text": items({"type": "text"}, "x", usage=USAGE),
+    "item type is a number": items({"type": 5}, usage=USAGE),
+    "timestamp is a number": line(type="assistant", timestamp=5, message={"usage": USAGE}),
+    "timestamp is null": line(type="assistant", timestamp=None, message={"usage": USAGE}),
+    "no time": line(type="assistant", timestamp="yesterday", message={"usage": USAGE}),
+    "no timestamp": compact({"type": "assistant", "message": {"usage": USAGE}}),
+}
+"""Lines with a wrong type where tokens and checks need it: they contribute nothing."""
+
+ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
+    "name of a tool": (items({"type": "tool_use", "name": 5}, usage=USAGE), TURN._replace(flags=0)),
+    "is_error": (items(CALL | {"is_error": 0}, TEST_RUN), said(bash=1, tests=1)),
+    "usage of no turn": (line(message={"usage": {"input_tokens": "x"}, "content": [TEST_RUN]}), said(bash=1, tests=1)),
+    "message of a codex line": (line(payload=COUNTED, message=5), CODEX_TURN._replace(flags=0)),
+    "content of a codex line": (line(payload=COUNTED, message={"content": "x"}), CODEX_TURN._replace(flags=0)),
+    "usage of a codex line": (line(payload=COUNTED, message={"usage": 5}), CODEX_TURN),
+}
+"""A wrong type spoils tokens or checks, and leaves the other."""
+
+
+@both
+@cases(
+    "given, expected",
+    LINES
+    | ONE_VIEW
+    | {name: (given, SEEN) for name, given in NO_COUNT.items()}
+    | {name: (given, None) for name, given in NO_LINE.items()},
+)
+def test_a_line_contributes_what_its_fields_say(read: Read, given: bytes, expected: Event | None) -> None:
+    assert read(given) == expected
+
+
+def tool_input(given: str) -> bytes:
+    return raw_message(f'"content":[{{"type":"tool_use","name":"Bash","input":{given}}}]')
 
 
 class TestChecks:
@@ -476,26 +361,17 @@ class TestChecks:
     @pytest.mark.parametrize(
         "given",
         [
-            pytest.param({"command": "go  test"}, id="two-spaces"),
-            pytest.param({"command": "PYTEST"}, id="capitals"),
-            pytest.param({"command": "npm run test"}, id="other-command"),
-            pytest.param({"command": ""}, id="empty"),
-            pytest.param({"command": 5}, id="number"),
-            pytest.param({"command": ["pytest"]}, id="list"),
-            pytest.param({"command": None}, id="null"),
-            pytest.param({"description": "pytest"}, id="other-key"),
-            pytest.param({"file_path": "pytest"}, id="path"),
-            pytest.param("pytest", id="input-is-text"),
-            pytest.param(["pytest"], id="input-is-a-list"),
-            pytest.param(None, id="input-is-null"),
+            *({"command": command} for command in ("go  test", "PYTEST", "npm run test", "", 5, ["pytest"], None)),
+            {"description": "pytest"},
+            {"file_path": "pytest"},
+            "pytest",
+            ["pytest"],
+            None,
         ],
+        ids=str,
     )
     def test_know_no_test_command_but_the_tool(self, read: Read, given: Any) -> None:
-        assert read(tool("Bash", input=given)) == said(bash=1)
-
-    @both
-    def test_know_the_tool_without_an_input(self, read: Read) -> None:
-        assert read(tool("Bash")) == said(bash=1)
+        assert read(tool("Bash", input=given)) == read(tool("Bash")) == said(bash=1)
 
     @both
     @pytest.mark.parametrize("path", ["loop-state.md", "/repo/.agents/loop-state.md", "not-loop-state.md"])
@@ -503,306 +379,210 @@ class TestChecks:
         assert read(tool("Read", input={"file_path": path})) == said(loop_state=1)
 
     @both
-    @pytest.mark.parametrize(
+    @cases(
         "given",
-        [
-            pytest.param(tool("Read", input={"file_path": "loop-state.md.bak"}), id="other-end"),
-            pytest.param(tool("Read", input={"file_path": "Loop-State.md"}), id="capitals"),
-            pytest.param(tool("Read", input={"file_path": 5}), id="number"),
-            pytest.param(tool("Read", input={"path": "loop-state.md"}), id="other-key"),
-            pytest.param(tool("Read"), id="no-input"),
-            pytest.param(tool("Write", input={"file_path": "loop-state.md"}), id="other-tool"),
-            pytest.param(tool("bash", input={"command": "pytest"}), id="tool-keeps-its-case"),
-            pytest.param(tool("BashOutput", input={"command": "pytest"}), id="longer-name"),
-            pytest.param(tool(None, input={"command": "pytest"}), id="null-name"),
-            pytest.param(claude(content=[{"name": "Bash", "input": {"command": "pytest"}}]), id="no-type"),
-            pytest.param(claude(content=[{"type": "text", "name": "Bash"}]), id="other-type"),
-        ],
+        {
+            "other end": tool("Read", input={"file_path": "loop-state.md.bak"}),
+            "capitals": tool("Read", input={"file_path": "Loop-State.md"}),
+            "number": tool("Read", input={"file_path": 5}),
+            "other key": tool("Read", input={"path": "loop-state.md"}),
+            "no input": tool("Read"),
+            "other tool": tool("Write", input={"file_path": "loop-state.md"}),
+            "tool keeps its case": tool("bash", input={"command": "pytest"}),
+            "longer name": tool("BashOutput", input={"command": "pytest"}),
+            "null name": tool(None, input={"command": "pytest"}),
+            "no type": items({"name": "Bash", "input": {"command": "pytest"}}),
+            "other type": items({"type": "text", "name": "Bash"}),
+        },
     )
     def test_know_nothing_else(self, read: Read, given: bytes) -> None:
         assert read(given) == SEEN
 
     @both
-    @pytest.mark.parametrize("kind", ["assistant", "user", "system", "", "x"])
-    def test_do_not_mind_the_type_of_the_line(self, read: Read, kind: str) -> None:
-        given = line(
-            type=kind, message={"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "pytest"}}]}
-        )
-        assert read(given) == said(bash=1, tests=1)
-
-    @both
-    def test_take_any_of_several_tools(self, read: Read) -> None:
-        items = [
-            {"type": "tool_use", "name": "Bash", "input": {"command": "pytest"}},
-            {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+    @pytest.mark.parametrize("kind", ["assistant", "user", "system", ""])
+    def test_take_any_of_several_tools_whatever_the_type_of_the_line(self, read: Read, kind: str) -> None:
+        content = [
+            TEST_RUN,
+            TEST_RUN | {"input": {"command": "ls"}},
             {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
             {"type": "tool_use", "name": "Read", "input": {"file_path": "other.md"}},
         ]
-        assert read(claude(content=items)) == said(bash=1, tests=1, loop_state=1)
+        assert read(line(type=kind, message={"content": content})) == said(bash=1, tests=1, loop_state=1)
 
     @both
     @pytest.mark.parametrize(
         ("given", "expected"),
         [
-            pytest.param('{"command":"ls","COMMAND":"pytest"}', 1, id="other-case-later"),
-            pytest.param('{"COMMAND":"pytest"}', 1, id="other-case"),
-            pytest.param('{"command":"pytest","command":"ls"}', 0, id="later-wins"),
-            pytest.param('{"command":"pytest","command":null}', 1, id="null-leaves-it"),
-            pytest.param('{"command":"pytest","command":5}', 0, id="wrong-type-spoils-it"),
-            pytest.param('{"command":"pytest","file_path":5}', 1, id="path-of-no-matter"),
-            pytest.param('{"\\u0063ommand":"pytest"}', 1, id="escape-in-the-key"),
-            pytest.param('{"command":"\\u0070ytest"}', 1, id="escape-in-the-value"),
+            ('{"command":"ls","COMMAND":"pytest"}', 1),
+            ('{"COMMAND":"pytest"}', 1),
+            ('{"command":"pytest","command":"ls"}', 0),
+            ('{"command":"pytest","command":null}', 1),
+            ('{"command":"pytest","command":5}', 0),
+            ('{"command":"pytest","file_path":5}', 1),
+            ('{"\\u0063ommand":"pytest"}', 1),
+            ('{"command":"\\u0070ytest"}', 1),
+            ('{"command":"pytest"},"input":{}', 0),
         ],
     )
     def test_read_an_odd_input_exactly(self, read: Read, given: str, expected: int) -> None:
-        odd = raw(f'"message":{{"content":[{{"type":"tool_use","name":"Bash","input":{given}}}]}}')
-        assert read(odd) == said(bash=1, tests=expected)
-
-    @both
-    def test_take_the_later_of_two_inputs_whole(self, read: Read) -> None:
-        twice = '"input":{"command":"pytest"},"input":{}'
-        odd = raw(f'"message":{{"content":[{{"type":"tool_use","name":"Bash",{twice}}}]}}')
-        assert read(odd) == said(bash=1)
+        assert read(tool_input(given)) == said(bash=1, tests=expected)
 
 
 def usage(reads: int, creations: int) -> str:
     return f'"usage":{{"cache_read_input_tokens":{reads},"cache_creation_input_tokens":{creations}}}'
 
 
-class TestOddKeys:
-    """The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them, and their neighbours."""
+def content(*lists: str) -> bytes:
+    """A message with one content after the other; R is a result of a tool."""
+    return raw_message(",".join(f'"content":{one.replace("R", json.dumps(CALL))}' for one in lists))
 
-    @both
-    @pytest.mark.parametrize(
-        ("rest", "expected"),
-        [
-            pytest.param(
-                f'"message":{{{usage(1, 1)}}},"message":{{"usage":{{"cache_read_input_tokens":20}}}}',
-                said(1, cache_reads=20, cache_creations=1),
-                id="objects-merge",
-            ),
-            pytest.param(f'"message":{{{usage(40, 1)}}},"message":null', SEEN, id="null-takes-an-object-away"),
-            pytest.param(
-                f'"message":null,"message":{{{usage(80, 1)}}}',
-                said(1, cache_reads=80, cache_creations=1),
-                id="object-after-null",
-            ),
-            pytest.param(f'"message":{{{usage(160, 1)},"usage":null}}', SEEN, id="null-takes-usage-away"),
-            pytest.param(
-                f'"message":{{{usage(1, 1)},"usage":null,"usage":{{"cache_read_input_tokens":7}}}}',
-                said(1, cache_reads=7),
-                id="usage-after-null-starts-anew",
-            ),
-            pytest.param(
-                f'"message":{{{usage(320, 1)},"usage":{{"cache_creation_input_tokens":7}}}}',
-                said(1, cache_reads=320, cache_creations=7),
-                id="usages-merge",
-            ),
-            pytest.param(
-                f'"message":{{{usage(640, 1)},"Usage":{{"cache_read_input_tokens":null}}}}',
-                said(1, cache_reads=640, cache_creations=1),
-                id="null-leaves-a-count-and-case-does-not-matter",
-            ),
-            pytest.param(
-                '"message":{"usage":{"input_tokens":3,"input_tokens":4}}',
-                said(1, 4),
-                id="later-count-wins",
-            ),
-            pytest.param(
-                '"message":{"usage":{"input_tokens":"x","input_tokens":4}}', SEEN, id="earlier-wrong-type-spoils"
-            ),
-            pytest.param('"message":{"usage":[],"usage":{}}', SEEN, id="earlier-usage-of-a-wrong-type-spoils"),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result","is_error":true,"is_error":null}]}',
-                said(tool_calls=1),
-                id="null-takes-an-error-back",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result","is_error":null,"is_error":true}]}',
-                said(tool_calls=1, tool_errors=1),
-                id="error-after-null",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"}],"content":[{"is_error":true}]}',
-                said(tool_calls=1, tool_errors=1),
-                id="items-merge",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"}],"content":null}', SEEN, id="null-takes-content-away"
-            ),
-            pytest.param('"message":{"content":[{"type":"tool_result"}],"content":[]}', SEEN, id="shorter-list-wins"),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"}],"content":[{"type":"text"},{"type":"tool_result"}]}',
-                said(tool_calls=1),
-                id="longer-list-wins",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"},{"type":"tool_result"}],"content":[{}],"content":[{},{}]}',
-                said(tool_calls=2),
-                id="items-past-the-end-of-a-shorter-list-come-back",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"}],"content":[],"content":[{}]}',
-                SEEN,
-                id="but-not-after-an-empty-one",
-            ),
-            pytest.param(
-                '"message":{"content":[{"type":"tool_result"}],"content":null,"content":[{}]}',
-                SEEN,
-                id="nor-after-null",
-            ),
-            pytest.param('"message":{"content":"x","content":[]}', None, id="earlier-content-of-a-wrong-type-spoils"),
-        ],
-    )
-    def test_given_twice(self, read: Read, rest: str, expected: Event | None) -> None:
-        assert read(raw(rest)) == expected
 
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(
-                f'{{"type":"x","type":"assistant","timestamp":"{STAMP}","message":{{"usage":{{}}}}}}',
-                said(1),
-                id="later-type-wins",
-            ),
-            pytest.param(
-                f'{{"type":"assistant","type":null,"timestamp":"{STAMP}","message":{{"usage":{{}}}}}}',
-                said(1),
-                id="null-leaves-a-type",
-            ),
-            pytest.param(
-                f'{{"timestamp":"yesterday","timestamp":"{STAMP}"}}',
-                SEEN,
-                id="later-timestamp-wins",
-            ),
-            pytest.param(f'{{"timestamp":"{STAMP}","timestamp":"yesterday"}}', None, id="even-when-it-is-no-time"),
-            pytest.param(f'{{"timestamp":"{STAMP}","timestamp":null}}', SEEN, id="null-leaves-a-timestamp"),
-            pytest.param(
-                f'{{"type":"assistant","timestamp":"{STAMP}","message":{{"usage":{{}}}},"payload":{{}},"payload":null}}',
-                SEEN,
-                id="payload-that-was-taken-away-is-a-payload",
-            ),
-            pytest.param(
-                f'{{"timestamp":"{STAMP}","payload":{{"type":"token_count"}},"payload":{{"info":{{"last_token_usage":{{}}}}}}}}',
-                said(1),
-                id="payloads-merge",
-            ),
-            pytest.param(
-                f'{{"timestamp":"{STAMP}","payload":{{"type":"token_count","info":{{"last_token_usage":{{"input_tokens":5}}}},'
-                '"info":{"last_token_usage":{"cached_input_tokens":2}}}}',
-                said(1, 5, 0, 2, 3),
-                id="infos-merge",
-            ),
-        ],
-    )
-    def test_of_a_line_given_twice(self, read: Read, given: str, expected: Event | None) -> None:
-        assert read(given.encode()) == expected
+def payload(rest: str) -> bytes:
+    return f'{{"timestamp":"{STAMP}",{rest}}}'.encode()
 
-    @both
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            pytest.param(
-                f'{{"TYPE":"assistant","TimeStamp":"{STAMP}","Message":{{"USAGE":{{"Cache_Read_Input_Tokens":100}}}}}}',
-                said(1, cache_reads=100),
-                id="any-case",
-            ),
-            pytest.param(f'{{"time\u017ftamp":"{STAMP}"}}', SEEN, id="long-s"),
-            pytest.param(
-                f'{{"type":"user","timestamp":"{STAMP}","message":{{"usage":{{"input_to\u212aens":3}}}}}}',
-                said(1, 3),
-                id="kelvin",
-            ),
-            pytest.param(
-                f'{{"timestamp":"{STAMP}","PAYLOAD":null,"type":"user","message":{{"usage":{{}}}}}}', SEEN, id="codex"
-            ),
-            pytest.param(
-                f'{{"timestamp":"{STAMP}","payload":{{"TYPE":"token_count","Info":{{"Last_Token_Usage":{{"INPUT_TOKENS":4}}}}}}}}',
-                said(1, 4, 0, 0, 4),
-                id="any-case-of-codex",
-            ),
-            pytest.param(
-                f'{{"\\u0074ype":"user","timestamp":"{STAMP}","m\\u0065ssage":{{"usage":{{"input_tokens":3}}}}}}',
-                said(1, 3),
-                id="escapes",
-            ),
-            pytest.param(f'{{"timestamp ":"{STAMP}"}}', None, id="not-with-a-space"),
-            pytest.param(f'{{"t\u0131mestamp":"{STAMP}"}}', None, id="not-with-a-dotless-i"),
-            pytest.param(f'{{"time-stamp":"{STAMP}"}}', None, id="not-with-a-dash"),
-        ],
-    )
-    def test_match_without_regard_to_case(self, read: Read, given: str, expected: Event | None) -> None:
-        assert read(given.encode()) == expected
+
+TWICE: dict[str, tuple[bytes, Event | None]] = {
+    "objects merge": (
+        raw(f'"message":{{{usage(1, 1)}}},"message":{{"usage":{{"cache_read_input_tokens":20}}}}'),
+        said(1, cache_reads=20, cache_creations=1),
+    ),
+    "null takes an object away": (raw(f'"message":{{{usage(40, 1)}}},"message":null'), SEEN),
+    "object after null": (raw(f'"message":null,"message":{{{usage(80, 1)}}}'), said(1, 0, 0, 80, 1)),
+    "null takes usage away": (raw_message(f'{usage(160, 1)},"usage":null'), SEEN),
+    "usage after null starts anew": (
+        raw_message(f'{usage(1, 1)},"usage":null,"usage":{{"cache_read_input_tokens":7}}'),
+        said(1, cache_reads=7),
+    ),
+    "usages merge": (raw_message(f'{usage(3, 1)},"usage":{{"cache_creation_input_tokens":7}}'), said(1, 0, 0, 3, 7)),
+    "null leaves a count and case does not matter": (
+        raw_message(f'{usage(640, 1)},"Usage":{{"cache_read_input_tokens":null}}'),
+        said(1, cache_reads=640, cache_creations=1),
+    ),
+    "later count wins": (raw_usage('"input_tokens":3,"input_tokens":4'), said(1, 4)),
+    "earlier wrong type spoils": (raw_usage('"input_tokens":"x","input_tokens":4'), SEEN),
+    "earlier usage of a wrong type spoils": (raw_message('"usage":[],"usage":{}'), SEEN),
+    "null takes an error back": (
+        content('[{"type":"tool_result","is_error":true,"is_error":null}]'),
+        said(tool_calls=1),
+    ),
+    "error after null": (
+        content('[{"type":"tool_result","is_error":null,"is_error":true}]'),
+        said(tool_calls=1, tool_errors=1),
+    ),
+    "items merge": (content("[R]", '[{"is_error":true}]'), said(tool_calls=1, tool_errors=1)),
+    "null takes content away": (content("[R]", "null"), SEEN),
+    "shorter list wins": (content("[R]", "[]"), SEEN),
+    "longer list wins": (content("[R]", '[{"type":"text"},R]'), said(tool_calls=1)),
+    "items past the end of a shorter list come back": (content("[R,R]", "[{}]", "[{},{}]"), said(tool_calls=2)),
+    "but not after an empty one": (content("[R]", "[]", "[{}]"), SEEN),
+    "nor after null": (content("[R]", "null", "[{}]"), SEEN),
+    "earlier content of a wrong type spoils": (content('"x"', "[]"), None),
+    "later type wins": (raw('"type":"user","message":{"usage":{}}', "x"), said(1)),
+    "null leaves a type": (raw('"type":null,"message":{"usage":{}}'), said(1)),
+    "later timestamp wins": (f'{{"timestamp":"yesterday","timestamp":"{STAMP}"}}'.encode(), SEEN),
+    "even when it is no time": (raw('"timestamp":"yesterday"'), None),
+    "null leaves a timestamp": (raw('"timestamp":null'), SEEN),
+    "payload that was taken away is a payload": (raw('"message":{"usage":{}},"payload":{},"payload":null'), SEEN),
+    "payloads merge": (
+        payload('"payload":{"type":"token_count"},"payload":{"info":{"last_token_usage":{}}}'),
+        said(1),
+    ),
+    "infos merge": (
+        payload(
+            '"payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":5}},'
+            '"info":{"last_token_usage":{"cached_input_tokens":2}}}'
+        ),
+        said(1, 5, 0, 2, 3),
+    ),
+}
+"""The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them, and their neighbours."""
+
+SPELT: dict[str, tuple[str, Event | None]] = {
+    "any case": (
+        f'{{"TYPE":"assistant","TimeStamp":"{STAMP}","Message":{{"USAGE":{{"Cache_Read_Input_Tokens":100}}}}}}',
+        said(1, cache_reads=100),
+    ),
+    "long s": (f'{{"time\u017ftamp":"{STAMP}"}}', SEEN),
+    "kelvin": (raw_usage('"input_to\u212aens":3').decode(), said(1, 3)),
+    "codex": (raw('"PAYLOAD":null,"message":{"usage":{}}').decode(), SEEN),
+    "any case of codex": (
+        f'{{"timestamp":"{STAMP}","payload":{{"TYPE":"token_count","Info":{{"Last_Token_Usage":{{"INPUT_TOKENS":4}}}}}}}}',
+        said(1, 4, 0, 0, 4),
+    ),
+    "escapes": (
+        f'{{"\\u0074ype":"user","timestamp":"{STAMP}","m\\u0065ssage":{{"usage":{{"input_tokens":3}}}}}}',
+        said(1, 3),
+    ),
+    "not with a space": (f'{{"timestamp ":"{STAMP}"}}', None),
+    "not with a dotless i": (f'{{"t\u0131mestamp":"{STAMP}"}}', None),
+    "not with a dash": (f'{{"time-stamp":"{STAMP}"}}', None),
+}
+"""Keys match without regard to case."""
+
+
+@both
+@cases("given, expected", TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()})
+def test_odd_keys_are_read_as_the_reference_reads_them(read: Read, given: bytes, expected: Event | None) -> None:
+    assert read(given) == expected
+
+
+def turn_with(rest: str | bytes) -> bytes:
+    """A turn with something more in the line."""
+    return of_usage()[:-1] + b"," + (rest if isinstance(rest, bytes) else rest.encode()) + b"}"
 
 
 class TestText:
     @both
-    @pytest.mark.parametrize(
+    @cases(
         "given",
-        [
-            pytest.param(b"", id="empty"),
-            pytest.param(b" \t\r", id="blank"),
-            pytest.param(b"null", id="null"),
-            pytest.param(b"5", id="number"),
-            pytest.param(b'"x"', id="text"),
-            pytest.param(b"[]", id="list"),
-            pytest.param(b"[" + claude(usage=USAGE) + b"]", id="line-in-a-list"),
-            pytest.param(b"{}", id="empty-object"),
-            pytest.param(b"not json", id="words"),
-            pytest.param(claude(usage=USAGE) + b" trailing", id="trailing-words"),
-            pytest.param(claude(usage=USAGE) + b"{}", id="two-objects"),
-            pytest.param(claude(usage=USAGE) + b",", id="trailing-comma"),
-            pytest.param(claude(usage=USAGE)[:-1], id="cut-short"),
-            pytest.param(b"\xef\xbb\xbf" + claude(usage=USAGE), id="byte-order-mark"),
-            pytest.param(b"\x00" + claude(usage=USAGE), id="nul-before"),
-            pytest.param(claude(usage=USAGE) + b"\x00", id="nul-after"),
-            pytest.param(b"\xc2\xa0" + claude(usage=USAGE), id="space-that-json-does-not-know"),
-            pytest.param(b"\x0c" + claude(usage=USAGE), id="form-feed-before"),
-            pytest.param(raw('"message":{"usage":{}},'), id="comma-at-the-end"),
-            pytest.param(raw('"message":{"usage":{}},"x":NaN'), id="not-a-number"),
-            pytest.param(raw('"message":{"usage":{}},"x":-Infinity'), id="infinity"),
-            pytest.param(raw('"message":{"usage":{}},"x":01'), id="leading-zero"),
-            pytest.param(raw('"message":{"usage":{}},"x":+1'), id="plus"),
-            pytest.param(raw('"message":{"usage":{}},"x":.5'), id="no-digit-before-the-point"),
-            pytest.param(raw('"message":{"usage":{}},"x":1.'), id="no-digit-after-the-point"),
-            pytest.param(raw('"message":{"usage":{}},"x":True'), id="capital-true"),
-            pytest.param(raw('"message":{"usage":{}},\'x\':1'), id="single-quotes"),
-            pytest.param(raw('"message":{"usage":{}},"x":"a\tb"'), id="tab-in-text"),
-            pytest.param(raw('"message":{"usage":{}},"x":"a\x01b"'), id="control-in-text"),
-            pytest.param(raw('"message":{"usage":{}},"x":"\\x41"'), id="unknown-escape"),
-            pytest.param(raw('"message":{"usage":{}},"x":"\\u12"'), id="short-escape"),
-            pytest.param(raw('"message":{"usage":{}},"x":"\\u 123"'), id="escape-with-a-space"),
-            pytest.param(raw('"message":{"usage":{}},"x":"\\u1_23"'), id="escape-with-an-underscore"),
-            pytest.param(raw('"message":{"usage":{}},"x":1//comment'), id="comment"),
-            pytest.param(raw('"message":{"usage":{}},"x":\u0661'), id="digit-of-another-script"),
-        ],
+        {
+            **{text: text.encode() for text in ("", " \t\r", "null", "5", '"x"', "[]", "{}", "not json")},
+            "line in a list": b"[" + of_usage() + b"]",
+            "trailing words": of_usage() + b" trailing",
+            "two objects": of_usage() + b"{}",
+            "trailing comma": of_usage() + b",",
+            "cut short": of_usage()[:-1],
+            "byte order mark": b"\xef\xbb\xbf" + of_usage(),
+            "nul before": b"\x00" + of_usage(),
+            "nul after": of_usage() + b"\x00",
+            "space that JSON does not know": b"\xc2\xa0" + of_usage(),
+            "comma at the end": raw('"message":{"usage":{}},'),
+            "single quotes": turn_with("'x':1"),
+            "nested without an end": of_usage()[:-1] + b',"x":' + b"[" * 1_000_000,
+        }
+        | {
+            f"value {value!r}": turn_with(f'"x":{value}')
+            for value in ("NaN", "-Infinity", "01", "+1", ".5", "1.", "True", '"a\tb"', '"\x01"', '"\\x41"', '"\\u12"')
+        }
+        | {f"value {value!r}": turn_with(f'"x":{value}') for value in ('"\\u 123"', "1//comment", "\u0661")},
     )
     def test_that_is_not_one_json_object_contributes_nothing(self, read: Read, given: bytes) -> None:
         assert read(given) is None
 
     @both
-    @pytest.mark.parametrize(
+    @cases(
         "given",
-        [
-            pytest.param(b"  " + claude(usage=USAGE) + b" \t\r", id="white-space-around"),
-            pytest.param(claude(usage=USAGE).replace(b",", b" ,\t\n"), id="white-space-inside"),
-            pytest.param(claude(usage=USAGE, x="\x7f\u2028"), id="delete-and-line-separator"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"a\xffb"}', id="byte-that-is-no-text"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x\xff":1}', id="byte-that-is-no-text-in-a-key"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\xed\xa0\x80"}', id="half-a-character-in-bytes"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\xc0\xaf"}', id="overlong-byte-sequence"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\xf4\x90\x80\x80"}', id="bytes-beyond-unicode"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\xe2\x82"}', id="character-cut-short"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\\ud800"}', id="half-a-character"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\\udc00\\ud800"}', id="halves-in-the-wrong-order"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"\\ud800":"\\ud83c\\udf89"}', id="half-a-character-in-a-key"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":"\\u0000"}', id="escaped-nul"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":1e999}', id="number-beyond-range-of-no-matter"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":' + b"9" * 5_000 + b"}", id="number-of-5000-digits"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":-18446744073709551616}', id="number-beyond-64-bits"),
-            pytest.param(claude(usage=USAGE)[:-1] + b',"x":1,"x":2,"":3,"":4}', id="other-keys-given-twice"),
-        ],
+        {
+            "white space around": b"  " + of_usage() + b" \t\r",
+            "white space inside": of_usage().replace(b",", b" ,\t\n"),
+            "delete and line separator": claude(usage=USAGE, x="\x7f\u2028"),
+            "byte that is no text": turn_with(b'"x":"a\xffb"'),
+            "byte that is no text in a key": turn_with(b'"x\xff":1'),
+            "half a character in bytes": turn_with(b'"x":"\xed\xa0\x80"'),
+            "overlong byte sequence": turn_with(b'"x":"\xc0\xaf"'),
+            "bytes beyond unicode": turn_with(b'"x":"\xf4\x90\x80\x80"'),
+            "half a character": turn_with('"x":"\\ud800"'),
+            "half a character in a key": turn_with('"\\ud800":"\\ud83c\\udf89"'),
+            "escaped nul": turn_with('"x":"\\u0000"'),
+            "number beyond range of no matter": turn_with('"x":1e999'),
+            "number of 5000 digits": turn_with('"x":' + "9" * 5_000),
+            "number beyond 64 bits": turn_with('"x":-18446744073709551616'),
+            "other keys given twice": turn_with('"x":1,"x":2,"":3,"":4'),
+        }
+        | {
+            f"key {key!r}": turn_with(f'"{key}":1')
+            for key in ('\\"', "\\\\", "\\t", "\\u0000", "", " ", "\u2028", "class", "__init__", "other_0", "1")
+        },
     )
     def test_that_is_odd_but_json_counts(self, read: Read, given: bytes) -> None:
         assert read(given) == TURN
@@ -810,64 +590,35 @@ class TestText:
     @both
     @pytest.mark.parametrize("depth", [500, 1_010, 9_000])
     @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
-    def test_that_is_nested_deep_where_nobody_looks_counts(
+    def test_that_is_nested_deep_in_another_key_counts(
         self, read: Read, depth: int, opening: str, closing: str
     ) -> None:
-        nested = opening * depth + "1" + closing * depth
-        assert read(claude(usage=USAGE)[:-1] + f',"toolUseResult":{nested}}}'.encode()) == TURN
+        assert read(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
 
     @both
-    def test_that_is_nested_without_an_end_contributes_nothing(self, read: Read) -> None:
-        assert read(claude(usage=USAGE)[:-1] + b',"x":' + b"[" * 1_000_000) is None
-
-    @both
-    @pytest.mark.parametrize("core", ["tru", "01", '"open', '"\\x"', "[}", "]", "1]", '{"a" 1}', "1,"])
+    @pytest.mark.parametrize("core", ["tru", "01", '"open', "[}", "]", '{"a" 1}', "1,"])
     def test_that_is_broken_deep_down_contributes_nothing(self, read: Read, core: str) -> None:
-        nested = "[" * 1_500 + core + "]" * 1_500
-        assert read(claude(usage=USAGE)[:-1] + f',"x":{nested}}}'.encode()) is None
+        assert read(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) is None
 
     @both
-    @pytest.mark.parametrize("core", ['"]]}}\\"[[{{"', '"\\\\"', "", "1,[2],{}", '{"]":"["}'])
+    @pytest.mark.parametrize("core", ['"]]}}\\"[[{{"', '"\\\\"', "", "1,[2],{}"])
     def test_that_is_whole_deep_down_counts(self, read: Read, core: str) -> None:
-        nested = "[" * 1_500 + core + "]" * 1_500
-        assert read(claude(usage=USAGE)[:-1] + f',"x":{nested}}}'.encode()) == TURN
+        assert read(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
 
     def test_a_reader_is_not_spoilt_by_what_it_read(self) -> None:
         reader = ReferenceLines()
-        odd = [b"", b"{", b"[1", claude(usage=USAGE)[:50], raw('"x":"\\ud800"'), b"\xff\xfe", b"[" * 5_000]
+        odd = [b"", b"{", b"[1", of_usage()[:50], raw('"x":"\\ud800"'), b"\xff\xfe", b"[" * 5_000]
         for text in odd:
             reader.read(text)
-            assert reader.read(claude(usage=USAGE)) == TURN
+            assert reader.read(of_usage()) == TURN
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 300, 1_000, 20_000])
     def test_a_reader_copes_with_any_number_of_other_keys(self, count: int) -> None:
-        reader, template = ReferenceLines(), claude(usage=USAGE)[:-1].decode()
+        reader = ReferenceLines()
         for first in (0, count, 0):  # keys that are new, further ones, and the first ones again
             keys = ",".join(f'"key{n}":{n}' for n in range(first, first + count))
-            assert reader.read(f"{template},{keys}}}".encode()) == TURN
-
-    @both
-    @pytest.mark.parametrize(
-        "key",
-        [
-            pytest.param('\\"', id="quote"),
-            pytest.param("\\\\", id="backslash"),
-            pytest.param("\\t", id="tab"),
-            pytest.param("\\u0001", id="control"),
-            pytest.param("\\u0000", id="nul"),
-            pytest.param("\\ud800", id="half-a-character"),
-            pytest.param("", id="empty"),
-            pytest.param(" ", id="space"),
-            pytest.param("\u2028", id="line-separator"),
-            pytest.param("class", id="keyword"),
-            pytest.param("__init__", id="method"),
-            pytest.param("other_0", id="name-that-a-reader-may-use-itself"),
-            pytest.param("1", id="digit"),
-        ],
-    )
-    def test_any_other_key_is_of_no_matter(self, read: Read, key: str) -> None:
-        assert read(claude(usage=USAGE)[:-1] + f',"{key}":1}}'.encode()) == TURN
+            assert reader.read(turn_with(keys)) == TURN
 
 
 # Lines as nobody writes them: names that matter in odd spellings, values that do not fit, and pieces of no JSON at all.
@@ -883,31 +634,9 @@ _NAMES = {
     "last_token_usage": ("input_tokens", "cached_input_tokens", "output_tokens"),
 }
 _LITERALS = [
-    "null",
-    "true",
-    "false",
-    "0",
-    "-0",
-    "7",
-    "-3",
-    "1.0",
-    "1e2",
-    "1e999",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551616",
-    "-9223372036854775809",
-    "9" * 30,
-    '""',
-    '"x"',
-    '"\\u00e9"',
-    '"\\ud800"',
-    '"a\\tb"',
-    "[]",
-    "{}",
-    "[1,{}]",
-    '{"a":[null]}',
-    "[" * 300 + "]" * 300,
+    *("null", "true", "false", "0", "-0", "7", "-3", "1.0", "1e2", "1e999", "9" * 30, "[" * 300 + "]" * 300),
+    *("9223372036854775807", "9223372036854775808", "18446744073709551616", "-9223372036854775809"),
+    *('""', '"x"', '"\\u00e9"', '"\\ud800"', '"a\\tb"', "[]", "{}", "[1,{}]", '{"a":[null]}'),
 ]
 _BROKEN = ["NaN", "01", "+1", "'x'", '"a\tb"', '"\\x"', "", "tru", '"\x01"', "[1,]", "{,}", '"open', "[" * 2_000]
 _TEXTS = {
@@ -1030,7 +759,7 @@ class TestBothReadings:
 
 
 def at(seconds: float, **fields: Any) -> bytes:
-    """Return a Claude turn some seconds after the time of the other lines, with one cache read."""
+    """A Claude turn some seconds after the time of the other lines, with one cache read."""
     stamp = f"2026-04-12T14:{10 + int(seconds) // 60:02d}:{int(seconds) % 60:02d}.{round(seconds % 1 * NS):09d}Z"
     message = {"usage": {"cache_read_input_tokens": 1}}
     return compact({"type": "assistant", "timestamp": stamp, "message": message, **fields})
@@ -1051,7 +780,7 @@ ALWAYS = IterationWindow(1, None, LARGEST)
 
 
 def facts(directories: Sequence[Path], *windows: IterationWindow) -> tuple[list[TranscriptFacts], list[str]]:
-    """Return what lies in each window, and the warnings."""
+    """What is in each window, and the warnings."""
     warnings: list[str] = []
     with transcript_scan(*directories, warn=warnings.append) as scan:
         return scan.facts(windows or [ALWAYS]), warnings
@@ -1065,47 +794,27 @@ def turns(directory: Path, *windows: IterationWindow) -> list[int]:
 
 class TestWindows:
     @pytest.mark.parametrize(
-        ("seconds", "expected"),
-        [
-            pytest.param(10.0, [0], id="at-the-start"),
-            pytest.param(10.000000001, [1], id="just-after-the-start"),
-            pytest.param(15.0, [1], id="inside"),
-            pytest.param(20.0, [1], id="at-the-end"),
-            pytest.param(20.000000001, [0], id="just-after-the-end"),
-            pytest.param(0.0, [0], id="before"),
-            pytest.param(30.0, [0], id="after"),
-        ],
+        ("seconds", "expected"), [(0, 0), (10, 0), (10.000000001, 1), (20, 1), (20.000000001, 0), (30, 0)]
     )
-    def test_are_open_at_the_start_and_closed_at_the_end(
-        self, tmp_path: Path, seconds: float, expected: list[int]
-    ) -> None:
+    def test_are_open_at_the_start_and_closed_at_the_end(self, tmp_path: Path, seconds: float, expected: int) -> None:
         transcript(tmp_path, "a.jsonl", at(seconds))
-        assert turns(tmp_path, window(10, 20)) == expected
+        assert turns(tmp_path, window(10, 20)) == [expected]
 
-    def test_without_a_start_reach_back_to_the_beginning(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(0, timestamp="1800-01-01T00:00:00Z"), at(20), at(21))
-        assert turns(tmp_path, window(None, 20)) == [2]
-
-    @pytest.mark.parametrize(("start", "end"), [(20, 10), (15, 15)], ids=["backwards", "of-no-length"])
-    def test_that_are_empty_hold_nothing(self, tmp_path: Path, start: int, end: int) -> None:
-        transcript(tmp_path, "a.jsonl", *(at(seconds) for seconds in range(5, 25)))
-        assert turns(tmp_path, window(start, end)) == [0]
-
-    def test_that_overlap_both_hold_a_line(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(5), at(15), at(25))
-        assert turns(tmp_path, window(None, 20, 1), window(10, 30, 2), window(0, 30, 3)) == [2, 2, 3]
-
-    def test_that_follow_each_other_share_no_line(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", *(at(seconds) for seconds in range(31)))
-        assert turns(tmp_path, window(None, 10), window(10, 20), window(20, 30)) == [11, 10, 10]
-
-    def test_come_out_in_the_order_they_went_in(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(5), at(15), at(16))
-        assert turns(tmp_path, window(10, 20), window(None, 10)) == [2, 1]
-
-    def test_do_not_mind_the_order_of_lines(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(25), at(5), at(15), at(12))
-        assert turns(tmp_path, window(10, 20)) == [2]
+    @cases(
+        "windows, expected",
+        {
+            "one after the other share no line": ([(None, 10), (10, 20), (20, 30)], [12, 10, 10]),
+            "overlapping ones both hold a line": ([(None, 20), (10, 30), (0, 30)], [22, 20, 30]),
+            "they come out in their order": ([(10, 20), (None, 10)], [10, 12]),
+            "an empty one holds nothing": ([(20, 10), (15, 15)], [0, 0]),
+        },
+    )
+    def test_hold_lines_in_any_order(
+        self, tmp_path: Path, windows: list[tuple[float | None, float]], expected: list[int]
+    ) -> None:
+        lines = [at(seconds) for seconds in range(31)]
+        transcript(tmp_path, "a.jsonl", *reversed(lines), at(0, timestamp="1800-01-01T00:00:00Z"))
+        assert turns(tmp_path, *(window(*bounds) for bounds in windows)) == expected
 
     def test_none_at_all_read_nothing(self, tmp_path: Path) -> None:
         transcript(tmp_path, "a.jsonl", at(5))
@@ -1113,19 +822,9 @@ class TestWindows:
             assert scan.facts([]) == []
 
     def test_add_up_every_count(self, tmp_path: Path) -> None:
-        results = [{"type": "tool_result", "is_error": True}, {"type": "tool_result"}]
-        uses = [
-            {"type": "tool_use", "name": "Bash", "input": {"command": "pytest"}},
-            {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
-        ]
-        transcript(
-            tmp_path,
-            "a.jsonl",
-            claude(usage=USAGE, content=results),
-            claude(usage=USAGE, content=uses),
-            codex_usage(**LAST),
-            line(type="other"),
-        )
+        uses = [TEST_RUN, {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}}]
+        lines = (items(CALL | {"is_error": True}, CALL, usage=USAGE), items(*uses, usage=USAGE), codex_usage(**LAST))
+        transcript(tmp_path, "a.jsonl", *lines, line(type="other"))
         found, _ = facts([tmp_path])
         assert [replace(one, spent=(), began=None, ended=None) for one in found] == [
             TranscriptFacts(
@@ -1147,17 +846,17 @@ class TestWindows:
 
 
 class TestRates:
-    @pytest.mark.parametrize(
-        ("reads", "creations", "rate"),
-        [
-            pytest.param(0, 0, 0.0, id="nothing"),
-            pytest.param(3, 1, 0.75, id="some"),
-            pytest.param(5, 0, 1.0, id="all-read"),
-            pytest.param(0, 5, 0.0, id="none-read"),
-            pytest.param(-4, 1, 4 / 3, id="negative-reads"),
-            pytest.param(1, -1, 0.0, id="sum-of-nothing"),
-            pytest.param(LARGEST, 1, -1.0, id="sum-that-wraps"),
-        ],
+    @cases(
+        "reads, creations, rate",
+        {
+            "nothing": (0, 0, 0.0),
+            "some": (3, 1, 0.75),
+            "all read": (5, 0, 1.0),
+            "none read": (0, 5, 0.0),
+            "negative reads": (-4, 1, 4 / 3),
+            "sum of nothing": (1, -1, 0.0),
+            "sum that wraps": (LARGEST, 1, -1.0),
+        },
     )
     def test_of_cache_hits(self, reads: int, creations: int, rate: float) -> None:
         assert TranscriptFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate == rate
@@ -1171,36 +870,32 @@ class TestFiles:
     def test_directly_inside_are_read_and_no_others(self, tmp_path: Path) -> None:
         for name in ("a.jsonl", ".jsonl", "with [x] space.jsonl", "\udcff.jsonl"):
             transcript(tmp_path, name, at(1))
-        for name in ("UPPER.JSONL", "a.json", "a.jsonl.bak", "a.jsonl.zst", "jsonl", "sub/b.jsonl"):
+        for name in ("UPPER.JSONL", "a.json", "a.jsonl.bak", "a.jsonl.zst", "jsonl", "sub/b.jsonl", "x.jsonl/b.jsonl"):
             transcript((tmp_path / name).parent, Path(name).name, at(1))
-        assert turns(tmp_path) == [4]
+        (tmp_path / "link.jsonl").symlink_to("jsonl")
+        assert turns(tmp_path) == [5]
 
     def test_of_several_directories_add_up(self, tmp_path: Path) -> None:
         transcript(tmp_path / "one", "a.jsonl", at(1))
         transcript(tmp_path / "two", "a.jsonl", at(1), at(2))
         found, warnings = facts([tmp_path / "one", tmp_path / "two"])
         assert ([window.turns for window in found], warnings) == ([3], [])
+        assert facts([]) == ([TranscriptFacts()], [])
 
-    def test_of_no_directories_are_none(self) -> None:
-        found, warnings = facts([])
-        assert (found, warnings) == ([TranscriptFacts()], [])
-
-    @pytest.mark.parametrize(
-        ("content", "expected"),
-        [
-            pytest.param(b"", 0, id="empty"),
-            pytest.param(b"\n\n\n", 0, id="blank-lines"),
-            pytest.param(at(1) + b"\n\n\n" + at(2) + b"\n", 2, id="blank-lines-between"),
-            pytest.param(at(1) + b"\n" + at(2), 2, id="no-line-end-at-the-end"),
-            pytest.param(at(1) + b"\r\n" + at(2) + b"\r\n", 2, id="carriage-returns"),
-            pytest.param(at(1) + b"\r" + at(2) + b"\r", 0, id="carriage-returns-alone-end-no-line"),
-            pytest.param(b"\xef\xbb\xbf" + at(1) + b"\n" + at(2) + b"\n", 1, id="byte-order-mark-costs-the-first-line"),
-            pytest.param(at(1) + b"\nnot json\n" + at(2) + b"\n", 2, id="broken-line-between"),
-            pytest.param(at(1) + b"\n\x00\x00\x00\n" + at(2) + b"\n", 2, id="nul-bytes-between"),
-            pytest.param(at(1) + b"\n" + at(2)[:20], 1, id="cut-short"),
-            pytest.param(at(1) + b"\xe2\x80\xa8" + at(2), 0, id="line-separator-ends-no-line"),
-            pytest.param(at(1, x="\u0085\u2028") + b"\n", 1, id="line-separators-in-text"),
-        ],
+    @cases(
+        "content, expected",
+        {
+            "empty": (b"", 0),
+            "blank lines": (b"\n\n" + at(1) + b"\n\n\n" + at(2) + b"\n", 2),
+            "no line end at the end": (at(1) + b"\n" + at(2), 2),
+            "carriage returns": (at(1) + b"\r\n" + at(2) + b"\r\n", 2),
+            "carriage returns alone end no line": (at(1) + b"\r" + at(2) + b"\r", 0),
+            "byte order mark costs the first line": (b"\xef\xbb\xbf" + at(1) + b"\n" + at(2) + b"\n", 1),
+            "broken line between": (at(1) + b"\nnot json\n\x00\x00\n" + at(2) + b"\n", 2),
+            "cut short": (at(1) + b"\n" + at(2)[:20], 1),
+            "line separator ends no line": (at(1) + b"\xe2\x80\xa8" + at(2), 0),
+            "line separators in text": (at(1, x="\u0085\u2028") + b"\n", 1),
+        },
     )
     def test_are_read_line_by_line(self, tmp_path: Path, content: bytes, expected: int) -> None:
         (tmp_path / "a.jsonl").write_bytes(content)
@@ -1211,34 +906,20 @@ class TestFiles:
         transcript(tmp_path, "a.jsonl", *([filler] * 100))
         assert turns(tmp_path) == [100]
 
-    def test_behind_a_link_are_read(self, tmp_path: Path) -> None:
-        transcript(tmp_path / "real", "a.txt", at(1))
-        (tmp_path / "t").mkdir()
-        (tmp_path / "t/a.jsonl").symlink_to("../real/a.txt")
-        assert turns(tmp_path / "t") == [1]
-
 
 class TestLongLines:
-    def padded(self, size: int) -> bytes:
-        bare = at(1, pad="")
-        return at(1, pad="x" * (size - len(bare)))
-
-    @pytest.mark.slow
-    @pytest.mark.sampled(2)
-    @pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "not-ended"])
-    def test_of_16_mib_are_read(self, tmp_path: Path, end: bytes) -> None:
-        long = self.padded(16 * MIB)
-        assert len(long) == 16 * MIB
-        transcript(tmp_path, "a.jsonl", at(1), long, end=end)
-        assert turns(tmp_path) == [2]
-
     @pytest.mark.slow
     @pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "not-ended"])
-    def test_of_one_byte_more_are_skipped_with_a_warning(self, tmp_path: Path, end: bytes) -> None:
-        path = transcript(tmp_path, "a.jsonl", at(1), self.padded(16 * MIB + 1), end=end)
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_of_one_byte_more_than_16_mib_are_skipped_with_a_warning(
+        self, tmp_path: Path, end: bytes, more: int
+    ) -> None:
+        long = at(1, pad="x" * (16 * MIB + more - len(at(1, pad=""))))
+        assert len(long) == 16 * MIB + more
+        path = transcript(tmp_path, "a.jsonl", at(1), long, end=end)
         found, warnings = facts([tmp_path])
-        assert found[0].turns == 1
-        assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
+        assert found[0].turns == 2 - more
+        assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"] * more
 
     @pytest.mark.slow
     def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(self, tmp_path: Path) -> None:
@@ -1252,14 +933,13 @@ class TestLongLines:
         found, warnings = facts([tmp_path])
         assert found[0].turns == 3
         assert warnings == [
-            f"transcript {path}: the line at byte {before} is over 16 MiB; skipped",
-            f"transcript {path}: the line at byte {between} is over 16 MiB; skipped",
+            f"transcript {path}: the line at byte {start} is over 16 MiB; skipped" for start in (before, between)
         ]
 
     @pytest.mark.sampled(10)
     @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
-    def test_that_end_the_file_are_told_of_once(self, tmp_path: Path, size: int, first: bytes) -> None:
+    def test_that_end_the_file_are_warned_of_once(self, tmp_path: Path, size: int, first: bytes) -> None:
         path = tmp_path / "a.jsonl"
         path.write_bytes(first)
         os.truncate(path, size - 1)
@@ -1271,72 +951,43 @@ class TestLongLines:
 
 
 class TestUnreadable:
-    def test_missing_directory_is_skipped_with_a_warning(self, tmp_path: Path) -> None:
-        transcript(tmp_path / "there", "a.jsonl", at(1))
-        found, warnings = facts([tmp_path / "missing", tmp_path / "there"])
-        assert found[0].turns == 1
-        assert warnings == [f"transcript directory {tmp_path / 'missing'}: no such file or directory; skipped"]
-
-    def test_file_in_place_of_a_directory_is_skipped_with_a_warning(self, tmp_path: Path) -> None:
-        path = transcript(tmp_path, "a.jsonl", at(1))
-        found, warnings = facts([path])
-        assert (found, warnings) == ([TranscriptFacts()], [f"transcript directory {path}: not a directory; skipped"])
-
-    def test_impossible_name_is_skipped_with_a_warning(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(1))
-        found, warnings = facts([Path("a\0b"), tmp_path])
-        assert found[0].turns == 1
-        assert len(warnings) == 1
-
-    def test_directory_in_place_of_a_file_is_skipped(self, tmp_path: Path) -> None:
-        transcript(tmp_path / "x.jsonl", "b.jsonl", at(1))
-        transcript(tmp_path, "a.jsonl", at(1))
-        assert turns(tmp_path) == [1]
-
-    def test_fifo_is_skipped_with_one_warning_and_not_waited_for(self, tmp_path: Path) -> None:
-        path = make_fifo(tmp_path / "b.jsonl")
-        transcript(tmp_path, "a.jsonl", at(1))
-        transcript(tmp_path, "c.jsonl", at(1))
-        found, warnings = ends(lambda: facts([tmp_path]))
-        assert found[0].turns == 2
-        assert warnings == [f"transcript {path}: is not a plain file; skipped"]
-
-    def test_fifo_is_not_opened(self, tmp_path: Path) -> None:
-        path = make_fifo(tmp_path / "b.jsonl")
-        with watched_doors() as doors:
-            ends(lambda: facts([tmp_path]))
-        assert str(path) not in doors.opened
-
-    def test_socket_is_skipped_with_one_warning(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-        transcript(tmp_path, "a.jsonl", at(1))
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind("b.jsonl")
-            found, warnings = facts([tmp_path])
-        assert found[0].turns == 1
-        assert len(warnings) == 1
-        assert warnings[0].startswith(f"transcript {tmp_path / 'b.jsonl'}: ")
-
     @pytest.mark.parametrize(
-        ("target", "reason"),
-        [
-            pytest.param("nowhere", "no such file or directory", id="nowhere"),
-            pytest.param("b.jsonl", "too many levels of symbolic links", id="itself"),
-        ],
+        ("name", "reason"),
+        [("missing", "no such file or directory"), ("t/a.jsonl", "not a directory"), ("a\0b", "")],
     )
-    def test_broken_link_is_skipped_with_one_warning(self, tmp_path: Path, target: str, reason: str) -> None:
-        (tmp_path / "b.jsonl").symlink_to(target)
-        transcript(tmp_path, "a.jsonl", at(1))
-        found, warnings = facts([tmp_path])
+    def test_directory_is_skipped_with_a_warning(self, tmp_path: Path, name: str, reason: str) -> None:
+        transcript(tmp_path / "t", "a.jsonl", at(1))
+        found, warnings = facts([tmp_path / name, tmp_path / "t"])
         assert found[0].turns == 1
-        assert warnings == [f"transcript {tmp_path / 'b.jsonl'}: {reason}; skipped"]
+        assert len(warnings) == 1
+        assert warnings[0].startswith(f"transcript directory {tmp_path / name}: {reason}")
+
+    def test_file_is_skipped_with_one_warning_and_not_waited_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+        fifo = make_fifo(tmp_path / "b.jsonl")
+        (tmp_path / "c.jsonl").symlink_to("nowhere")
+        (tmp_path / "d.jsonl").symlink_to("d.jsonl")
+        for name in ("a.jsonl", "f.jsonl"):
+            transcript(tmp_path, name, at(1))
+        with socket.socket(socket.AF_UNIX) as listener, watched_doors() as doors:
+            listener.bind("e.jsonl")
+            found, warnings = ends(lambda: facts([tmp_path]))
+        assert found[0].turns == 2
+        assert str(fifo) not in doors.opened
+        assert warnings[:3] == [
+            f"transcript {fifo}: is not a plain file; skipped",
+            f"transcript {tmp_path / 'c.jsonl'}: no such file or directory; skipped",
+            f"transcript {tmp_path / 'd.jsonl'}: too many levels of symbolic links; skipped",
+        ]
+        assert [warning.startswith(f"transcript {tmp_path / 'e.jsonl'}: ") for warning in warnings[3:]] == [True]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
     def test_file_that_may_not_be_read_is_skipped_with_one_warning(self, tmp_path: Path) -> None:
         path = transcript(tmp_path, "b.jsonl", at(1))
         path.chmod(0)
-        found, warnings = facts([tmp_path])
-        assert (found, warnings) == ([TranscriptFacts()], [f"transcript {path}: permission denied; skipped"])
+        assert facts([tmp_path]) == ([TranscriptFacts()], [f"transcript {path}: permission denied; skipped"])
 
     def test_file_that_fails_while_it_is_read_is_skipped_with_one_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -1354,7 +1005,7 @@ class TestUnreadable:
         assert found[0].turns == 1
         assert warnings == [f"transcript {broken}: input/output error; skipped"]
 
-    def test_nobody_has_to_take_the_warnings(self, tmp_path: Path) -> None:
+    def test_files_need_no_reader_of_warnings(self, tmp_path: Path) -> None:
         with transcript_scan(tmp_path / "missing") as scan:
             assert scan.facts([ALWAYS]) == [TranscriptFacts()]
 
@@ -1365,24 +1016,16 @@ class TestProcesses:
         for number in range(5):
             transcript(tmp_path, f"{number}.jsonl", *(at(second) for second in range(number, 20)), b"not json", at(20))
         make_fifo(tmp_path / "5.jsonl")
-        (tmp_path / "6.jsonl").symlink_to("nowhere")
+        long = transcript(tmp_path, "6.jsonl", at(1), b"x" * (16 * MIB + 1), at(2))
         warnings: list[str] = []
         windows = [window(None, 10, 1), window(10, 20, 2)]
         with transcript_scan(tmp_path, warn=warnings.append, processes=processes) as scan:
             found = scan.start().facts(windows)
-        assert [window.turns for window in found] == [11 + 10 + 9 + 8 + 7, 5 * 10]
+        assert [window.turns for window in found] == [11 + 10 + 9 + 8 + 7 + 2, 5 * 10]
         assert sorted(warnings) == [
             f"transcript {tmp_path}/5.jsonl: is not a plain file; skipped",
-            f"transcript {tmp_path}/6.jsonl: no such file or directory; skipped",
+            f"transcript {long}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped",
         ]
-
-    @pytest.mark.slow
-    def test_warn_of_long_lines_too(self, tmp_path: Path) -> None:
-        path = transcript(tmp_path, "a.jsonl", at(1), b"x" * (16 * MIB + 1), at(2))
-        warnings: list[str] = []
-        with transcript_scan(tmp_path, warn=warnings.append, processes=2) as scan:
-            assert scan.start().facts([ALWAYS])[0].turns == 2
-        assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
 
     def test_that_are_given_up_leave_nothing_behind(self, tmp_path: Path) -> None:
         transcript(tmp_path, "a.jsonl", at(1))
