@@ -78,7 +78,6 @@ def command(
 
 @contextlib.contextmanager
 def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
-    """Run one SQL statement over a data set's rows that count, with ``rubric`` and ``month``, read as it needs them."""
     from scoring.fleet.tables import ASKED
 
     require("fleet", "duckdb", "pyarrow")

@@ -244,7 +244,6 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 def _write_sessions(
     log: Path, rubric: Rubric, records: Records, left: dict[int, PersistedScore], report: LogReport
 ) -> None:
-    """Write the sidecar of every session of which all members have a score under the rubric."""
     members: dict[str, list[PersistedScore | None]] = {}
     for iteration, session_id in zip(records.numbers, records.sessions, strict=True):
         if session_id:

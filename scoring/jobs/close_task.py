@@ -5,6 +5,7 @@ input (``agent_transcript_path`` is a sub-agent's, Codex may send null), and Cod
 the last argument. None of it is trusted: a field of another type is as if it were not there.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -212,16 +213,12 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
             if left <= 0 or not select.select([fd], [], [], left)[0]:
                 break
             data += (block := os.read(fd, 1 << 16))
-            if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
+            if not block:
                 break
+            if data.rstrip().endswith(b"}"):
+                with contextlib.suppress(ValueError, RecursionError):  # more of it may be to come
+                    json.loads(data)
+                    break
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None
-
-
-def _is_whole(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -48,18 +48,19 @@ def entry_text(
     lines = [
         "schema_version: 2",
         f"iteration: {iteration}",
-        f"date: {quoted(commit.date)}",
-        f"task_id: {quoted(task_of(branch, commit.subject))}",
-        f"commit: {quoted(commit.sha)}",
-        f"branch: {quoted(branch)}",
-        f"files_changed: {size.files}",
-        f"lines_added: {size.added}",
-        f"lines_removed: {size.removed}",
+        *(f"{name}: {value}" for name, value in git_fields(commit, branch, size).items()),
         *(line for session in sessions for line in ("agent:", f"  session_id: {quoted(session)}")),
         "impl:",
         f"  summary: {quoted(trim(commit.subject))}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
+    """Return what git knows of a commit, as YAML by field of an entry."""
+    text = {"date": commit.date, "task_id": task_of(branch, commit.subject), "commit": commit.sha, "branch": branch}
+    counts = {"files_changed": size.files, "lines_added": size.added, "lines_removed": size.removed}
+    return {name: quoted(value) for name, value in text.items()} | {name: str(n) for name, n in counts.items()}
 
 
 def quoted(text: str) -> str:
@@ -205,7 +206,6 @@ def _read_log(log_dir: Path) -> _Log:
 
 
 def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenCommit]) -> dict[str, str]:
-    """Return which commits have an entry, and which one, in words."""
     found: dict[str, str] = {}
     for record in log.records:
         field = trim(record.commit)
@@ -220,7 +220,6 @@ def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenC
 
 
 def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
-    """Return the commits of the trunk, without merges, and of tips that have not landed; and the branch of each tip."""
     trunk = dict.fromkeys(history.on_trunk())
     beside = {sha: branch for sha, branch in history.tips().items() if sha not in trunk}
     if beside and not trunk:

@@ -56,15 +56,6 @@ def refuse_outside(path: Path, project: Path) -> None:
         raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
-def hook_command() -> str:
-    """Return the command line that scores a task, by the path of the program that runs now; InputError without one."""
-    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
-    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
-    if found is None:
-        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
-    return f"{shlex.quote(os.path.abspath(found))} close-task"
-
-
 def why_it_does_not_run(command: str) -> str:
     """Run the program of a hook once, for its help; return why that fails, "" when it does not."""
     try:
@@ -91,7 +82,11 @@ def why_it_does_not_run(command: str) -> str:
 
 def install_command(path: Path) -> HookChange:
     """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
-    command = hook_command()
+    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
+    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
+    if found is None:
+        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
+    command = f"{shlex.quote(os.path.abspath(found))} close-task"
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
     return install_hook(path, command)
@@ -164,7 +159,6 @@ def hooks_that_do_not_run(path: Path) -> Iterator[str]:
 
 
 def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return where the hook is in settings: the event, the group, and itself."""
     events = data.get("hooks") if isinstance(data, dict) else None
     return [
         (event, group, hook)
@@ -188,7 +182,6 @@ def _is_the_hook(command: object) -> bool:
 
 
 def _read(path: Path) -> tuple[str, Any]:
-    """Return the text of a settings file and what it says; an empty object where there is nothing."""
     try:
         text = read_file(path).decode("utf-8")
     except FileNotFoundError:
@@ -208,7 +201,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _written(path: Path, data: Any, like: str) -> bytes:
-    """Return settings as JSON, with the indentation, line ends and end of a text."""
     body = like.strip()
     unit = re.search(r"\n([ \t]+)\S", body)
     indent = unit[1] if unit else "  " if "\n" in body or body in ("", "{}") else None

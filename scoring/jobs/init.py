@@ -92,7 +92,6 @@ def _list_setting(key: str, values: Sequence[str], example: str) -> str:
 
 
 def _place(path: Path, top: Path) -> str:
-    """Return a path as the file names it: relative to the repository where it is in it."""
     real, root = os.path.realpath(path), os.path.realpath(top)
     return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
 

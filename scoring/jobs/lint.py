@@ -65,20 +65,18 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 
 
 def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
-    """Compare an entry with its model and its name; yield it, if it can be read."""
     number = number_of(path.name)
     try:
         data = read_file(path)
         document = parse(data)
     except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, number, e))
+        _unreadable(found, path, number, e)
         return
     found += _faults(path, document, number)
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, number, e))
+        _unreadable(found, path, number, e)
         return
     lines = dict(field_lines(document))
     if record.iteration != number:
@@ -93,34 +91,33 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         document = parse(data)
         items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
     except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, None, e))
+        _unreadable(found, path, None, e)
         return
     for item in items.items if isinstance(items, Sequence) else ():
         if isinstance(item, MappingNode):
             found += _faults(path, item, None)
             with contextlib.suppress(YamlError):
                 given = Reader().struct(item, {"iteration": Reader.integer, "commit": Reader.string})
-                yield _Entry(
-                    path, given.get("iteration", 0), trim(given.get("commit", "")), "", dict(field_lines(item))
-                )
+                iteration, commit = given.get("iteration", 0), trim(given.get("commit", ""))
+                yield _Entry(path, iteration, commit, "", dict(field_lines(item)))
     try:
         parse_archive(data)
     except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, None, e))
+        _unreadable(found, path, None, e)
 
 
 def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
-    """Yield what is wrong with an entry, which is archived where it has no number of its own."""
     for fault in faults_of(document, archived=number is None):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.way, fault.what)
 
 
-def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:
+def _unreadable(found: list[LintFinding], path: Path, number: int | None, error: Exception) -> None:
+    if any(one.path == path and one.level == "error" for one in found):
+        return
     text = str(error).removeprefix(f"{path}: ")
     m = _LINE.match(text)
-    return LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
+    found.append(LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text))
 
 
 def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:

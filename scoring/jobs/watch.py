@@ -66,8 +66,6 @@ class Seen:
 
 @dataclass(slots=True)
 class _File:
-    """What is known of one file: its state, its entries when it could last be read, and looks in vain."""
-
     stamp: _Stamp
     records: list[IterationRecord] = field(default_factory=list)
     in_vain: int = 0
@@ -135,7 +133,10 @@ class LogWatch:
         self._records, self._beside = records, beside
         if not settle:
             self._unreported += self._scored()
-            self._unreported += self._moved()
+            if (trunk := self._stamps_of_trunk()) != self._trunk:
+                again = self._score(dict.fromkeys(sorted(self._values), "changed"))
+                self._trunk = trunk
+                self._unreported += [seen for seen in again if seen.value != seen.before]
         found, self._unreported = self._unreported, []
         return found
 
@@ -166,7 +167,6 @@ class LogWatch:
                     yield Seen("broken", None, reason=str(e))
 
     def _current(self) -> dict[int, IterationRecord]:
-        """Return the entries that count, as the log's own rules choose them, in order."""
         records: dict[int, IterationRecord] = {}
         for name in sorted(self._files.keys() - {ARCHIVE_NAME}, key=os.fsencode):
             records |= {record.iteration: record for record in self._files[name].records}
@@ -183,15 +183,6 @@ class LogWatch:
         found = self._score(dict(sorted(self._due.items())))
         self._due = {}
         return found
-
-    def _moved(self) -> list[Seen]:
-        """Score what has been reported again if the trunk moved, and return what scores differently now."""
-        trunk = self._stamps_of_trunk()
-        if trunk == self._trunk:
-            return []
-        found = self._score(dict.fromkeys(sorted(self._values), "changed"))
-        self._trunk = trunk
-        return [seen for seen in found if seen.value != seen.before]
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         if self._refs is None:
@@ -212,7 +203,6 @@ class LogWatch:
 
 
 def _stamp(path: Path | str) -> _Stamp | None:
-    """Return what distinguishes one state of a file from another; None when it is not there."""
     found = _stat(path)
     return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
 
