@@ -223,9 +223,7 @@ def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedS
     path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path)
-        if data == written:
-            return new, data
-        return parse_iteration_score(data, str(path)), data
+        return new if data == written else parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None
     except InputError:

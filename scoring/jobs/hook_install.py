@@ -62,10 +62,9 @@ def why_it_does_not_run(command: str) -> str:
         words = shlex.split(command)
     except ValueError as e:
         return f"{command!r} is no command line: {e}"
-    place = next((n for n, word in enumerate(words) if os.path.basename(word) == PROGRAM), None)
-    if place is None:
+    program = next((word for word in words if os.path.basename(word) == PROGRAM), None)
+    if program is None:
         return f"{command!r} does not name {PROGRAM}"
-    program = words[place]
     if shutil.which(program) is None:
         where = "is not there, or not executable" if "/" in program else "is not on the path"
         return f"{program} {where}"
@@ -113,8 +112,7 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
 
-    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that had
-    nothing but the hook from the beginning.
+    A file that says what it said before has its former bytes again; one that had nothing but the hook goes.
     """
     text, data = _read(path)
     places = _hooks(data)

@@ -136,9 +136,9 @@ def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFind
         resolved = {}
     first: dict[str, _Entry] = {}
     for entry in entries:
-        name = resolved.get(entry.commit) or entry.commit.lower()
-        other = first.setdefault(name if resolved.get(entry.commit) else name[:SAME_COMMIT], entry)
-        alike = resolved.get(entry.commit) or entry.commit.lower().startswith(other.commit.lower()[: len(entry.commit)])
+        sha, name = resolved.get(entry.commit), entry.commit.lower()
+        other = first.setdefault(sha or name[:SAME_COMMIT], entry)
+        alike = sha or name.startswith(other.commit.lower()[: len(name)])
         if other is not entry and other.iteration != entry.iteration and alike:
             text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
             yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)

@@ -89,11 +89,7 @@ class LogWatch:
         self._trunk: tuple[_Stamp | None, ...] | None = None
 
     def begin(self, last: int) -> list[Seen]:
-        """Look for the first time, and return the scores of the ``last`` newest iterations.
-
-        LogError where the log cannot be listed; NotARepositoryError where the repository directory is in no git work
-        tree.
-        """
+        """Return the scores of the ``last`` newest iterations; LogError, NotARepositoryError without git."""
         self._trunk = self._stamps_of_trunk()
         broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
         self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
@@ -179,9 +175,8 @@ class LogWatch:
         return tuple([_stamp(self._folder + name) if name in self._names else None for name in names])
 
     def _scored(self) -> list[Seen]:
-        """Score what is due. It stays due when that fails, so that a later look makes up for it."""
         found = self._score(dict(sorted(self._due.items())))
-        self._due = {}
+        self._due = {}  # when that fails, it stays due, so that a later look makes up for it
         return found
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
