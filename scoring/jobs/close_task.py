@@ -49,12 +49,8 @@ class ClosedTask:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``close-task --json`` prints it."""
         content = {name: getattr(self, name) for name in self.__slots__}
-        session = self.session_sidecar_path
-        return content | {
-            "sidecar_path": str(self.sidecar_path),
-            "session_sidecar_path": None if session is None else str(session),
-            "warnings": list(self.warnings),
-        }
+        paths = {name: path and str(path) for name, path in content.items() if name.endswith("sidecar_path")}
+        return content | paths | {"warnings": list(self.warnings)}
 
 
 def close_task(

@@ -96,7 +96,6 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
 
 
 _EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
-_DEEPEST = 2  # how many names the way of a field may have that the template shows
 
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
@@ -106,7 +105,7 @@ def template(iteration: int, known: Mapping[str, str]) -> str:
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
     for field in described_fields(ENTRIES[SCHEMA_NESTED]):
-        if field.way.count(".") < _DEEPEST:
+        if field.way.count(".") < 2:  # the template shows no field that is deeper
             lines += _described(field, given, before)
             before = field.way
     return "\n".join(lines) + "\n"

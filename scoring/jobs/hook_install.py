@@ -30,7 +30,6 @@ HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}  # where the user
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"
-_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def why_it_does_not_run(command: str) -> str:
         return f"{program} {where}"
     try:
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        done = subprocess.run([program, "close-task", "--help"], timeout=_SECONDS, check=False, **how)  # type: ignore[call-overload]
+        done = subprocess.run([program, "close-task", "--help"], timeout=30, check=False, **how)  # type: ignore[call-overload]
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
     if done.returncode:

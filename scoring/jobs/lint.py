@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from scoring.errors import GitError, InputError, LogError, YamlError
+from scoring.errors import GitError, InputError, YamlError
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import list_names, read_file
+from scoring.files import read_file
 from scoring.jobs.entries import SAME_COMMIT, number_of
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import field_lines
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.schema import faults_of
@@ -46,10 +46,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 
     ``sessions`` are the known ids, None compares none. LogError where the log cannot be listed.
     """
-    try:
-        names = list_names(log_dir)
-    except InputError as e:
-        raise LogError(no_log(log_dir, str(e))) from e
+    names = names_in_log(log_dir)
     found: list[LintFinding] = []
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):

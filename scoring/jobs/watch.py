@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from rubric import Rubric
-from scoring.errors import InputError, LogError
+from scoring.errors import LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Sources
-from scoring.files import list_names
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_records
 from scoring.log.model import IterationRecord
 from scoring.score import score_iterations
@@ -138,10 +137,7 @@ class LogWatch:
 
     def _read_changed(self) -> Iterator[Seen]:
         """Read the files that changed since the last look; yield those that have been broken for long enough."""
-        try:
-            self._names = frozenset(list_names(self._log))
-        except InputError as e:
-            raise LogError(no_log(self._log, str(e))) from e
+        self._names = frozenset(names_in_log(self._log))
         names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
         for gone in self._files.keys() - set(names):
             del self._files[gone]
