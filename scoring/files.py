@@ -1,20 +1,16 @@
-"""How files are read and written, in one place.
+"""How files are read and written: only plain files of a sane size are read, and a reader never sees a part of one.
 
-Read is what is a plain file of a sane size, and nothing else: a FIFO would block for ever, a device would never end,
-and a file of gigabytes is no log entry.
+New bytes go to a temporary file in the same directory, are flushed to disk, and are renamed over the target:
 
-Written is so that a reader sees the old file or the new one, never a part. The new bytes go to a temporary file in the
-same directory, are flushed to disk, and are renamed over the target. What this gives, and what it does not:
-
-- a crash, a kill or a full disk leaves the old file as it was, and at most one temporary file, which carries the
-  number of its process and is stale when that is gone or after an hour;
-- of several writers at once the last rename wins, and its file is whole;
+- a crash, a kill or a full disk leaves the old file, and at most one temporary file, which is stale when its process is
+  gone or after an hour; of several writers at once the last rename wins;
 - a target that is a symlink is replaced, not followed, so nothing outside the directory is written;
 - two files are two renames: a crash between them leaves one new and one old.
 """
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -25,22 +21,12 @@ from typing import BinaryIO
 
 from scoring.errors import InputError, WriteError
 
-READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-"""How files are opened: should a FIFO take the place of a file just now, opening it does not wait."""
-
-SIZE_LIMIT = 16 << 20
-"""The largest file, in bytes, that is read as YAML or JSON."""
-
+READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # to open what is now a FIFO does not wait
+SIZE_LIMIT = 16 << 20  # the largest file, in bytes, that is read as YAML or JSON
 MODE = 0o600
-STALE_AGE = 3600.0
-"""Seconds after which a temporary file is stale, whatever its process does."""
-
-_LONGEST_AGE = 24 * 3600.0
-"""Seconds after which a temporary directory is stale, whatever its process does."""
-
-_MANY = 64
-"""From how many files on the system is asked to write out everything, which is then cheaper than one after another."""
-
+STALE_AGE = 3600.0  # seconds after which a temporary file is stale, whatever its process does
+_LONGEST_AGE = 24 * 3600.0  # the same of a temporary directory
+_MANY = 64  # from how many files on it is cheaper to have the system write out everything than one after another
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
@@ -48,12 +34,7 @@ _TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
-    """Return the bytes of a plain file.
-
-    Raises:
-        FileNotFoundError: when there is nothing at ``path``.
-        InputError: when it is no plain file, is larger than ``limit`` bytes, or cannot be read.
-    """
+    """Return the bytes of a plain file; FileNotFoundError, or InputError if it is none, too large, or unreadable."""
     try:
         if stat.S_ISDIR(refuse_special(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
@@ -83,11 +64,7 @@ def in_words(limit: int) -> str:
 
 
 def refuse_special(path: Path | str | int) -> os.stat_result:
-    """Return the stat of a file or a folder, and raise for a FIFO, a device or a socket, which are not to be opened.
-
-    Raises:
-        OSError: there is one at ``path``, or nothing, or it cannot be looked at.
-    """
+    """Return the stat of a file or a folder; OSError for a FIFO, a device or a socket, which are not to be opened."""
     found = os.stat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.ENXIO, "is not a plain file", str(path))
@@ -110,11 +87,7 @@ def reason(error: Exception) -> str:
 
 
 def list_names(directory: Path | str) -> list[str]:
-    """List the names in a directory, in byte order.
-
-    Raises:
-        InputError: when it cannot be listed; the text says why.
-    """
+    """List the names in a directory, in byte order; InputError, with the reason, when it cannot be listed."""
     try:
         return sorted(os.listdir(directory), key=os.fsencode)
     except (OSError, ValueError) as e:
@@ -134,10 +107,7 @@ def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
 
 
 def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int, int] | None = None) -> None:
-    """Write ``data`` to ``path``, by default with mode 0600. A file that holds these bytes already is left alone.
-
-    The rest is as for :func:`atomic_stream`.
-    """
+    """Write ``data`` to ``path``, unless it holds these bytes already; the rest is as for :func:`atomic_stream`."""
     if not holds(path, data, mode):
         with atomic_stream(path, mode, owner) as f:
             f.write(data)
@@ -145,13 +115,10 @@ def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int
 
 @contextlib.contextmanager
 def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
-    """Give a file to write to in any number of steps, and put it at ``path`` when all of them are done.
+    """Give a file to write to in steps, and put it at ``path`` when the block is left without an error.
 
-    When the block is left by an error nothing is put there. ``owner`` are the numbers of the user and the group that
-    own it; by default those of this process. What a killed process left beside it is taken away.
-
-    Raises:
-        WriteError: the file could not be written; what was at ``path`` is still there.
+    ``owner`` are the numbers of its user and group, by default those of this process. WriteError if it could not be
+    written; what was at ``path`` is still there.
     """
     remove_stale(path.parent)
     temporary = _temporary(path)
@@ -169,8 +136,7 @@ def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
     """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for many.
 
-    Raises:
-        WriteError: naming the first that could not be written. Those before it may be written or not.
+    WriteError names the first that could not be written; those before it may be written or not.
     """
     new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
     try:
@@ -201,6 +167,33 @@ def _new_file(path: Path, mode: int, flush: bool = True, owner: tuple[int, int] 
         f.flush()
         if flush:
             os.fsync(f.fileno())
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
+    """Have a folder for this process alone, as far as other processes of da-score go, and until it ends.
+
+    WriteError: it is no folder that can be read, or another process has had it for as many ``seconds``.
+    """
+    until = time.monotonic() + seconds
+    try:
+        fd = os.open(directory, _DIRECTORY)
+    except OSError as e:
+        raise WriteError(f"{directory}: cannot write here: {reason(e)}") from e
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as e:
+                if time.monotonic() >= until:
+                    raise WriteError(f"{directory}: another da-score is at work here; try again later") from e
+                time.sleep(0.02)
+            except OSError:  # some network file systems have no locks
+                break
+        yield
+    finally:
+        os.close(fd)
 
 
 def _temporary(path: Path) -> Path:
@@ -236,11 +229,7 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
 
 @contextlib.contextmanager
 def temporary_directory(purpose: str) -> Iterator[Path]:
-    """Give a directory for a while, and first remove what killed processes left; ``purpose`` is ``git`` or ``query``.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Give a directory for a while, for ``git`` or a ``query``; what killed processes left is removed. OSError."""
     import tempfile  # most commands make no folder
 
     remove_stale_directories()

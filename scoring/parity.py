@@ -1,7 +1,6 @@
-"""The functions of the reference that its own users call, one by one, as ``docs/PARITY.md`` lists them.
+"""The functions of the reference that its users call, as ``docs/PARITY.md`` lists them, under its evidence rules.
 
-da-score itself goes through :mod:`scoring.score`. Here each source of evidence is asked by itself, under the evidence
-rules of the reference, and answers in the reference's bundles; what they compute is the signals' own.
+They answer in the reference's bundles; what they compute is the signals' own.
 """
 
 from collections.abc import Sequence
@@ -39,8 +38,7 @@ from scoring.signals.values import (
 )
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
 
-MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
-"""What becomes of DR transcripts: they vote; they are only shown, where there are any; they are left alone."""
+MeterUse: TypeAlias = Literal["votes", "observed", "unread"]  # DR transcripts vote, are only shown, are left alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +51,7 @@ class GitSignals:
 
 @dataclass(frozen=True, slots=True)
 class IterlogSignals:
-    """What the entry and its verification artifacts say.
-
-    ``retries`` and ``user_corrections`` are counts; they may be negative, as the log may be. ``corrections_reported``
-    is whether they were reported.
-    """
+    """What the entry and its artifacts say; ``retries`` and ``user_corrections`` may be negative, as in the log."""
 
     scope_claimed: SignalValue
     tests_claimed: SignalValue
@@ -71,10 +65,7 @@ class IterlogSignals:
 
 @dataclass(frozen=True, slots=True)
 class BackfillSignals:
-    """What the transcripts say about tokens and tools.
-
-    ``tool_error_rate`` is failed tool calls over tool calls, in [0, 1]; None when there were no tool calls.
-    """
+    """What transcripts say of tokens and tools; of tool calls the share that failed, 0 to 1, None without any."""
 
     iteration: int
     token_efficiency: SignalValue
@@ -91,17 +82,9 @@ def build_signal_sets(
 ) -> list[SignalSet]:
     """Load an iteration log and return the signals of its iterations, in iteration order.
 
-    Args:
-        iter_log_dir: the directory with ``iter-N.yaml``.
-        repo_dir: the repository, for git and for artifacts.
-        transcript_dirs: folders of transcript files; without any the rules decide where to look, if at all.
-        meter: what becomes of DR transcripts.
-        evidence: the rules under which evidence is found and read, as a rubric's data names them.
-        options: how it is found and read beyond that.
-
-    Raises:
-        LogError: the log cannot be loaded.
-        NotARepositoryError: ``repo_dir`` is in no git work tree (an empty log is reported first, as no sets).
+    ``repo_dir`` is for git and artifacts; without ``transcript_dirs`` the rules decide where to look. ``meter`` says
+    what becomes of DR transcripts; ``evidence`` names the rules as a rubric does, and ``options`` are beyond that.
+    LogError; NotARepositoryError where ``repo_dir`` is in no git work tree, unless the log is empty: no sets.
     """
     sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:
@@ -163,11 +146,7 @@ def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> I
 
 
 def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSignals:
-    """Ask git about one iteration alone.
-
-    Raises:
-        NotARepositoryError: ``repo_dir`` is in no git work tree.
-    """
+    """Ask git about one iteration alone; NotARepositoryError when ``repo_dir`` is in no git work tree."""
     git = REFERENCE.git(repo_dir, [record])
     scope = declared_scopes(repo_dir).get(record.task_id)
     changed = git.changed(record, files=scope is not None)
@@ -187,11 +166,7 @@ def backfill_iterations(
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
-    """Read tokens and tool errors off the transcripts, for records sorted by iteration.
-
-    Raises:
-        NotARepositoryError: ``repo_dir`` is in no git work tree.
-    """
+    """Read tokens and tool errors off the transcripts, for records in order; NotARepositoryError."""
     options = Options(**reading, transcripts=None, trunk=None, worktrees=())
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:

@@ -1,7 +1,6 @@
 """Scoring a log: entries → facts → signals → scores → sessions, and the sidecars of them.
 
-:func:`score_iterations` is the only loop that scores; every command and the library consume it. The module is long
-because the ways in are many, and each says what it raises.
+:func:`score_iterations` is the only loop that scores; every command and the library consume it.
 """
 
 import os
@@ -66,17 +65,14 @@ class ScoredIteration(Frozen, frozen=True):
         return build_persisted_score(self.score, self.record)
 
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
-        """Return what tables and sessions show of it; ``lost`` is the evidence that its sidecar had and it lacks."""
+        """Return what tables and sessions show of it."""
         score, record = self.score, self.record
         shown = score.value, score.scored, score.band, score.coverage, score.bounds
         return ScoredLine(score.iteration, record.task_id, record.date, *shown, lost)
 
 
 class ScoredLine(NamedTuple):
-    """What tables and sessions show of an iteration.
-
-    ``lost`` is the evidence that its old sidecar had and its score lacks.
-    """
+    """What tables and sessions show of an iteration; ``lost`` is the evidence that its old sidecar had and it lacks."""
 
     iteration: int
     task_id: str
@@ -92,9 +88,8 @@ class ScoredLine(NamedTuple):
 class LogSummary(Frozen, frozen=True):
     """What tables show of a scored log: its iterations as lines, and its sessions sorted by id.
 
-    ``shares`` has the share of iterations, 0 to 1, in which each signal of the rubric is present. ``trunk`` is where
-    work lands, None of an empty log. ``written`` counts the sidecars of iterations and of sessions that are on disk as
-    the scores are; None where none were to be written.
+    ``shares`` has the share of iterations, 0 to 1, in which each signal of the rubric is present. ``written`` counts
+    the sidecars of iterations and of sessions that are on disk; None where none were to be written.
     """
 
     rubric: Rubric
@@ -148,19 +143,9 @@ def score_iterations(
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
 
-    Args:
-        records: all entries of the log, sorted by iteration.
-        iter_log_dir: the log, for the files beside its entries.
-        sources: where evidence comes from, under rules that all the rubrics name.
-        rubrics: the rubrics to score under.
-        only: the iterations to score; None for all.
-        observe: whether DR transcripts are read also where the rubrics do not have them vote.
-        labels: whether labels of people are read also where the rubrics do not have them vote.
-        compare: whether claims are compared with what was observed.
-
-    Raises:
-        NotARepositoryError: the repository directory is in no git work tree.
-        GitError: the trunk that the sources name is not there.
+    ``records`` are all of the log, sorted by iteration, and ``sources`` are under rules that all the rubrics name. With
+    ``observe`` DR transcripts, and with ``labels`` labels of people, are read also where the rubrics do not have them
+    vote; ``compare`` is whether claims are compared with what was observed. Raises as :func:`score_log`.
     """
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     log_dir, records = Path(iter_log_dir), Records.of(records)
@@ -196,12 +181,7 @@ def score_log_under(
 ) -> list[ScoredLog]:
     """Score a log under several rubrics, each under its own evidence rules; what they read alike is read once.
 
-    Args:
-        rubrics: the rubrics.
-        iter_log_dir: the log.
-        sources: where evidence comes from, by the rules that the rubrics name.
-        observe: as for :func:`score_log`, which this raises as.
-        compare: as for :func:`score_iterations`.
+    ``sources`` are where evidence comes from, by the rules that the rubrics name; raises as :func:`score_log`.
     """
     logs: dict[int, ScoredLog] = {}
     ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
@@ -257,8 +237,7 @@ def examine_iteration(
     entry that a lenient rubric leaves out because it cannot be read.
 
     Raises:
-        NotFoundError: the log has no such iteration; the text names the path where it was looked for.
-        LogError, NotARepositoryError: as :func:`score_log`.
+        NotFoundError: the log has no such iteration; else as :func:`score_log`.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -294,19 +273,9 @@ def score_whole_log(
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
-    Args:
-        iter_log_dir: the log.
-        sources: where evidence comes from; their ``warn`` takes what :func:`write_scored_log` warns of too.
-        rubric: the rubric to score under.
-        selection: which iterations are shown; all are scored and written.
-        show: takes each of these, in order, with the evidence that its sidecar had and its score lacks.
-        write: whether sidecars are written.
-        observe: as for :func:`score_log`.
-        broken: takes every entry that a lenient rubric leaves out because it cannot be read.
-
-    Raises:
-        LogError, NotARepositoryError, GitError: as :func:`score_log`.
-        WriteError: as :func:`write_scored_log`.
+    All iterations are scored and written, and those of the ``selection`` shown: ``show`` takes each, in order, with the
+    evidence that its sidecar had and its score lacks. ``broken`` takes every entry that a lenient rubric leaves out
+    because it cannot be read. Raises and warns as :func:`score_log` and :func:`write_scored_log`.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)

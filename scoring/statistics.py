@@ -1,8 +1,6 @@
 """How sure a mean is, and how well a figure foretells: seeded bootstrap intervals, the same on every machine.
 
-The bootstrap draws as many values as there are, with repetition, takes their mean, and does so 2,000 times; the middle
-95 % of these means are the interval. It asks nothing of how the values are distributed (Efron and Tibshirani, An
-Introduction to the Bootstrap, 1993).
+The interval is the middle 95 % of 2,000 means of samples with repetition (Efron and Tibshirani, 1993).
 """
 
 import functools
@@ -13,18 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-DRAWS = 2000
-"""How many means an interval is taken from."""
+DRAWS = 2000  # how many means an interval is taken from
 
 SEED = 20120607
 CONFIDENCE = 0.95
-
-_MOST_DRAWN = 1000
-"""Of more values the means are drawn from the distribution that means of so many follow, see :func:`_means`."""
-
-
-_FEW = 64
-"""Of up to so many values the draws are kept: a log has many sessions of one size."""
+_MOST_DRAWN = 1000  # of more values the means are drawn from the distribution that they follow, see :func:`_means`
+_FEW = 64  # of up to so many values the draws are kept: a log has many sessions of one size
 
 
 class Interval(NamedTuple):
@@ -38,11 +30,7 @@ class Interval(NamedTuple):
 
 
 def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = SEED) -> Interval | None:
-    """Return the bootstrap interval of the mean of some finite values; None for fewer than two.
-
-    One value says nothing of how much others would differ from it. The interval of values that are all the same has
-    no width: it only says what those values say.
-    """
+    """Return the bootstrap interval of the mean of finite values; None for fewer than two, no width if all equal."""
     if len(values) < 2:
         return None
     if len(values) > _FEW or min(values) == max(values):
@@ -51,21 +39,12 @@ def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = 
 
 
 def paired_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """Return the interval of the mean change of the same things, measured twice; None for fewer than two.
-
-    Each pair is drawn as one, so what makes all values of a pair high or low does not widen the interval.
-
-    Raises:
-        ValueError: there are not as many values before as after.
-    """
+    """Return the interval of the mean change of the same things, in pairs, else ValueError; None for fewer than two."""
     return bootstrap_interval([b - a for a, b in zip(before, after, strict=True)])
 
 
 def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """Return the interval of the difference of the means of two groups; None where either has fewer than two.
-
-    The draws of both groups go in pairs; the groups need not be of one size, as two periods of a log.
-    """
+    """Return the interval of the difference of the means of two groups; None where either has fewer than two."""
     if len(before) < 2 or len(after) < 2:
         return None
     source = _source(SEED)
@@ -87,9 +66,7 @@ def _source(seed: int) -> random.Random:
 def _means(values: Sequence[float], draws: int, source: random.Random) -> list[float]:
     """Return the means of ``draws`` samples, with repetition and as large as the values.
 
-    To draw 10,000 values 2,000 times takes seconds. The mean of so many follows the normal distribution but for its
-    skew, so each mean is drawn from that, with the Cornish-Fisher correction for the skew. The ends of the interval
-    then differ from those of real samples by less than two runs of real samples differ from each other.
+    Of many values each mean is drawn from the normal distribution, with the Cornish-Fisher correction for their skew.
     """
     count = len(values)
     if min(values) == max(values):
@@ -112,10 +89,7 @@ def _middle(means: Sequence[float]) -> Interval:
 
 
 def auc(values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None) -> float | None:
-    """Return the chance that a case of truth 1 has a higher value than one of truth 0, ties count half.
-
-    Weights are how often each case is there. None where one of the kinds is missing.
-    """
+    """Return the chance, 0 to 1, that a truth of 1 has a higher value than one of 0, ties half; None without both."""
     good, bad = Counter[float](), Counter[float]()
     for value, truth, weight in zip(values, truths, weights or [1] * len(values), strict=True):
         (good if truth else bad)[value] += weight
@@ -128,10 +102,7 @@ def auc(values: Sequence[float], truths: Sequence[float], weights: Sequence[int]
 
 
 def spearman(values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None) -> float | None:
-    """Return Spearman's correlation of ranks, -1 to 1, of cases that are there as often as their weights say.
-
-    Equal values have their mean rank. None where all values, or all truths, are equal.
-    """
+    """Return Spearman's correlation of ranks, -1 to 1, cases counted by weight; None where either side is all equal."""
     weights = weights or [1] * len(values)
     x, y = _ranks(values, weights), _ranks(truths, weights)
     together = math.fsum(w * p * q for w, p, q in zip(weights, x, y, strict=True))
@@ -154,24 +125,16 @@ def _ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
 class GroupedDraws:
     """Measures figures of the same cases against their truths, with one set of draws of groups for all intervals.
 
-    A draw takes as many groups as there are, with repetition, and of each all of its cases: what a group has in common
-    then does not make an interval too narrow. With ``binary`` truths are 1 and 0, and the measure is :func:`auc`, else
-    :func:`spearman`.
+    A draw takes groups whole: what their cases share then makes no interval too narrow. With ``binary`` truths are 1
+    and 0, and the measure is :func:`auc`, else :func:`spearman`.
     """
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        truths: Sequence[float],
-        binary: bool = True,
-        seed: int = SEED,
-        draws: int = DRAWS,
-    ) -> None:
+    def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:
         self.truths, self._how = truths, auc if binary else spearman
         names = sorted(set(groups))
         place = {name: n for n, name in enumerate(names)}
         self._group = [place[name] for name in groups]
-        source, places = _source(seed), range(len(names))
+        source, places = _source(SEED), range(len(names))
         draws = draws if len(names) > 1 else 0
         self._draws = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
 

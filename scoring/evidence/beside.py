@@ -1,11 +1,8 @@
 """The files of an entry: those beside it, and the verification artifacts that it names by path, small YAML files.
 
-Beside it are hook outcomes, ``iter-N.hook-outcomes.yaml``, and a DR transcript, ``iter-N.dr.json``, whose meter
-(:mod:`scoring.meters.dr`) is loaded when there is one to read, and not before. Labels, ``iter-N.labels.yaml``, have a
-module of their own (:mod:`scoring.evidence.labels`), which most rubrics do without.
-
-The path of an artifact comes from a log and is not trusted: it must be relative and stay inside the repository, also
-through symlinks. An artifact that is missing, unreadable or malformed is as if it had not been named.
+Beside it are hook outcomes, ``iter-N.hook-outcomes.yaml``, a DR transcript, ``iter-N.dr.json``, and labels, which have
+a module of their own (:mod:`scoring.evidence.labels`). The path of an artifact comes from a log and is not trusted: it
+must stay inside the repository. An artifact that is missing, unreadable or malformed is as if it had not been named.
 """
 
 import os
@@ -25,8 +22,7 @@ from scoring.yamlread import Reader, Take, items_of, parse
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
 
-SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
-"""The intervention classes that are scored; the others are only observed."""
+SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")  # the other ones are only observed
 
 
 class HookOutcome(Frozen, frozen=True):
@@ -88,8 +84,7 @@ def label_file_name(iteration: int) -> str:
     return f"iter-{iteration}.labels.yaml"
 
 
-PROFILE = "dr-1"
-"""What the meter goes by unless a rubric names another profile, whatever the settings say: scores must compare."""
+PROFILE = "dr-1"  # unless a rubric names another, whatever the settings say: scores must compare
 
 
 class DeliberationFacts(NamedTuple):
@@ -120,10 +115,8 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
     from scoring.meters.dr import Profile, read_transcript, score_transcript
 
     try:
-        measured = score_transcript(
-            read_transcript(path), profile=Profile.from_data(released_profile(profile), profile)
-        )
-        return DeliberationFacts(path, measured)
+        released = Profile.from_data(released_profile(profile), profile)
+        return DeliberationFacts(path, score_transcript(read_transcript(path), profile=released))
     except TranscriptError as e:
         return DeliberationFacts(path, None, str(e).replace(str(path), path.name))
 
@@ -142,11 +135,9 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
 
 
 class Corrections(NamedTuple):
-    """What an entry and its review artifact say of corrections.
+    """The retries of the implementation and of every verifier, and the corrections that a review artifact counts.
 
-    ``retries`` are those of the implementation and of every verifier, ``corrections`` what the review artifact counts:
-    corrections by the user and retries in the loop; 64-bit integers, below 0 where the log says so. ``reported`` is
-    whether anybody reported any of them.
+    64-bit integers, below 0 where the log says so. ``reported`` is whether any of them was reported.
     """
 
     retries: int
@@ -198,12 +189,8 @@ def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[
 
 
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:
-    """Return where an artifact lies, or None when its path is no relative path inside the repository.
-
-    An empty ``repo_root`` means that artifacts are not read.
-    """
-    path = trim(path)
-    root = os.fspath(repo_root)
+    """Return where an artifact is, or None when its path is no relative path inside a repository."""
+    path, root = trim(path), os.fspath(repo_root)
     if not root or not path or path.startswith("/") or "\0" in path:
         return None
     cleaned = posixpath.normpath(path)

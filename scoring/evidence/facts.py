@@ -1,6 +1,6 @@
 """Everything that evidence says of the iterations of one log, as facts; signals judge them.
 
-Evidence is gathered once for all iterations that are asked for: git in a few batches, every transcript in one pass.
+Git is asked in a few batches, and every transcript is read in one pass.
 """
 
 from collections.abc import Collection, Sequence
@@ -35,15 +35,16 @@ if TYPE_CHECKING:
 class IterationFacts(Frozen, frozen=True):
     """What evidence says of one iteration.
 
-    ``landing`` and ``changed`` are git's answers about its commit, on ``trunk``; which files it changed is asked only
-    where its task declares a ``scope``. ``window`` is the time that belongs to it and ``transcripts`` what they show in
-    it; both are None when its commit does not resolve as written. ``statuses`` are those in the result artifacts of its
-    verifiers, in their order, "" where there is none. ``deliberation`` is None where there is no DR transcript, or it
-    was not asked for; ``labels`` is None where these were not asked for. Where the rules give each iteration
-    lines of its own, ``observed`` is what was seen in them (``transcripts`` then counts those lines, with or without a
-    window), ``counted_for`` the lower iteration that names the same commit, None when there is none, and ``artifacts``
-    are the places of the result artifacts, as paths in the repository without symlinks, "" where there is none. With
-    ``all_flags`` every test flag of the entry is a claim, those too that the reference does not read.
+    Attributes:
+        changed: which files its commit changed; asked only where its task declares a ``scope``.
+        window: the time that belongs to it; None when its commit does not resolve as written.
+        transcripts: what they show in its window, or in lines of its own where the rules give it those.
+        statuses: those in the result artifacts of its verifiers, in their order, "" where there is none.
+        deliberation: None where there is no DR transcript, or it was not asked for, as ``labels``.
+        observed: what was observed in lines of its own.
+        counted_for: the lower iteration that names the same commit; None when there is none.
+        artifacts: the result artifacts, as paths in the repository without symlinks, "" where there is none.
+        all_flags: whether every test flag of the entry is a claim, those too that the reference does not read.
     """
 
     record: IterationRecord
@@ -81,20 +82,11 @@ class Evidence:
         profile: str | None = PROFILE,
         labels: bool = False,
     ) -> None:
-        """Open the repository.
+        """Open the repository; NotARepositoryError where there is none, GitError where the sources' trunk is not there.
 
-        Args:
-            records: all records of the log, sorted by iteration: neighbours bound each other's windows.
-            log_dir: the log, for the files beside its entries.
-            sources: where evidence comes from, and under which rules.
-            scan: the reading of the transcripts.
-            only: the iterations that will be asked about; None for all.
-            profile: under which released profile DR transcripts are measured; None reads none.
-            labels: whether what people said of the iterations is read.
-
-        Raises:
-            NotARepositoryError: the sources' ``repo_dir`` is in no git work tree.
-            GitError: the trunk that the sources name is not there.
+        ``records`` are all of the log, sorted by iteration: neighbours bound each other's windows. ``only`` are the
+        iterations that will be asked about, None for all. DR transcripts are measured under a released ``profile``,
+        None reads none; ``labels`` of people are read where that is asked for.
         """
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self._scan = log_dir, scan

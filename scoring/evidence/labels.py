@@ -1,8 +1,7 @@
 """What people said of an iteration: ``iter-N.labels.yaml`` beside its entry (``docs/LOG.md``, "Labels").
 
 Several people and tools write into these files, so they are read leniently: what one label says wrong costs that label
-or that value, and a note says so; only a file that is no file of labels at all is left out whole. Loaded where labels
-vote or are shown, and not otherwise.
+or that value, and a note says so. Loaded where labels vote or are shown, and not otherwise.
 """
 
 from collections.abc import Iterable
@@ -16,13 +15,10 @@ from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
 from scoring.text import cut, printable
 from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
-from scoring.yamlread import Reader, Take, parse
+from scoring.yamlread import Reader, Take, items_of, parse
 
-MAJOR = "1"
-"""The major schema version that is read."""
-
-SCHEMA_VERSION = "1.0.0"
-"""What is written."""
+MAJOR = "1"  # the major schema version that is read
+SCHEMA_VERSION = "1.0.0"  # what is written
 
 CORRECTNESS = (0, 1, 2, 3)
 SCOPES = ("breach", "partial", "on-target")
@@ -31,9 +27,7 @@ HALLUCINATIONS = ("major", "minor", "none")
 
 REVIEWER, ADMIN, READONLY = ROLES = ("reviewer", "admin", "readonly")
 
-_MOST_NOTES = 20
-"""How many notes are kept of one file: a hostile one could give any number."""
-
+_MOST_NOTES = 20  # that are kept of one file: a hostile one could give any number
 _LONGEST_NUMBER = 20
 
 
@@ -63,9 +57,8 @@ class LabelEdit(NamedTuple):
 class LabelRecord:
     """The label that one person gave, with its history, the oldest edit first.
 
-    ``position`` is its place among the labels of the file, from 0. ``updated`` is when it was last changed, in
-    nanoseconds since 1970, UTC; None when the file gives no time. ``overrides`` says that it was given to replace those
-    of all others.
+    ``position`` is its place in the file, from 0. ``updated`` is when it was last changed, in nanoseconds since 1970,
+    UTC; None when the file gives no time. ``overrides`` says that it replaces those of all others.
     """
 
     position: int
@@ -84,9 +77,9 @@ class LabelRecord:
 
 
 class LabelFacts(NamedTuple):
-    """The labels of an iteration in file order, and the file; ``labels`` is None when there is no file.
+    """The labels of an iteration in file order, and the file; ``labels`` is None without a file, or for a ``problem``.
 
-    Where the file cannot be used, ``problem`` says why. ``notes`` say what of it was passed over.
+    ``notes`` say what of it was passed over.
     """
 
     path: Path
@@ -150,17 +143,15 @@ class _Reading:
     def _label(self, reader: Reader, node: Node) -> LabelRecord | None:
         self._position += 1
         try:
-            given = reader.struct(node, {**_LABEL, "history": self._history})
+            given = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
         except YamlError as e:
             self._note(f"{e}; this label is left out")
             return None
-        why = self._why_not(given)
-        if why:
+        if why := self._why_not(given):
             self._note(f"line {node.line}: {why}; this label is left out")
             return None
         stamp = given.get("updated_at", "")
-        updated = timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None
-        if updated is None:
+        if (updated := timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None) is None:
             self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
         role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
         overrides = given.get("admin_override", False) and role != READONLY
@@ -181,9 +172,6 @@ class _Reading:
         if given.get("iteration", self.iteration) != self.iteration:
             return f"it is of iteration {given['iteration']}"
         return ""
-
-    def _history(self, reader: Reader, node: Node) -> list[LabelEdit]:
-        return reader.items(node, self._edit)
 
     def _edit(self, reader: Reader, node: Node) -> LabelEdit:
         given = reader.struct(node, {**_EDIT, "structured": self._judgement})

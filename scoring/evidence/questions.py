@@ -1,7 +1,4 @@
-"""What transcripts are asked about the iterations of a log: by what the lines of each may be known.
-
-Here git's answers and the entries become questions, and the transcripts' answers facts of each iteration.
-"""
+"""What transcripts are asked about the iterations of a log: by what the lines of each may be known."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
 
-A rubric's data names its rules (``evidence: reference | corrected | attributed``; none is ``reference``). A value
-names the functions to use; they load what they need when they are called, so that a rubric loads no more than its own.
-To add rules, add a value and its line in :data:`RULES`.
+A rubric's data names its rules (``evidence: reference | corrected | attributed``; none is ``reference``). To add rules,
+add a value and its line in :data:`RULES`; the functions that it names are loaded when they are called.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from scoring.log.load import Broken
     from scoring.log.model import IterationRecord, Records
 
-Way = Literal["auto", "none"]
-"""What may be given for transcripts instead of folders: the default transcript directories, or none at all."""
+Way = Literal["auto", "none"]  # instead of folders of transcripts: the default ones, or none at all
 
 
 def _when_called(module: str, name: str) -> Callable[..., Any]:
@@ -40,18 +38,18 @@ def _when_called(module: str, name: str) -> Callable[..., Any]:
 
 
 class EvidenceRules(Frozen, frozen=True):
-    """One set of rules. It has no state: what is read is in what its functions return.
+    """One set of rules.
 
-    ``name`` is the word in a rubric's data. ``true_flags`` are the spellings of a plain YAML boolean that a tri-state
-    flag of an entry takes for true. ``keeps_provenance`` is whether what a score was computed from is written beside
-    it, as ``iter-N.evidence.yaml``. ``discovers_transcripts`` is whether the default transcript directories are read
-    when no folder is named, and a trunk may be named. ``attributes`` is whether each iteration has lines of transcripts
-    of its own, and a commit counts for one iteration only. ``compares_entries`` is whether facts of an iteration depend
-    on entries other than its own and the last one before it with a commit that resolves.
-
-    ``transcripts`` prepares to read the transcripts in some places, opening nothing yet; ``git`` opens a repository
-    and resolves the commit fields of a log (:class:`~scoring.evidence.git.facts.GitFacts` says with which arguments);
-    ``corrections`` reads what an entry and its review artifact report, and never raises.
+    Attributes:
+        name: the word in a rubric's data.
+        true_flags: the spellings of a plain YAML boolean that a tri-state flag of an entry takes for true.
+        keeps_provenance: whether what a score was computed from is written beside it, as ``iter-N.evidence.yaml``.
+        discovers_transcripts: whether the default folders are read when none is named, and a trunk may be named.
+        attributes: whether each iteration has lines of transcripts of its own, and a commit counts for one only.
+        compares_entries: whether facts depend on more entries than an iteration's own and the last one before it.
+        transcripts: prepares to read the transcripts in some places, opening nothing yet.
+        git: opens a repository and resolves the commit fields of a log.
+        corrections: reads what an entry and its review artifact report, and never raises.
     """
 
     name: str
@@ -109,11 +107,9 @@ def rules_of(rubric: "Rubric") -> EvidenceRules:
 
 
 class Options(ReadingOptions, total=False):
-    """How evidence is found and read.
+    """How evidence is found and read: ``transcripts`` is for when no folder is named; the rubric's rules may decide.
 
-    Beside how transcripts are read: ``transcripts`` is what to do when no folder is named, ``trunk`` the branch on
-    which work lands; without them the rubric's rules decide. ``worktrees`` are globs of folders where work trees of the
-    repository may have been.
+    ``worktrees`` are globs of folders where work trees of the repository may have been.
     """
 
     transcripts: Way | None
@@ -152,10 +148,7 @@ class Sources(Frozen, frozen=True):
         options: Options | None = None,
         hinted: Sequence[Path] = (),
     ) -> "Sources":
-        """Decide where transcripts are looked for.
-
-        ``repo_dir`` is a directory in the repository; ``directories`` are named by hand, ``hinted`` by a harness.
-        """
+        """Decide where transcripts are looked for; ``directories`` are named by hand, ``hinted`` by a harness."""
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
         worktrees = tuple(reading.pop("worktrees", ()))
@@ -176,27 +169,15 @@ class Sources(Frozen, frozen=True):
         """Where what was read is kept; None keeps nothing."""
         return self.reading.get("cache_dir")
 
-    @property
-    def processes(self) -> int | None:
-        """How many processes read transcripts; None lets the amount of work decide."""
-        return self.reading.get("processes")
-
-    @property
-    def keeps(self) -> bool:
-        """Whether what is read now is kept there."""
-        return self.reading.get("keep", True)
-
     def entries(self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken") -> "Records":
-        """Return the entries of a log as rubrics with these rules have it loaded.
+        """Return the entries of a log as rubrics with these rules have it loaded, or raise LogError.
 
         ``broken`` takes what is left out because it cannot be read.
-
-        Raises:
-            LogError: the log cannot be loaded.
         """
         from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
 
-        return load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, self.keeps)
+        keeps = self.reading.get("keep", True)
+        return load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps)
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

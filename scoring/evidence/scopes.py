@@ -1,15 +1,12 @@
-"""Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and which paths are inside one.
+"""Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and what a file is by its path, unopened.
 
-An entry that ends in a slash is a folder, any other is one path: that is all that the reference reads. Under the
-corrected rules an entry may be a glob too (``docs/EVIDENCE.md``, "Scope").
-
-Also what a file is by its path: code, which tests say something about; a document, which they do not; or neither.
-Nothing is opened. A path is one as git or an edit tool names it, with ``/`` between folders.
+An entry that ends in a slash is a folder, any other is one path; under the corrected rules an entry may be a glob too
+(``docs/EVIDENCE.md``, "Scope"). Tests say something about code, and nothing about documents.
 """
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +17,7 @@ from scoring.files import list_names, read_file
 from scoring.text import trim
 from scoring.yamlread import Reader, items_of, parse
 
-PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"
-"""Where the plans of tasks are, and what each is called in a folder of its own."""
+PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"  # each plan has a folder of its own there
 
 _TASK = {"id": Reader.string, "write_scope": items_of(Reader.string)}
 _PLAN = {"tasks": items_of(lambda reader, node: reader.struct(node, _TASK))}
@@ -89,14 +85,10 @@ class GlobScope(PathScope):
         return super().__contains__(path) or any(glob.matches(path) for glob in self._globs)
 
 
-SCOPES: Mapping[Rules, type[PathScope]] = {"reference": PathScope, "corrected": GlobScope}
-"""How the entries of a scope are read, under each set of rules."""
-
-
 @lru_cache(1024)  # the tasks of a log declare the same scopes over and over
 def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
-    """Return the paths that the entries of a scope stand for, under some rules."""
-    return SCOPES[rules](entries)
+    """Return the paths that the entries of a scope name, under some rules."""
+    return PathScope(entries) if rules == "reference" else GlobScope(entries)
 
 
 def _clean(path: str) -> str:
@@ -184,12 +176,9 @@ _LICENCES = frozenset({"license", "licence", "copying", "notice"})
 
 
 def is_code(path: str, globs: Sequence[str] = ()) -> bool:
-    """Return whether a file is code.
+    """Return whether a file is code, by its path in the repository.
 
-    Args:
-        path: its path, relative to the repository where ``globs`` are given.
-        globs: patterns of the repository's own; where there are any, they alone decide. They are read as those of a
-            task's scope are (``docs/EVIDENCE.md``, "Scope"): ``*`` stops at a folder and ``**`` does not.
+    The repository's own ``globs``, read as those of a task's scope, alone decide where there are any.
     """
     if globs:
         return path in path_scope("corrected", tuple(globs))

@@ -1,8 +1,4 @@
-"""Unpacks a repository that is an archive, or a folder elsewhere, with its log and its transcripts.
-
-What is in it is not trusted. Files go below one new folder or nowhere, links and devices are left out, and the sum of
-all sizes has a limit. Of a bare repository only objects and refs are taken: its configuration could run programs.
-"""
+"""Unpacks a repository that is an archive, or a folder elsewhere, with log and transcripts; none of it is trusted."""
 
 import contextlib
 import os
@@ -25,12 +21,12 @@ from scoring.fleet.sources import Repository
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.sidecars.fingerprint import digest_of
 
-MOST_FILES = 2_000_000
+MOST_FILES = 2_000_000  # of one archive
 _PIECE = 1 << 20
 _PREFIX = "da-score-fleet-"
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
-_CHECKED_OUT = ".da-score-work-tree"
+_CHECKED_OUT = ".da-score-work-tree"  # of objects and refs only: a configuration could run programs
 
 
 @contextlib.contextmanager
@@ -113,19 +109,15 @@ def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
 def _untar(raw: IO[bytes], path: str, room: "_Room") -> None:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
-            raw = stack.enter_context(_unzstd(raw))
+            try:
+                from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+            except ImportError:
+                from backports import zstd
+            raw = stack.enter_context(zstd.ZstdFile(raw))
         archive = stack.enter_context(tarfile.open(fileobj=raw, mode="r|*"))
         for member in archive:
             if member.isreg() and (source := archive.extractfile(member)):
                 room.put(member.name, source)
-
-
-def _unzstd(raw: IO[bytes]) -> Any:
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        from backports import zstd
-    return zstd.ZstdFile(raw)
 
 
 class _Room:

@@ -1,9 +1,4 @@
-"""Hands repositories out to Dask's workers, one a task (docs/FLEET.md, "When something fails").
-
-Only a few repositories are out at a time, so neither this process nor the scheduler grows with the fleet. One that
-fails, or has its worker end, is handed out again behind the others until it has failed often enough. A worker says when
-it begins with one, so that what only waited on a worker that ended has not failed.
-"""
+"""Hands repositories out to Dask's workers, few at a time (docs/FLEET.md, "When something fails")."""
 
 import contextlib
 import queue
@@ -129,7 +124,10 @@ class Coordinator:
         finally:
             future.release()
         if result is not None:
-            return self._failed(task, result.error) if result.error else _done(result)
+            if result.error:
+                return self._failed(task, result.error)
+            more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
+            return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)
         if isinstance(error, KilledWorker):
             task.attempts += error.allowed_failures  # how often Dask tried again itself
             if begun or error.allowed_failures or task.handed_out > _OFTEN:
@@ -148,8 +146,3 @@ class Coordinator:
             self._waiting.append(task)
             return FleetEvent("retried", task.repository.name, more)
         return FleetEvent("failed", task.repository.name, more)
-
-
-def _done(result: Result) -> FleetEvent:
-    more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-    return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)

@@ -1,8 +1,7 @@
 """The data set of a fleet: Delta tables of rows by rubric and month, and ``repositories``: what is known of each.
 
-Delta commits one table at a time. Rows are committed first, then ``repositories``, and that commit names the versions
-of the other tables that count. So a batch counts in all tables or in none, and :meth:`DataSet.for_writing` undoes what
-a fleet that was killed has left. Every commit fails if another process has committed to its table meanwhile.
+Delta commits one table at a time: rows first, then ``repositories``, and that commit names the versions of the other
+tables that count. So a batch counts in all tables or in none, and what a fleet that was killed has left is undone.
 """
 
 import contextlib
@@ -13,9 +12,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
+from scoring.files import alone_in
 from scoring.fleet.file_systems import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, MONTH, RUBRIC, partitioned_schema
-from scoring.locks import alone_in
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
@@ -68,10 +67,7 @@ class DataSet:
     @classmethod
     @contextlib.contextmanager
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
-        """Open a data set to write to, or make it, and undo what a fleet that was killed has left.
-
-        FleetError where another fleet on this machine writes; InputError, WriteError.
-        """
+        """Open a data set to write to, or make it; FleetError where another fleet writes, InputError, WriteError."""
         with contextlib.ExitStack() as stack:
             if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
                 try:
@@ -110,10 +106,9 @@ class DataSet:
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
     def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
-        """Add rows by table, as ``pyarrow.Table`` with partitions, and the states of their repositories: all or none.
+        """Add rows by table, as ``pyarrow.Table``, and the states of their repositories: all or none.
 
-        ``where`` is, as SQL, which rows they take the place of, and which new ones must match. FleetError where another
-        fleet has written here since this was opened, WriteError.
+        ``where`` is, as SQL, which rows they replace; FleetError where another fleet wrote meanwhile, WriteError.
         """
         self.put(tables, where)
         self.note(states)

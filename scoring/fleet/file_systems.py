@@ -68,7 +68,11 @@ def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | 
     given = dict(storage.get(protocol, {}))
     given |= given.pop("client_kwargs", {}) if isinstance(given.get("client_kwargs"), dict) else {}
     known = _OPTIONS[store] | {name: name for name in _OPTIONS[store].values()}
-    options = {known[name]: _text(value) for name, value in given.items() if name in known}
+    options = {
+        known[name]: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in given.items()
+        if name in known
+    }
     if any(value.startswith("http://") for value in (*options.values(), os.environ.get("AWS_ENDPOINT_URL", ""))):
         options["allow_http"] = "true"
     place = url.partition("://")[2].rstrip("/")
@@ -83,7 +87,3 @@ def protocol_of(url: str) -> str:
 def one_line(error: BaseException, length: int = 300) -> str:
     """Return what an error of some library says, in one line of at most ``length`` characters."""
     return " ".join(str(error).split())[:length] or type(error).__name__
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -55,9 +54,12 @@ def score_repository(one: Repository, config: FleetConfig, rubric: Rubric) -> Re
     began = time.monotonic()
     result = Result(one.name)
     try:
-        with _at_hand(one, config) as (place, how):
-            _score(place, how, rubric, result)
-        if one.url:
+        if not one.url:
+            _score(one, config, rubric, result)
+        else:
+            with scratch_folder(config) as scratch:
+                here = replace(config, cache=str(scratch / "cache"))
+                _score(unpacked(one, config, scratch / "unpacked"), here, rubric, result)
             result.fingerprint, result.watched = fingerprint_of(one, config, rubric), "[]"
     except DaScoreError as e:
         result.error = str(e)
@@ -66,16 +68,6 @@ def score_repository(one: Repository, config: FleetConfig, rubric: Rubric) -> Re
     result.error = " ".join(printable(result.error).split())[:_REASON_LENGTH]
     result.seconds = time.monotonic() - began
     return result
-
-
-@contextlib.contextmanager
-def _at_hand(one: Repository, config: FleetConfig) -> Iterator[tuple[Repository, FleetConfig]]:
-    """Give a repository as a directory: itself, or what is unpacked of it while the block runs."""
-    if not one.url:
-        yield one, config
-        return
-    with scratch_folder(config) as scratch:
-        yield unpacked(one, config, scratch / "unpacked"), replace(config, cache=str(scratch / "cache"))
 
 
 def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result) -> None:

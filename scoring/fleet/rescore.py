@@ -49,10 +49,9 @@ class Rescored:
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
-    """Add rows under a rubric, made of those under ``source``, or else of the first rubric that reads evidence alike.
+    """Add rows under a rubric, made of those under ``source`` or the first that reads alike; FleetError, WriteError."""
+    from pyarrow import compute as pc
 
-    FleetError where no rows were read alike or another fleet writes; WriteError, InputError.
-    """
     with DataSet.for_writing(dataset.url, dataset.storage) as written:
         source = _source(written, rubric, source)
         known = written.of(source)
@@ -61,7 +60,9 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         failed = sorted((name, state.reason) for name, state in known.items() if state.reason)
         left_out += [f"{name}: failed under rubric {source}: {reason}" for name, reason in failed]
         taken = [state for name, state in known.items() if state.scored and name not in broken]
-        for month in _months(written, {source, rubric.version}):
+        either = pc.field(RUBRIC).isin([source, rubric.version])
+        months = written.rows("iterations").to_table([MONTH], filter=either).column(MONTH)
+        for month in sorted(months.unique().to_pylist()):
             tables = _rescored(written, rubric, source, month, broken)
             written.put(tables, _replaced(written, rubric.version, month, {state.repository for state in taken}))
         digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
@@ -113,13 +114,6 @@ def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
     if wanted and rows.count_rows(filter=reduce(or_, lacks.values())):
         missing |= {name for name in wanted if rows.count_rows(filter=lacks[name])}
     return sorted(missing)
-
-
-def _months(dataset: DataSet, rubrics: Collection[str]) -> list[str]:
-    from pyarrow import compute as pc
-
-    found = dataset.rows("iterations").to_table([MONTH], filter=pc.field(RUBRIC).isin(list(rubrics)))
-    return sorted(set(found.column(MONTH).unique().to_pylist()))
 
 
 def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:

@@ -45,11 +45,7 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
-    """Give the client of a cluster: that of a scheduler, or one of processes here that ends with the block.
-
-    Each of ``workers`` processes, of one thread, may take ``memory`` bytes before it is ended and started anew: 0 is
-    its share of the machine. ``dashboard`` is an address as ``:8787``. FleetError where no scheduler answers.
-    """
+    """Give the client of a scheduler, else FleetError, or of processes here of so many bytes, 0 for their share."""
     require("fleet", "distributed")
     import dask
     import distributed
@@ -156,10 +152,10 @@ Say = Callable[[FleetEvent, FleetReport], None]
 
 
 def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
-    """Score what changed of all repositories that a configuration names. ``force`` scores the others as well.
+    """Score what changed of all repositories that a configuration names, with ``force`` the others as well.
 
-    FleetError where another fleet writes the data set or the scheduler is lost, and what was added counts; InputError,
-    RubricError, WriteError where a source, the rubric or the data set cannot be used.
+    FleetError where another fleet writes or the scheduler is lost, and what was added counts; InputError, RubricError,
+    WriteError.
     """
     began = time.monotonic()
     if not days_of(config.horizon):

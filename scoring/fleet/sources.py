@@ -1,8 +1,4 @@
-"""Which repositories a FLEET.toml names, and what shows that one of them did not change.
-
-A fingerprint is made of names, sizes and times of files (of an object store: what it says of an object), so no file is
-opened for it: entries and what they name, sidecars, plans, settings, the refs of git, transcripts, and the rubric.
-"""
+"""Which repositories a FLEET.toml names, and what shows, by names, sizes and times of files, that one is unchanged."""
 
 import glob
 import os
@@ -25,9 +21,7 @@ from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
 
-_NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
-"""Files in a log that have no part in a row. Sidecars of iterations have: one counts where its evidence is gone."""
-
+_NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)  # files in a log without a part in a row
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 
@@ -149,10 +143,7 @@ def fingerprint_of(
     watched: Sequence[str] = (),
     look: Callable[[Path], str] = folder_state,
 ) -> str:
-    """Return a digest of the state of all that a repository is scored from, but the rubric's weights.
-
-    ``watched`` are files that its entries name; ``look`` gives the state of a folder of transcripts.
-    """
+    """Return a digest of all that a repository is scored from but weights; ``watched`` are files that entries name."""
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = store.FORMAT, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands

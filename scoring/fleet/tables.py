@@ -1,8 +1,4 @@
-"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables").
-
-Most columns are those of ``export``, without details: these may quote what people and agents wrote. ``kept`` is what
-``rescore`` needs: what every signal observed, and what it is with claims, whether the rubric has it or not.
-"""
+"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables")."""
 
 import datetime
 import re
@@ -43,11 +39,11 @@ def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
 
 
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
-_SEEN = _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1")
-_SAID = _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1")
-
-_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (*_of_log("signals"), _SEEN, _SAID)
-
+_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
+    *_of_log("signals"),
+    _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1"),
+    _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1"),
+)
 _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_KEY,
     _column("status", "text", "whether it is known what became of the work", False, "known, too_young, not_landed"),
@@ -89,7 +85,6 @@ _PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (  # name, kind, meaning, 
     ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
     ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
 )
-_PROVENANCE_COLUMNS = (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE))
 
 CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
 
@@ -137,7 +132,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partit
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
     "outcomes": _OUTCOME_COLUMNS,
-    "provenance": _PROVENANCE_COLUMNS,
+    "provenance": (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE)),
     "kept": _KEPT_COLUMNS,
 }
 ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``

@@ -20,9 +20,8 @@ from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, Writt
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
-from scoring.files import list_names, make_folder, read_file, remove_stale, write_together
+from scoring.files import alone_in, list_names, make_folder, read_file, remove_stale, write_together
 from scoring.jobs.commit_makers import FoundBy, MadeBy, makers_of
-from scoring.locks import alone_in
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord

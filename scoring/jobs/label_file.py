@@ -25,8 +25,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
 from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import read_file, remove_stale, write_together
-from scoring.locks import alone_in
+from scoring.files import alone_in, read_file, remove_stale, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
-from scoring.files import read_file, write_atomically
-from scoring.locks import alone_in
+from scoring.files import alone_in, read_file, write_atomically
 from scoring.log.find import no_log
 
 CLASSES = {  # the intervention class of a point in the life of a session, where none is named

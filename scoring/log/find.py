@@ -1,8 +1,4 @@
-"""Finds iteration logs, in a repository, as a directory by itself, or below a folder of repositories; and entries.
-
-Where there is no log it says what to do. Of the entries of a log a :class:`Selection` takes those that a command lists:
-the newest, those of a day or later, those of a task.
-"""
+"""Finds iteration logs, as a directory or below a folder of repositories; a :class:`Selection` chooses entries."""
 
 import datetime
 import os
@@ -32,11 +28,7 @@ class FoundLog:
 
 
 def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
-    """Return the logs that some roots stand for, each once, in the order in which they are found.
-
-    Raises:
-        InputError: a root does not exist or holds no log.
-    """
+    """Return the logs that some roots stand for, each once, in order; InputError for a root without any."""
     found: dict[str, FoundLog] = {}
     for root in roots:
         logs = list(_logs_of(root))
@@ -78,11 +70,7 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
 
 
 def roots_from_file(path: Path) -> list[Path]:
-    """Read roots from a file, one per line; blank lines and lines that start with ``#`` are passed over.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read roots, one per line but for blank lines and those with ``#`` first; InputError if that cannot be read."""
     try:
         text = read_file(path).decode("utf-8", "surrogateescape")
     except FileNotFoundError as e:
@@ -133,10 +121,7 @@ def _upwards(folder: Path) -> tuple[Path, ...]:
 
 
 class Selection(Frozen, frozen=True):
-    """A choice of entries; what is None chooses nothing out. ``last`` counts after the others have chosen.
-
-    ``only`` are the numbers of iterations.
-    """
+    """A choice of entries, by number with ``only``; None chooses nothing out, and ``last`` counts after the others."""
 
     last: int | None = None
     since: datetime.date | None = None
@@ -145,11 +130,7 @@ class Selection(Frozen, frozen=True):
 
     @classmethod
     def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
-        """Return the choice that some options make.
-
-        Raises:
-            OptionError: ``since`` is no date.
-        """
+        """Return the choice that some options make; OptionError when ``since`` is no date."""
         return cls(last, None if since is None else day(since), task)
 
     @property
@@ -176,11 +157,7 @@ class Selection(Frozen, frozen=True):
 
 
 def day(text: str, option: str = "--since") -> datetime.date:
-    """Return the day that an option names.
-
-    Raises:
-        OptionError: it names none.
-    """
+    """Return the day that an option names; OptionError when it names none."""
     if (found := day_of(text)) is None:
         raise OptionError(f"{option} {text!r} is no date; write it as 2026-06-03")
     return found

@@ -1,7 +1,4 @@
-"""An iteration log on disk: which files are entries, the records they hold, and the lines of their fields.
-
-See ``docs/LOG.md``, "Entries".
-"""
+"""An iteration log on disk: its entries, and the lines of their fields. See ``docs/LOG.md``, "Entries"."""
 
 import contextlib
 import os
@@ -22,9 +19,7 @@ from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import TRUE_FLAGS, parse
 
-Broken: TypeAlias = Callable[[LogError], None]
-"""Takes an entry or an archive that cannot be read and is left out; the text says which file, where in it, and why."""
-
+Broken: TypeAlias = Callable[[LogError], None]  # takes an entry or an archive that cannot be read and is left out
 _RECORD = msgspec.msgpack.Decoder(IterationRecord)
 
 
@@ -42,13 +37,9 @@ def load_iteration_log(
 ) -> list[IterationRecord]:
     """Read every entry of a log, sorted by iteration.
 
-    Of two files with one iteration number the later one (in byte order of names) wins; the archive fills in only
-    iterations that no file gives. ``true_flags`` are the plain booleans that a tri-state flag takes for true. With
-    ``broken`` an entry that cannot be read is passed to it, and left out.
-
-    Raises:
-        LogError: the directory does not exist, or entries cannot be read; the text names the first file, and
-            ``faults`` has a line for each.
+    Of files of one iteration the last name (in bytes) wins; the archive fills in what no file gives. ``true_flags``
+    are the plain booleans that a tri-state flag takes for true. With ``broken`` an entry that cannot be read is passed
+    to it and left out, else LogError has a line for each in ``faults``; LogError where there is no directory.
     """
     return list(load_log_for((), directory, true_flags, broken))
 
@@ -61,14 +52,10 @@ def load_log_for(
     cache_dir: Path | None = None,
     keep: bool = True,
 ) -> Records:
-    """Return the entries of a log as some rubrics have it loaded, sorted by iteration.
+    """Return the entries of a log as some rubrics have it loaded, sorted by iteration; LogError.
 
-    A strict rubric stops at what cannot be read; where no rubric is strict, that is passed to ``broken`` and left out.
-    With a ``cache_dir`` only entries that are not known from an earlier run are opened; to ``keep`` is to write there
-    what this one read.
-
-    Raises:
-        LogError: as :func:`load_iteration_log`.
+    A strict rubric stops at what cannot be read; else it is passed to ``broken`` and left out. With a ``cache_dir``
+    only entries that are not known from an earlier run are opened; to ``keep`` is to write there what this one read.
     """
     if any(rubric.loading == STRICT for rubric in rubrics):
         broken = None
@@ -103,8 +90,7 @@ def _entries(
 ) -> Iterator[IterationRecord]:
     """Yield the entries in some files of a log; what cannot be read goes to ``broken``.
 
-    A file that is as it was when it was kept under the same spellings of a flag is not opened. Reading 2,000 entries
-    takes 1.1 s of processor time, and 0.06 s where the store has them.
+    A file that did not change is not opened: 2,000 entries take 1.1 s to read, and 0.06 s from the store.
     """
     folder = os.path.realpath(directory)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
@@ -139,11 +125,7 @@ def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[I
 
 
 def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
-    """Read one entry file.
-
-    Raises:
-        LogError: the file cannot be read or is no entry.
-    """
+    """Read one entry file; LogError when it cannot be read or is no entry."""
     try:
         return parse_iteration_record(read_file(path), true_flags)
     except FileNotFoundError as e:
@@ -157,13 +139,7 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
 def load_archive(
     path: Path, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
 ) -> list[IterationRecord]:
-    """Read the archive's entries; none when there is no such file.
-
-    With ``broken`` an entry in it that does not fit is passed to it, and left out.
-
-    Raises:
-        LogError: the file cannot be read or is no archive.
-    """
+    """Read the archive's entries, none without a file; LogError, or ``broken`` takes an entry that does not fit."""
 
     def left_out(error: YamlError) -> None:
         if broken is not None:
@@ -180,10 +156,7 @@ def load_archive(
 
 
 class EntryPlaces(Frozen, frozen=True):
-    """The file that an entry is in, and the line of each of its fields, from 1.
-
-    Fields are named by their way through the entry: ``impl.retries``, ``verifiers.0.status``.
-    """
+    """The file that an entry is in, and the line, from 1, of each field by its way (``verifiers.0.status``)."""
 
     path: Path
     lines: dict[str, int]

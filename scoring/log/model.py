@@ -1,7 +1,4 @@
-"""One iteration as the agent reported it, whichever schema the log used.
-
-See ``docs/LOG.md``, "One record for both schemas".
-"""
+"""One iteration as the agent reported it: ``docs/LOG.md``, "One record for both schemas"."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
@@ -12,8 +9,7 @@ from msgspec import Struct, field
 
 from scoring.frozen import Frozen, PartlyCompared
 
-SCHEMA_FLAT, SCHEMA_NESTED = 1, 2
-"""The schemas of an entry."""
+SCHEMA_FLAT, SCHEMA_NESTED = 1, 2  # the schemas of an entry
 
 
 class AgentInfo(Frozen, frozen=True, omit_defaults=True):
@@ -57,8 +53,7 @@ class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
 class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
     """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null.
 
-    ``tests_total_claim`` is the ``impl.tests_total_pass`` of schema 2, which is no field of the reference: a claim
-    under rubrics that read all test flags.
+    ``tests_total_claim`` is ``impl.tests_total_pass`` of schema 2, a claim only under rubrics that read all test flags.
     """
 
     summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""

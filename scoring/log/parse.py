@@ -1,9 +1,7 @@
-"""From one YAML document to one record: both schemas, by one table that the JSON Schema, lint and templates use too.
+"""From one YAML document to one record, by one table that the JSON Schema, lint and templates use too.
 
-What a field is and what it means is said once, at the record (:mod:`scoring.log.model`). The table says how its type is
-read, and where schema 1, which is flat, has another name for it.
-
-See ``docs/LOG.md``, "One record for both schemas" and "How YAML scalars are read".
+The table says how a field's type, of :mod:`scoring.log.model`, is read, and its name in schema 1, which is flat. See
+``docs/LOG.md``, "One record for both schemas" and "How YAML scalars are read".
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,10 +27,7 @@ from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 
 class ScalarField(NamedTuple):
-    """How a single value is taken, and what it is called in a table, in a fault, and in JSON Schema.
-
-    ``tags`` are those of YAML with which it is read as it is written; empty for any.
-    """
+    """How a single value is taken, and is called; with one of the ``tags`` of YAML, or any, it is read as written."""
 
     name: str
     wanted: str
@@ -62,10 +57,7 @@ class EntryBlock(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field: one value, or a list of values, each a scalar or a block; and its description, a sentence.
-
-    ``may_be_none``: without it the record has None there.
-    """
+    """A field: a value or a list of values; ``may_be_none``: without it the record has None there."""
 
     holds: ScalarField | EntryBlock
     description: str
@@ -124,11 +116,10 @@ FLAT_IMPL = {
     "tests_added": "focused_tests_added",
     "tests_total_pass": "tests_total_pass",
     "self_assessment": "self_assessment",
-}
-"""The fields of schema 1 that are in the block ``impl`` of a record, with their names there."""
+}  # the fields of schema 1 that are in the block ``impl`` of a record, with their names there
 
+# schema 2 has a claim there that the reference does not read
 NESTED_IMPL = _IMPL._replace(fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"})
-"""The block ``impl`` of schema 2: its ``tests_total_pass`` is a claim that the reference does not read."""
 
 ENTRIES: dict[int, EntryBlock] = {
     SCHEMA_FLAT: EntryBlock(
@@ -145,7 +136,6 @@ ENTRIES: dict[int, EntryBlock] = {
         | {"impl": _TOP["impl"]._replace(holds=NESTED_IMPL)},
     ),
 }
-"""An entry of each schema."""
 
 
 class DescribedField(NamedTuple):
@@ -225,8 +215,7 @@ _FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (SCHEMA_FLAT, S
 def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
     """Read one iteration-log entry of either schema; ``true_flags`` is as for :class:`~scoring.yamlread.Reader`.
 
-    Raises:
-        YamlError: broken YAML, a value that does not fit its field, or a ``schema_version`` other than 1 and 2.
+    YamlError: broken YAML, a value that does not fit its field, or a ``schema_version`` other than 1 and 2.
     """
     node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
     reader = Reader(true_flags)
@@ -251,10 +240,7 @@ def parse_archive(
 ) -> list[IterationRecord]:
     """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
 
-    With ``broken`` an entry with fields that do not fit is passed to it, and left out.
-
-    Raises:
-        YamlError: broken YAML or a value that does not fit its field.
+    YamlError when it is none; with ``broken`` an entry with fields that do not fit is passed to it, and left out.
     """
 
     def fitting_record(reader: Reader, node: Node) -> IterationRecord | None:

@@ -1,9 +1,4 @@
-"""What an entry may hold, as JSON Schema, and what is wrong with one that does not hold to it.
-
-The table of fields (:mod:`scoring.log.parse`) says what belongs into an entry. A scalar is taken as the parser takes
-it, so the two never disagree on what can be read; a value that is read otherwise than it is written is a fault that
-stops nothing.
-"""
+"""What an entry may hold, as JSON Schema, and what is wrong with one, by the table in :mod:`scoring.log.parse`."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -17,16 +12,13 @@ from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
 from scoring.yamlread import Reader
 
-_MOST_NODES = 20_000
-"""How many values of one entry are looked at; aliases may make many of few."""
-
+_MOST_NODES = 20_000  # how many values of one entry are looked at; aliases may make many of few
 _READER = Reader()
 
 NOT_READ = {
     (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
     "for them a verifier has one (verifiers[].tests_total_pass)"
-}
-"""Keys that are written by mistake so often that they are no error, by schema, and what is said of them."""
+}  # keys that are written by mistake so often that they are no error, by schema, and what is said of them
 
 
 def entry_schema() -> dict[str, Any]:
@@ -71,10 +63,7 @@ def _field_schema(field: Field) -> dict[str, Any]:
 
 
 class EntryFault(NamedTuple):
-    """What is wrong with an entry: where (``impl.retries``; "" for all of it), its line, and what.
-
-    What is no error is read, but otherwise than it is written, or not at all.
-    """
+    """What is wrong with an entry: where ("" for all of it), its line, what; no error where it is read otherwise."""
 
     way: str
     line: int | None
@@ -83,10 +72,7 @@ class EntryFault(NamedTuple):
 
 
 def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]:
-    """Compare a document with its schema; an archived one has schema 1, whatever it says.
-
-    What the parser refuses beyond single fields (keys given twice, aliases that multiply) is not looked for.
-    """
+    """Compare a document with its schema, an archived one with schema 1; what the parser refuses is not looked for."""
     whole = document and target_of(document)
     if not isinstance(whole, MappingNode):
         return [EntryFault("", whole.line if whole else None, "an entry is a mapping")]

@@ -11,18 +11,14 @@ from rubric import RUBRIC_VERSION
 from scoring.frozen import Frozen
 from scoring.settings_table import FLAG, Kind, ListOf, is_whole
 
-DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
-"""Where an iteration log is in its repository."""
+DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")  # in its repository
 
 _SPAN = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([hdw]?)", re.ASCII)
 _SPAN_UNITS = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
 
 
 def days_of(text: object) -> float:
-    """Return how many days a time such as ``14d``, ``2w`` or ``36h`` has, a bare number is in days; 0 of anything else.
-
-    Whole days are an integer.
-    """
+    """Return the days of a time as ``14d``, ``2w``, ``36h`` or ``14``, whole ones as an integer; 0 of anything else."""
     m = _SPAN.fullmatch(text.strip()) if isinstance(text, str) else None
     days = float(m[1]) * _SPAN_UNITS[m[2]] if m else 0.0
     return int(days) if days == int(days) else days
@@ -36,16 +32,13 @@ PATH = Kind("a path", lambda value: isinstance(value, str | Path))
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 RUBRIC = Kind("text", lambda value: isinstance(value, str | Path))
 FOLDERS = _written("a glob of folders")
-_WAY = Kind("auto or none", lambda value: value in ("auto", "none"))
-_BRANCH = _written("the name of a branch")
 _TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
 
 
 class SettingRow(NamedTuple):
-    """How a setting is set: what it may be, the help of its option, and there ``metavar``, what its value is called.
+    """How a setting is set: what it may be, its option's help and ``metavar``, and what is between items in a variable.
 
-    In a variable ``separator`` is between the items of a list. What is ``personal`` no repository may choose: a cache
-    is trusted, and a checkout is not.
+    What is ``personal`` no repository may choose: a cache is trusted, and a checkout is not.
     """
 
     kind: Kind | ListOf
@@ -88,7 +81,7 @@ class Settings(Frozen, frozen=True):
     transcripts: Annotated[
         str | None,
         SettingRow(
-            _WAY,
+            Kind("auto or none", lambda value: value in ("auto", "none")),
             "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
             "none takes none.  [default: auto from rubric 2.3.0 on]",
             "auto|none",
@@ -97,7 +90,7 @@ class Settings(Frozen, frozen=True):
     trunk: Annotated[
         str | None,
         SettingRow(
-            _BRANCH,
+            _written("the name of a branch"),
             "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
             "REF",
         ),
@@ -176,5 +169,4 @@ class Settings(Frozen, frozen=True):
 SETTINGS: dict[str, SettingRow] = {
     "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): get_args(kind)[1]
     for name, kind in Settings.__annotations__.items()
-}
-"""Every setting by its long option, which is its key in files and variables too."""
+}  # every setting by its long option, which is its key in files and variables too

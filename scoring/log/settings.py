@@ -1,9 +1,7 @@
-"""Settings: where a command takes what its options do not say.
+"""Settings: where a command takes what its options do not say (``docs/COMMANDS.md``, "Settings").
 
-The first place that sets a key wins: the command line, ``DA_SCORE_*`` variables, ``.agents/da-score.toml`` in the
-repository, ``[tool.da-score]`` in its ``pyproject.toml`` (``docs/COMMANDS.md``, "Settings"). Keys are the long
-options. Paths in a file are relative to the repository, and so is the default log; paths in variables and options are
-relative to the current directory.
+The command line wins, then ``DA_SCORE_*`` variables, ``.agents/da-score.toml``, ``[tool.da-score]`` in
+``pyproject.toml``. Paths in a file are relative to the repository, others to the current directory.
 """
 
 import glob
@@ -27,12 +25,8 @@ PYPROJECT_TABLE = "da-score"
 ENVIRONMENT_PREFIX = "DA_SCORE_"
 _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 _COMMAND_LINE = "the command line"
-
-
 _ATTRIBUTES = dict(zip(SETTINGS, Settings.__struct_fields__, strict=True))
-
 _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
-"""How a variable says true and false."""
 
 
 def resolve_settings(
@@ -40,15 +34,11 @@ def resolve_settings(
     environment: Mapping[str, str] | None = None,
     files: bool = True,
 ) -> Settings:
-    """Return the settings for some command-line options.
+    """Return the settings for some command-line options, by long name; None and () mean not given.
 
-    ``options`` are by long name without dashes in front (``iter-log-dir``); None and () mean not given. The variables
-    are by default those of the process; without ``files`` the repository's settings files are not read.
-
-    Raises:
-        OptionError: an option is of the wrong kind.
-        SettingsError: a file or variable sets something that is unknown or of the wrong kind, or the repository itself
-            leads to a log that is outside of it.
+    The variables are by default those of the process; without ``files`` the repository's settings are not read.
+    OptionError for an option of the wrong kind; SettingsError where a file or variable is wrong or unknown, or the
+    repository itself leads to a log that is outside of it.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in SETTINGS}
     for key, value in given.items():
@@ -80,10 +70,9 @@ def cache_dir_of(settings: Settings) -> Path | None:
 
 
 def _repository_around(folder: Path) -> Path:
-    """Return the folder of a repository to which a folder in it belongs, as a path from there.
+    """Return the nearest folder upwards with a log or settings, or the top of the work tree, as a path from here.
 
-    That is the nearest one upwards that has a log or settings, or else the top of the work tree. Outside of a work tree
-    nothing is looked for: a folder above may be another user's.
+    Outside of a work tree nothing is looked for: a folder above may be another user's.
     """
     start = Path(os.path.abspath(folder))
     found = None
@@ -137,11 +126,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
-    """Return a repository's settings, or one table of them, with how errors name the place; what wins comes last.
-
-    Raises:
-        SettingsError: a settings file cannot be read.
-    """
+    """Return a repository's settings, or one table of them, with their places, what wins last; SettingsError."""
     own_file, project_file = repository / SETTINGS_FILE, repository / PYPROJECT_FILE
     own = _toml(own_file)
     tools = _toml(project_file, only_if=PYPROJECT_TABLE).get("tool", {})

@@ -1,7 +1,4 @@
-"""Reads plain data, JSON and JSONL strictly and configuration as TOML, JSON or YAML, and checks it by a model.
-
-What is wrong is said with its place, and nothing is guessed, because most of it was written by language models.
-"""
+"""Reads plain data, JSON and JSONL strictly, configuration as TOML, JSON or YAML, and checks it by a model."""
 
 import json
 import math
@@ -80,10 +77,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text that begins in a line; an object remembers the keys that it has twice.
-
-    InputError, with line, column and an excerpt, for anything else.
-    """
+    """Return the one JSON value of a text, objects with keys given twice; InputError, with line, column, excerpt."""
     if not text.strip(_SPACE):
         raise InputError(f"{source}: is empty; give JSON")
     try:
@@ -107,10 +101,7 @@ def is_object(line: str | bytes) -> bool:
 
 
 def read_values(text: str, source: str) -> list[Any]:
-    """Return the items of a JSON list, a JSON value alone, or a value from each line of JSONL that is not blank.
-
-    InputError when it is neither; MeetingError lists every line of JSONL that is no JSON.
-    """
+    """Return the items of a JSON list, one JSON value, or those of JSONL; InputError, MeetingError for broken lines."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
     if len(lines) < 2 or not is_object(lines[0][1]):
         value = read_json(text, source)
@@ -128,10 +119,7 @@ def read_values(text: str, source: str) -> list[Any]:
 
 
 def read_config(path: Path | str) -> dict[str, Any]:
-    """Return what a configuration file says, TOML, JSON or YAML by its name.
-
-    InputError where it is missing or not that, gives a key twice, holds a number without a value, or is no mapping.
-    """
+    """Return what a TOML, JSON or YAML file says; InputError where it is none, or no mapping with each key once."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in CONFIG_SUFFIXES:
@@ -160,10 +148,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
 
 
 def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2 as plain data.
-
-    InputError, with the line, when it is no YAML, or has anchors, tags or a key twice: plain data has no need of them.
-    """
+    """Return the first document of some YAML 1.2; InputError, with the line, also for aliases, tags or a key twice."""
     from scoring import yamlnodes, yamlread  # other formats do without
 
     def plain(node: yamlnodes.Node) -> Any:

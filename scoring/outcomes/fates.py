@@ -1,7 +1,6 @@
 """Where the lines of commits went: each line is followed forwards through the trunk, as ``git blame -w`` goes back.
 
-One stream of patches is read, oldest commit first. For each commit with children still to come it is
-known which lines of which files are followed; a merge takes each line from the first parent that has it.
+One stream of patches is read, oldest commit first. A merge takes each line from the first parent that has it.
 """
 
 from collections import Counter
@@ -14,16 +13,11 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
 from scoring.evidence.git.repository import GitRepository
 
-Lines: TypeAlias = list[int]
-"""The lines of a file: the number of each followed one, 0 for any other. Lines after the last are all 0."""
+Lines: TypeAlias = list[int]  # of a file: the number of each followed one, 0 for any other, and for all after the last
+State: TypeAlias = dict[str, Lines]  # by file, where there are followed lines; a list is never changed, only replaced
 
-State: TypeAlias = dict[str, Lines]
-"""The files of one commit in which there are followed lines. A list in it is never changed, only replaced."""
-
-_NEW, _ASIDE = -1, -2
-"""Lines that are new to one parent of a merge: one that counts, and one that does not."""
-_MOST_SPLITS = 100
-"""Of how many files that went, and into how many new ones, splits are looked for in one commit."""
+_NEW, _ASIDE = -1, -2  # lines that are new to one parent of a merge: one that counts, and one that does not
+_MOST_SPLITS = 100  # files that went, and new ones, among which splits are looked for in one commit
 
 
 class Fate(NamedTuple):
@@ -83,8 +77,7 @@ class _Ledger:
 def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts) -> Iterator[Fate]:
     """Return what became of each work, in their order; ``counts`` says of which files lines are counted.
 
-    Raises:
-        GitError: git cannot read a commit of the trunk, or content that it names.
+    GitError when git cannot read a commit of the trunk, or content that it names.
     """
     followed = {part for work in works for part in work.parts}
     order = _needed(graph, works, followed)
@@ -149,10 +142,7 @@ def _states(
 def _splits(
     repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
 ) -> list[PatchedFile]:
-    """Return the new files that go on with a file that went, where another new file does so too.
-
-    Only files that went with lines in ``held`` are looked at; all of them without it.
-    """
+    """Return the new files that go on with a file that went (with lines in ``held``), where another one does too."""
     sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
     new = [file.path for file in files if file.status == "A"] if 0 < len(sources) <= _MOST_SPLITS else []
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
@@ -196,8 +186,7 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merg
     for hunk in file.hunks:
         if hunk.at > at:
             lines += before[at : hunk.at]
-            if len(before) < hunk.at:
-                lines += [0] * (hunk.at - max(at, len(before)))
+            lines += [0] * (hunk.at - max(at, len(before)))
         if merged:
             lines += [_NEW if counts else _ASIDE for counts in hunk.added]
         else:
@@ -244,8 +233,6 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
         pairs = zip_longest(own if lines is None else lines, own, fillvalue=0)
         lines = [b if a < 0 <= b else a for a, b in pairs]
     if lines is None:  # new in all parents
-        lines, file = [], sides[0][1]
-        if file is not None and owner:
-            lines = _changed([], file, owner, ledger)
-        return lines
+        file = sides[0][1]
+        return _changed([], file, owner, ledger) if file is not None and owner else []
     return [ledger.new(owner, path, b"\1")[0] if line == _NEW and owner else max(line, 0) for line in lines]

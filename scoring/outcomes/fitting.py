@@ -14,12 +14,8 @@ from rubric import Rubric, SignalSpec
 from scoring.outcomes.validity import BY_DEGREES, Case, OutcomeName
 from scoring.statistics import GroupedDraws, Interval, auc
 
-FOLDS = 5
-"""Into how many blocks of time the sessions are cut; each but the first is foretold from all before it."""
-
-PENALTIES = (0.01, 0.1, 1.0, 10.0)
-"""The strengths of the data against the penalty (C of scikit-learn) that are tried."""
-
+FOLDS = 5  # blocks of time into which the sessions are cut; each but the first is foretold from all before it
+PENALTIES = (0.01, 0.1, 1.0, 10.0)  # the strengths of the data against the penalty (C of scikit-learn)
 _DECIMALS = 4
 
 Weights = Mapping[str, float]
@@ -35,8 +31,7 @@ class Fit:
         n: how many iterations were foretold from older ones; ``learnt`` is how many the weights come from.
         before: the AUC of the old weights on these, None where it cannot be measured.
         after: that of weights that were fitted each time to older sessions only.
-        gain: the difference.
-        interval: its 95 % interval, by session.
+        gain: the difference, and ``interval`` its 95 % interval, by session.
     """
 
     outcome: OutcomeName
@@ -89,16 +84,13 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
         after += [_score(case, weights) for case in block]
     draws = GroupedDraws([case.session for case in foretold], [case.truth for case in foretold])
     gain, interval = draws.gain(before, after) if foretold else (0.0, None)
-    found, penalty = chosen_weights(known, old)
-    truths = draws.truths
-    sizes = len(known), len(foretold)
-    return Fit(outcome, found, penalty, *sizes, auc(before, truths), auc(after, truths), gain, interval)
+    found, sizes = chosen_weights(known, old), (len(known), len(foretold))
+    return Fit(outcome, *found, *sizes, auc(before, draws.truths), auc(after, draws.truths), gain, interval)
 
 
 def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
     """Return the rubric with the proposed weights; a signal with a weight of 0 is left out."""
-    weights = fit.weights or {}
-    rounded = {name: round(weight, _DECIMALS) for name, weight in weights.items()}
+    rounded = {name: round(weight, _DECIMALS) for name, weight in (fit.weights or {}).items()}
     rounded = {name: weight for name, weight in rounded.items() if weight > 0}
     most = max(rounded, key=lambda name: rounded[name])
     rounded[most] = round(1 - math.fsum(w for name, w in rounded.items() if name != most), _DECIMALS)
@@ -132,14 +124,9 @@ def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | Non
         return None, PENALTIES[0]
     worth: dict[float, float] = {}
     for penalty in PENALTIES:
-        values: list[float] = []
-        truths: list[float] = []
-        for past, block in _in_time(cases, FOLDS - 2):
-            weights = fitted_weights(past, names, penalty)
-            if weights:
-                values += [_score(case, weights) for case in block]
-                truths += [case.truth for case in block]
-        worth[penalty] = auc(values, truths) or 0.0
+        fits = ((fitted_weights(past, names, penalty), block) for past, block in _in_time(cases, FOLDS - 2))
+        foretold = [(_score(case, weights), case.truth) for weights, block in fits if weights for case in block]
+        worth[penalty] = auc([value for value, _ in foretold], [truth for _, truth in foretold]) or 0.0
     best = max(PENALTIES, key=lambda penalty: (worth[penalty], -penalty))
     return fitted_weights(cases, names, best), best
 

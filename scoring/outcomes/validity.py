@@ -24,12 +24,9 @@ from scoring.statistics import GroupedDraws, Interval
 
 OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label"]
 OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label")
-BY_DEGREES = ("survival", "label")
-"""Outcomes that are no yes or no: a share of lines, and what people said, 0 to 1."""
+BY_DEGREES = ("survival", "label")  # no yes or no: a share of lines, and what people said, 0 to 1
 
-LEAST_LINES = 5
-"""From how many added lines of code on an iteration counts here."""
-
+LEAST_LINES = 5  # added lines of code from which on an iteration counts here
 LEAST_CASES, LEAST_OF_A_KIND = 30, 10
 
 TOO_FEW, COIN, WEAK, USEFUL = "too few", "no better than a coin", "weak", "useful"
@@ -38,11 +35,10 @@ WRONG_WAY, LINES_DO = "points the wrong way", "no better than counting lines"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One iteration with its outcome.
+    """One iteration with its outcome: ``value`` is its score, ``signals`` and ``observed`` are figures by name.
 
-    ``session`` is its session, ``value`` its score, None without one. ``truth`` is what became of it: for a yes or no
-    1 for sound work and 0 for the other, by degrees the higher the better. ``signals`` and ``observed`` have figures
-    by name, None where there is none.
+    ``truth`` is what became of it: for a yes or no 1 for sound work and 0 for the other, by degrees the higher the
+    better.
     """
 
     iteration: int
@@ -73,10 +69,7 @@ class BandRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """What a log says of a rubric: whether its score, and each part of it, foretells an outcome.
-
-    ``sufficient`` is the score again, without the iterations that have not enough evidence.
-    """
+    """Whether a score, and each part of it, foretells an outcome; ``sufficient`` leaves out insufficient evidence."""
 
     outcome: OutcomeName
     rubric: str
@@ -148,10 +141,7 @@ def case_of(
 
 
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
-    """Find out whether a score, under a rubric of that name, foretells an outcome, work being watched for a horizon.
-
-    ``outcome`` is what the truth of the cases is; cases without a score are left out.
-    """
+    """Find out whether a score foretells the outcome that the truth of the cases is; those without one are left out."""
     scored = [case for case in cases if case.value is not None]
     binary = outcome not in BY_DEGREES
     draws = GroupedDraws([case.session for case in scored], [case.truth for case in scored], binary)
@@ -189,9 +179,8 @@ def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None], binary: bool = True) -> str:
     """Return in words what an interval says; a correlation of 0 and an AUC of 0.5 are a coin alike."""
-    kinds = [] if positives is None else [positives, score.n - positives]
-    few = score.n < LEAST_CASES or any(kind < LEAST_OF_A_KIND for kind in kinds)
-    if few or score.auc is None or score.interval is None:
+    few = positives is not None and min(positives, score.n - positives) < LEAST_OF_A_KIND
+    if few or score.n < LEAST_CASES or score.auc is None or score.interval is None:
         return TOO_FEW
     low, high = score.interval if binary else ((end + 1) / 2 for end in score.interval)
     said = WRONG_WAY if high < 0.5 else USEFUL if low > 0.6 else WEAK if low > 0.5 else COIN
@@ -223,26 +212,20 @@ def log_cases(
     """Score a log under each rubric, find out what became of its work, and return the cases of each.
 
     ``sources`` are where evidence comes from, by the name of the rubrics' evidence rules; ``broken`` takes every entry
-    that is left out.
-
-    Raises:
-        LogError, GitError, NotARepositoryError: as scoring and outcomes do.
+    that is left out. LogError, GitError and NotARepositoryError as scoring and outcomes raise them.
     """
     logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(text for log in logs for text in log.broken):
         broken(text)
     place = next(iter(sources.values()))
-    cache = place.reading.get("cache_dir")
-    records = [scored.record for scored in logs[0].iterations]
+    records = [one.record for one in logs[0].iterations]
     trunk = next((of.trunk for of in sources.values() if of.trunk), None)
-    became = {one.iteration: one for one in log_outcomes(records, place.repo_dir, rules, cache, trunk)}
+    became = {one.iteration: one for one in log_outcomes(records, place.repo_dir, rules, place.cache_dir, trunk)}
     found: list[list[Case]] = []
     sessions: dict[int, str] = {}
     for log in logs:
-        made = (
-            case_of(i.facts, i.signals, i.score, became.get(i.record.iteration), outcome, log_dir)
-            for i in log.iterations
-        )
+        scored = ((one, became.get(one.record.iteration)) for one in log.iterations)
+        made = (case_of(one.facts, one.signals, one.score, end, outcome, log_dir) for one, end in scored)
         found.append([case for case in made if case])
         for case in found[-1]:
             if case.session != _alone(case.iteration):

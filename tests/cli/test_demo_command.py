@@ -45,9 +45,5 @@ class TestDemo:
         status, shown = on_a_terminal("demo", tmp_path / "demo")
         lines = lines_of(shown)
         assert status == 0
-        assert (
-            "   2  choose-alphabet  0.500  (0.13–0.87)  fair       2 of 7 signals, 26.0 % of the weight   2026-03-02"
-            in lines
-        )
         assert "Why iteration 5 scored lowest" in lines
         assert "impl      tests         8     3  -0.188  -1.000  4-5, 7" in lines

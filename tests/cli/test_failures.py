@@ -160,6 +160,15 @@ ERRORS = {
     "settings that are not TOML": Mistake(
         ["run"], r"\.agents/da-score\.toml: not TOML: ", overwrite(".agents/da-score.toml", "rubric = \n")
     ),
+    "a file for a rubric": Mistake(
+        ["run", "--rubric", "notes"], r"rubric 'notes' is not released; released: 2\.0\.2,", overwrite("notes", "")
+    ),
+    "a file for a folder": Mistake(["backfill", "notes"], "notes: not a directory", overwrite("notes", "")),
+    "no folder": Mistake(["backfill", "nothing"], "nothing: no such directory"),
+    "an iteration below 0": Mistake(
+        ["iteration", "--", "-1"],
+        rf"{LOG}/iter--1\.yaml: no entry for iteration -1 in this log; numbers begin with 0",
+    ),
     "a demo over something": Mistake(["demo", "."], r"\.: not empty; name a directory that is empty or does not"),
 }
 
@@ -176,10 +185,7 @@ USAGE = {
     "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),
     "an option without its value": (["run", "--rubric"], r"Option '--rubric' requires an argument"),
     "a flag with a value": (["run", "--no-write=1"], r"Option '--no-write' does not take a value"),
-    "no processes at all": (
-        ["run", "--processes", "0"],
-        r"Invalid value for '--processes': 0 is not in the range x>=1",
-    ),
+    "no processes": (["run", "--processes", "0"], r"Invalid value for '--processes': 0 is not in the range x>=1"),
     "an unknown shell": (["completion", "tcsh"], r"'tcsh' is not one of 'bash', 'zsh', 'fish'"),
 }
 

@@ -51,7 +51,7 @@ class TestHelp:
         said = da_score("--help").out
         assert all(word in said for word in ("DA_SCORE_*", ".agents/da-score.toml", "pyproject.toml"))
 
-    @pytest.mark.parametrize("path", [[], ["rubric"]], ids=["da-score", "rubric"])
+    @pytest.mark.parametrize("path", [[], ["rubric"], ["meeting"]], ids=["da-score", "rubric", "meeting"])
     def test_comes_in_full_when_there_is_no_command(self, da_score: DaScore, path: list[str]) -> None:
         found = da_score(*path)
         shown = found.out + found.err

@@ -26,8 +26,8 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
+from scoring.files import alone_in
 from scoring.jobs.label_file import NewLabel, add_labels
-from scoring.locks import alone_in
 
 ANN = ("--as", "ann")
 READONLY = {"role": "readonly"}
@@ -164,7 +164,7 @@ class TestRefused:
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
             pytest.param(("five",), 2, "'five' is not a valid whole number", id="neither a number nor a command"),
-            pytest.param(("--nope", "5"), 2, "--nope", id="an unknown option"),
+            pytest.param((5, "--nope"), 2, "'da-score label --help'", id="an unknown option"),
         ],
     )
     def test_with_one_line_and_nothing_written(
@@ -384,16 +384,16 @@ class TestImport:
             pytest.param(b"iteration,colour\n5,red\n", 'colour "red": extra inputs are not', id="an unknown column"),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
             pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
+            pytest.param(None, "no such file", id="no file"),
         ],
     )
-    def test_of_what_is_no_table(self, da_score: DaScore, log: Path, tmp_path: Path, content: bytes, said: str) -> None:
-        (tmp_path / "x.csv").write_bytes(content)
+    def test_of_what_is_no_table(
+        self, da_score: DaScore, log: Path, tmp_path: Path, content: bytes | None, said: str
+    ) -> None:
+        if content is not None:
+            (tmp_path / "x.csv").write_bytes(content)
         found = da_score("label", "import", tmp_path / "x.csv", *ANN)
         assert (found.status, said in found.err, nothing_written(log)) == (1, True, True)
-
-    @pytest.mark.usefixtures("here")
-    def test_of_no_file(self, da_score: DaScore, tmp_path: Path) -> None:
-        assert "no such file" in one_line(da_score("label", "import", tmp_path / "nope.csv", *ANN))
 
 
 class TestLost:
@@ -521,6 +521,3 @@ class TestHelp:
         assert found.out.startswith("Usage: da-score label N [OPTIONS] | COMMAND [ARGS]...\n")
         assert "--correctness" in found.out
         assert all(f"\n  {name} " in found.out for name in ("agreement", "import", "list", "next"))
-
-    def test_a_fault_of_the_number_names_it(self, da_score: DaScore) -> None:
-        assert "'da-score label --help'" in one_line(da_score("label", "5", "--nope"))

@@ -44,7 +44,6 @@ class TestText:
         rows = da_score("rubric", "list", "--json").json
         assert {"version": "2.1.0", "signals": 7, "default": True} in rows
         assert {"version": "2.0.2", "signals": 6, "default": False} in rows
-        assert "2.2.0     8 signals" in listed
 
     def test_of_a_rubric(self, da_score: DaScore) -> None:
         shown = da_score("rubric", "show").out
@@ -55,9 +54,6 @@ class TestText:
         assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
         assert shown.endswith("\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n")
         assert da_score("rubric", "show", "2.0.2").out.startswith("Rubric 2.0.2 ")
-        shown = da_score("rubric", "show", "2.2.0").out
-        assert "\nverifier              0.1656   yes      Verifier results\n" in shown
-        assert "\ndiminishing_returns   0.08     no       Diminishing returns\n" in shown
 
     def test_of_a_rubric_file(self, da_score: DaScore, tmp_path: Path) -> None:
         own = yaml.safe_dump(da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"}, allow_unicode=True)

@@ -7,27 +7,9 @@ from unittest.mock import MagicMock
 
 import pytest
 from helpers.commands import DaScore, one_line
-from helpers.projects import LOG, tree
+from helpers.projects import tree
 
 UNTOUCHED = "; the old file is untouched"
-
-
-@pytest.mark.usefixtures("scored")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["run", "--rubric", "notes"], "rubric 'notes' is not released; released: 2.0.2,"),
-        (["run", "--rubric", "nothing"], "rubric 'nothing' is not released; released: 2.0.2,"),
-        (["backfill", "notes"], "notes: not a directory"),
-        (["backfill", "nothing"], "nothing: no such directory"),
-        (["iteration", "--", "-1"], f"{LOG}/iter--1.yaml: no entry for iteration -1 in this log; numbers begin with 0"),
-    ],
-    ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else "",
-)
-def test_is_about_what_is_there(da_score: DaScore, project: Path, arguments: list[str], said: str) -> None:
-    (project / "notes").write_text("")
-    found = da_score(*arguments)
-    assert (found.status, one_line(found)[: len(said)]) == (1, said)
 
 
 class TestWhatCannotBeWritten:

@@ -51,9 +51,3 @@ def test_is_neither_a_variable_nor_a_file_nor_a_name_of_nothing(
     assert da_score("report", "--since", "old.html").status == 1
     monkeypatch.setenv("DA_SCORE_HORIZON", "3q")
     assert da_score("outcomes", "--iter-log-dir", LOG).status == 1
-
-
-@pytest.mark.parametrize(("strict", "status"), [([], 0), (["--strict"], 1)])
-def test_never_blocks_a_harness(da_score: DaScore, project: Path, strict: list[str], status: int) -> None:
-    assert project
-    assert da_score("close-task", "3", "--transcripts", "some", *strict).status == status

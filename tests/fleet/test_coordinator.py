@@ -145,29 +145,29 @@ def test_each_goes_to_a_worker_once_in_order(tmp_path: Path) -> None:
     assert cluster.handed_out == ["r0", "r1", "r2", "r3", "r4"]
 
 
-def test_what_only_waited_on_a_worker_that_ended_has_not_failed(tmp_path: Path) -> None:
-    cluster = OneWorker(poisoned=["r1"])
+@pytest.mark.parametrize(
+    ("worker", "reason"),
+    [
+        pytest.param({"poisoned": ["r1"]}, "its worker ended", id="kills its worker"),
+        pytest.param({"broken": ["r1"]}, "TypeError: it cannot be sent", id="cannot be run"),
+        pytest.param({"lost": ["r1"]}, "", id="its result never arrives"),
+    ],
+)
+def test_one_that_fails_three_times_is_given_up_with_the_reason_and_the_others_have_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: dict[str, Any], reason: str
+) -> None:
+    monkeypatch.setattr(coordinator, "_MOST_LOST", 5)
+    cluster = OneWorker(**worker)
     events = run(tmp_path, cluster, 5)
     assert failures(events) == [("retried", "r1", 1), ("retried", "r1", 2), ("failed", "r1", 3)]
-    assert "its worker ended" in next(e.more["reason"] for e in events if e.kind == "failed")
-    assert cluster.handed_out.count("r2") > 1, "it was handed out again"
+    assert reason in next(e.more["reason"] for e in events if e.kind == "failed")
+    if "poisoned" in worker:
+        assert cluster.handed_out.count("r2") > 1, "it was handed out again"
 
 
 def test_one_that_kills_before_its_worker_can_say_so_is_given_up_all_the_same(tmp_path: Path) -> None:
     events = run(tmp_path, OneWorker(poisoned=["r1"], says=False), 5)
     assert {event.repository for event in events if event.kind != "done"} == {"r1"}
-
-
-def test_one_that_cannot_be_run_is_given_up_with_the_reason(tmp_path: Path) -> None:
-    events = run(tmp_path, OneWorker(broken=["r1"]), 5)
-    assert failures(events) == [("retried", "r1", 1), ("retried", "r1", 2), ("failed", "r1", 3)]
-    assert {e.more["reason"] for e in events if e.kind != "done"} == {"TypeError: it cannot be sent"}
-
-
-def test_one_whose_result_never_arrives_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "_MOST_LOST", 5)
-    events = run(tmp_path, OneWorker(lost=["r1"]), 3)
-    assert failures(events) == [("retried", "r1", 1), ("retried", "r1", 2), ("failed", "r1", 3)]
 
 
 def test_a_cluster_without_workers_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

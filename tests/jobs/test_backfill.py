@@ -16,7 +16,7 @@ import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
-from helpers.projects import LOG, Project, changed, edit, tree
+from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
@@ -238,15 +238,6 @@ class TestReasons:
         assert backfill(done).scored == {
             n: unknown if reason == "inputs changed" else reason for n, reason in scored.items()
         }
-
-    @pytest.mark.slow
-    def test_do_not_touch_what_is_up_to_date(self, done: Project, expected: dict[str, bytes]) -> None:
-        done.sidecar(4).unlink()
-        before = tree(done.log)
-        backfill(done)
-        after = tree(done.log)
-        assert changed(before, after) == {"iter-4.score.yaml"}
-        assert done.sidecars() == expected
 
     def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
         before = tree(done.log)
@@ -495,20 +486,13 @@ class TestEvidenceLoss:
         assert "rubric_version: 2.1.0" in without.session(CODEX).read_text()
 
     @pytest.mark.slow
-    def test_is_allowed_when_asked_for(self, without: Project) -> None:
-        found = backfill(without, allow_evidence_loss=True)
-        assert (found.scored, found.kept) == (dict.fromkeys(BACKFILLED, "inputs changed"), {})
-        assert b"no transcript covers the iteration window" in without.sidecar(3).read_bytes()
-        assert backfill(without).kept == {}
-
-    @pytest.mark.slow
     def test_is_none_when_the_tokens_were_captured_natively_since(self, without: Project) -> None:
         tokens = "session_tokens: {input_tokens: 1, output_tokens: 1, cache_hit_rate: 0.5}\n"
         without.entry(8).write_text(without.entry(8).read_text() + tokens)
         found = backfill(without)
         assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
 
-    def test_is_said(self, without: Project, da_score: DaScore) -> None:
+    def test_is_said_and_allowed_when_asked_for(self, without: Project, da_score: DaScore) -> None:
         found = da_score("backfill", without.repo)
         assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
         assert "           kept             5\n" in found.out
@@ -516,6 +500,8 @@ class TestEvidenceLoss:
         assert f"\nKept, because the transcripts no longer cover the window:\n{listed}" in found.out
         again = da_score("backfill", without.repo, "--allow-evidence-loss")
         assert again.lines == [f"{without.log}: 5 scored, 4 up to date"]
+        assert b"no transcript covers the iteration window" in without.sidecar(3).read_bytes()
+        assert backfill(without).kept == {}
 
 
 class TestSessions:

@@ -60,17 +60,14 @@ def scored(_scored_demo: Path, tmp_path: Path) -> Project:
 @contextlib.contextmanager
 def standard_input(data: bytes) -> Iterator[None]:
     """Let the process read some bytes and then the end of a pipe."""
-    read, write = os.pipe()
-    os.write(write, data)
-    os.close(write)
     before = os.dup(0)
-    os.dup2(read, 0)
-    os.close(read)
-    try:
-        yield
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
+    with pipe_with(data, end=True) as (read, _):
+        os.dup2(read, 0)
+        try:
+            yield
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
 
 
 Hook = Callable[..., Outcome]
@@ -223,12 +220,7 @@ class TestSession:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("session_id", "shown"),
-        [
-            ("..", "'..'"),
-            ("a/b", "'a/b'"),
-            ("a\nb", "'a\\nb'"),
-            ("é" * 101, repr("é" * 101)),
-        ],
+        [("..", "'..'"), ("a/b", "'a/b'"), ("a\nb", "'a\\nb'"), ("é" * 101, repr("é" * 101))],
         ids=ascii,
     )
     def test_whose_id_is_no_file_name_gets_no_file(
@@ -266,14 +258,7 @@ class TestEvidenceLoss:
         "correction_pressure and token_efficiency lost evidence that the old sidecar had"
     )
 
-    def test_is_said_and_the_sidecar_rewritten(self, scored: Project) -> None:
-        closed = closed_in(scored.log, scored.repo, iteration=3)
-        assert closed.warnings == (self.LOST,)
-        assert scored.tokens(3) == "no transcript covers the iteration window"
-
-        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()  # native tokens
-
-    def test_is_said_in_one_line_by_the_command(self, scored: Project, hook: Hook) -> None:
+    def test_is_said_in_one_line_and_the_sidecar_rewritten(self, scored: Project, hook: Hook) -> None:
         scored.settings.unlink()
         for session in (CLAUDE, CODEX):
             edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
@@ -284,14 +269,11 @@ class TestEvidenceLoss:
             f"da-score: warning: {self.LOST}; session id '../{CLAUDE}' is no plain file name; "
             "this session gets no score file\n",
         )
+        assert scored.tokens(3) == "no transcript covers the iteration window"
+        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()  # native tokens
 
 
 class TestOutput:
-    def test_is_a_line(self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(project.repo)
-        line = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
-        assert hook() == Outcome(0, line, "")
-
     def test_of_an_unscored_iteration_is_a_line_too(self, repo: Repo, hook: Hook, tmp_path: Path) -> None:
         log = small_log(repo, "")
         (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
@@ -370,19 +352,17 @@ class TestHarness:
         assert (found.status, found.err, project.tokens(3)) == (0, "", tokens)
         assert found.out.endswith(f"  → {project.sidecar(3)}\n")
 
-    def test_names_the_folder_of_a_sub_agent_too(self, project: Project, hook: Hook) -> None:
-        project.settings.unlink()
-        agent = str(project.codex / "agent-1.jsonl")
-        found = hook("--score-recompute", "all", given=claude_stop(project, agent_transcript_path=agent))
+    @pytest.mark.sampled(1)
+    @pytest.mark.parametrize("by", ["a sub-agent", "the settings"])
+    def test_adds_its_folder_to_that_of_a_sub_agent_or_the_settings(
+        self, project: Project, hook: Hook, by: str
+    ) -> None:
+        project.settings.write_text('transcript-dir = "../transcripts/codex"\n' if by == "the settings" else "")
+        more = {"agent_transcript_path": str(project.codex / "agent-1.jsonl")} if by == "a sub-agent" else {}
+        found = hook("--score-recompute", "all", given=claude_stop(project, **more))
         assert (found.status, found.err) == (0, "")
         turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
         assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
-
-    def test_adds_to_the_folders_of_the_settings(self, project: Project, hook: Hook) -> None:
-        project.settings.write_text('transcript-dir = "../transcripts/codex"\n')
-        hook("--score-recompute", "all", given=claude_stop(project))
-        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
-        assert project.tokens(9) == "backfilled from 3 transcript turn(s): cache_hit_rate 0.691"
 
     def test_naming_a_folder_by_another_name_counts_it_once(
         self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
@@ -432,9 +412,8 @@ class TestHarness:
         assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
         assert not (repo.path / LOG / "iter-1.score.yaml").exists()
 
-    @pytest.mark.parametrize("name", ["--recompute=recent-2", "--score-recompute=recent-2"])
-    def test_may_be_given_both_names_of_recompute(self, project: Project, hook: Hook, name: str) -> None:
-        assert hook(name, "--strict", given=claude_stop(project)).err == ""
+    def test_may_be_given_the_short_name_of_score_recompute(self, project: Project, hook: Hook) -> None:
+        assert hook("--recompute=recent-2", "--strict", given=claude_stop(project)).err == ""
         assert {"iter-8", "iter-9"} < set(project.written())
 
     def test_takes_the_settings_of_its_repository(self, project: Project, hook: Hook) -> None:
@@ -482,10 +461,6 @@ class TestStandardInput:
                 took.append(time.monotonic() - began)
         assert 0.09 < min(took) < 1.1
 
-    def test_that_is_blank_is_as_if_there_were_none(self) -> None:
-        with pipe_with(b" \t\r\n\n", end=True) as (read, _):
-            assert read_hook_input(read) is None
-
     @pytest.mark.parametrize("data", [b'{"cwd": "/a"}', b' {"cwd": "/a"}\n', b'\xef\xbb\xbf{"cwd": "/a"}'], ids=repr)
     @pytest.mark.parametrize("end", [True, False], ids=["and ends", "and stays open"])
     def test_is_taken_as_soon_as_it_is_whole(self, data: bytes, end: bool) -> None:
@@ -524,7 +499,9 @@ class TestStandardInput:
                 read_hook_input(f.fileno())
             assert time.monotonic() - began < 10
 
-    def test_that_cannot_be_read_is_as_if_there_were_none(self, tmp_path: Path) -> None:
+    def test_that_is_blank_or_cannot_be_read_is_as_if_there_were_none(self, tmp_path: Path) -> None:
+        with pipe_with(b" \t\r\n\n", end=True) as (read, _):
+            assert read_hook_input(read) is None
         fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             assert read_hook_input(fd) is None
@@ -618,6 +595,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
     "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
     "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
     "another way to recompute": (wrong("--score-recompute", "some"), "--score-recompute 'some' is none of current"),
+    "another way to find transcripts": (wrong("--transcripts", "some"), "--transcripts: 'some' is not auto or none"),
     "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
     "no log": (broken(lambda p: shutil.rmtree(p.log)), "iteration-log: no such file or directory; name the"),
     "an empty log": (
@@ -676,7 +654,6 @@ class TestFailure:
         [
             (b"[1]", "the harness's input is not a JSON object"),
             (b'{"cwd": "/', "the harness's input is not JSON: "),
-            (b'{"cwd": "/no/such/place"}', "/no/such/place: the harness's cwd is no directory"),
             (b'{"cwd": "/"}', "/: not a git work tree ("),
         ],
         ids=ascii,
@@ -721,7 +698,7 @@ FAKE_GIT = """\
 echo $$ >> "{pids}"
 sleep 60 &
 echo $! >> "{pids}"
-{then}
+wait
 """
 
 
@@ -737,7 +714,7 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     """Put a git on the path that never answers, and return the file in which it notes its processes."""
     pids, folder = tmp_path / "pids", tmp_path / "bin"
     folder.mkdir()
-    (folder / "git").write_text(FAKE_GIT.format(pids=pids, then="wait"))
+    (folder / "git").write_text(FAKE_GIT.format(pids=pids))
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     yield pids

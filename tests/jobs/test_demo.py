@@ -1,13 +1,13 @@
 """The demo: what it promises to show, and that it is the same everywhere."""
 
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from helpers.repos import Repo
 
-from rubric import Score, default_rubric
+from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.unpacking import import_repository
@@ -56,15 +56,8 @@ def sets(demo: Demo) -> list[SignalSet]:
     return found
 
 
-@pytest.fixture(scope="module")
-def scores(sets: list[SignalSet]) -> list[Score]:
-    return default_rubric().score_all(sets)
-
-
 def git(demo: Demo, *arguments: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", str(demo.repo_dir), *arguments]
-    return subprocess.run(command, env=kept, check=True, capture_output=True, text=True).stdout.strip()
+    return Repo.at(demo.repo_dir).git(*arguments).strip()
 
 
 def tree(root: Path) -> Mapping[str, bytes]:
@@ -73,7 +66,8 @@ def tree(root: Path) -> Mapping[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-def test_scores_are_pinned(scores: list[Score]) -> None:
+def test_scores_are_pinned(sets: list[SignalSet]) -> None:
+    scores = default_rubric().score_all(sets)
     assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
     assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
 
@@ -128,19 +122,11 @@ def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:
     assert git(again, "rev-parse", "HEAD") == HEAD
 
 
-def test_a_directory_with_something_in_it_is_refused_and_left(tmp_path: Path) -> None:
-    (tmp_path / ".hidden").write_text("mine")
-    with pytest.raises(InputError, match=r"not empty; name a directory that is empty or does not exist yet$"):
-        build_demo(tmp_path)
-    assert tree(tmp_path) == {".hidden": b"mine"}
-
-
-@pytest.mark.parametrize("inside", [False, True], ids=["the target is a file", "the target lies below a file"])
-def test_a_file_in_the_way_is_refused_and_left(tmp_path: Path, inside: bool) -> None:
-    file = tmp_path / "file"
-    file.write_text("mine")
+@pytest.mark.parametrize("target", [".", "file", "file/demo"], ids=["not empty", "a file", "below a file"])
+def test_what_is_in_the_way_is_refused_and_left(tmp_path: Path, target: str) -> None:
+    (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="name a directory that is empty or does not exist yet"):
-        build_demo(file / "demo" if inside else file)
+        build_demo(tmp_path / target)
     assert tree(tmp_path) == {"file": b"mine"}
 
 

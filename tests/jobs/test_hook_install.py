@@ -112,13 +112,9 @@ class TestInstall:
     @pytest.mark.parametrize(
         "command",
         [
-            *(
-                "da-score close-task",
-                "/usr/local/bin/da-score close-task",
-                "'/opt/my tools/da-score' close-task --json",
-            ),
-            *("da-score --json close-task", "DA_SCORE_RUBRIC=2.0.2 da-score close-task"),
-            "cd /src && da-score   close-task || true",
+            *("/usr/local/bin/da-score close-task", "'/opt/my tools/da-score' close-task --json"),
+            *("DA_SCORE_RUBRIC=2.0.2 da-score close-task", "cd /src && da-score   close-task || true"),
+            "da-score --json close-task",
         ],
     )
     def test_is_done_already_by_a_command_of_ones_own(self, settings: Path, command: str) -> None:
@@ -238,6 +234,11 @@ INSTALLED_BUT = '{"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task
 Job = Callable[[Path], object]
 
 
+def far_too_large(path: Path) -> None:
+    path.touch()
+    os.truncate(path, (16 << 20) + 1)
+
+
 class TestRefused:
     """The message names the file and what is wrong with it, and the file is as it was."""
 
@@ -260,6 +261,7 @@ class TestRefused:
             pytest.param(lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not UTF-8; it was left", id="not UTF-8"),
             pytest.param(Path.mkdir, "is a directory", id="a directory"),
             pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
+            pytest.param(far_too_large, "larger than 16 MiB", id="too large"),
         ],
     )
     def test_is_what_cannot_be_read(self, settings: Path, job: Job, make: Job, reason: str) -> None:
@@ -273,16 +275,10 @@ class TestRefused:
             ("[]", "the file is not a JSON object"),
             ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
         ],
-        ids=["a list", "Stop a string"],
     )
     def test_is_a_file_of_another_shape(self, settings: Path, text: str, reason: str) -> None:
         given(settings, text)
         self.refused(install_hook, settings, f"{reason}; fix it by hand, it was left alone")
-
-    def test_is_a_file_that_is_far_too_large(self, settings: Path) -> None:
-        given(settings, "")
-        os.truncate(settings, (16 << 20) + 1)
-        self.refused(install_hook, settings, "larger than 16 MiB")
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
 
-When a commit was authored and under which subject, which checkpoints it names, which agents it names as authors, as
-which commit another one landed, and where the repository's remotes are. The agents are data (``agents.toml``).
+The agents that a commit may name as authors are data (``agents.toml``).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,18 +17,13 @@ from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
 
-MOST_ASKED = 2000
-"""How many commits that sessions made are looked for on the trunk by their change."""
-
-
+MOST_ASKED = 2000  # commits that sessions made and that are looked for on the trunk by their change
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OWN_BRANCHES = "refs/heads/entire/"
-"""Branches on which a recording tool keeps its own data."""
-
+_OWN_BRANCHES = "refs/heads/entire/"  # on which a recording tool keeps its own data
 _MERGED = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
@@ -37,10 +32,10 @@ _MERGED = re.compile(
 
 
 class WrittenCommit(NamedTuple):
-    """A commit, and what its message says of who wrote it.
+    """A commit, and the ids of checkpoints and the names of agents in its message.
 
     ``time`` is the author time in seconds since 1970 (None where it names none), ``date`` the day of it where the
-    author was, as YYYY-MM-DD; ``checkpoints`` are the ids of those that it names, ``agents`` the names of the agents.
+    author was, as YYYY-MM-DD.
     """
 
     sha: str
@@ -65,7 +60,7 @@ def agents_named(message: str) -> tuple[str, ...]:
     named: dict[str, None] = {}
     for name, email in _coauthors(message.lower()):
         fitting = (agent for agent, emails, names in _agents() if emails(email.strip()) or names(name.strip()))
-        named |= dict.fromkeys(list(fitting)[:1])
+        named |= dict.fromkeys(islice(fitting, 1))
     return tuple(named)
 
 
@@ -104,7 +99,7 @@ class AttributedHistory(CorrectedHistory):
 
     def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return, for each commit under its name, its SHA and that of the trunk commit that brought its change."""
-        here = dict(list(named.items())[:MOST_ASKED])
+        here = dict(islice(named.items(), MOST_ASKED))
         landings = self.landings(here.values())
         return {name: tuple(filter(None, (sha, landings[sha].commit))) for name, sha in here.items()}
 

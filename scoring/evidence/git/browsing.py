@@ -1,14 +1,12 @@
 """A repository as a person sees it: the branch that is checked out, its branches and its remotes.
 
-GitPython reads them, in commands that take a while anyway. The guards are those of our own git: the caller's ``GIT_*``
-variables are removed, no configuration but the repository's own is read and nothing that it includes, and no git is
-started in the repository.
+GitPython reads them under the guards of our own git: without the caller's ``GIT_*`` variables, with no configuration
+but the repository's own and nothing that it includes, and without a git in the repository.
 """
 
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
@@ -38,7 +36,9 @@ def browse(repository: GitRepository) -> Browsed:
         import git  # takes long and starts git once
 
         try:
-            _refuse_special_refs(repository.common_dir / "refs")
+            for where, _, refs in os.walk(repository.common_dir / "refs"):
+                for ref in refs:
+                    refuse_special(os.path.join(where, ref))  # a FIFO would be read in this process, without an end
             with git.Repo(repository.top_level) as repo:
                 names = [head.name for head in repo.heads]
                 branch = "" if repo.head.is_detached else repo.head.ref.name
@@ -56,18 +56,8 @@ def browse(repository: GitRepository) -> Browsed:
 
 def remote_urls(repository: GitRepository) -> dict[str, str]:
     """Return the URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
-    found: dict[str, str] = {}
-    for key, url in repository.remotes:
-        if key.endswith(".url"):
-            found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
-    return found
-
-
-def _refuse_special_refs(folder: Path) -> None:
-    """Raise for a FIFO among the branches, which would be read in this process, without an end."""
-    for where, _, names in os.walk(folder):
-        for name in names:
-            refuse_special(os.path.join(where, name))
+    urls = reversed([(key.removeprefix("remote."), url) for key, url in repository.remotes if key.endswith(".url")])
+    return {key.removesuffix(".url"): url for key, url in urls}
 
 
 @contextlib.contextmanager

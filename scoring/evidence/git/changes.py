@@ -11,8 +11,7 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
-Pair = tuple[str, str]
-"""A commit and the one it is compared with; "" is nothing, for a commit without a parent."""
+Pair = tuple[str, str]  # a commit and the one it is compared with; "" is nothing, for a commit without a parent
 
 _OPTIONS = ("-r", "-z", "--raw", "--root", "--always", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv")
 
@@ -30,10 +29,7 @@ class Change(NamedTuple):
 
 
 def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
-    """Return what changed from the second commit of each pair to the first, renames not followed.
-
-    A pair that git cannot compare, because an object is missing, is left out.
-    """
+    """Return what changed from the second commit of each pair to the first, renames not followed, where git can say."""
     return _asked(repository, pairs, "--no-renames")
 
 
@@ -81,11 +77,10 @@ def _blocks(output: bytes) -> Iterator[tuple[Change, ...]]:
 
 
 class Range(NamedTuple):
-    """What one iteration's change is measured over.
+    """What one iteration's change is measured over, from ``base`` on ("" for a first commit).
 
-    ``base`` is where it starts ("" for a first commit), ``earlier`` the number of the iteration before it (None: there
-    is none, and the commit is compared with its first parent), ``own`` the commits that alone count with their files
-    (None: all files count), ``without_trunk`` whether trunk commits are left out.
+    ``earlier`` is the number of the iteration before it (None: the commit is compared with its first parent), ``own``
+    the commits that alone count with their files (None: all files count).
     """
 
     commit: str
@@ -96,10 +91,7 @@ class Range(NamedTuple):
 
 
 def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -> Range:
-    """Find the range of an iteration.
-
-    ``earlier`` is the number and the commit of the nearest earlier iteration that ``commit`` contains.
-    """
+    """Find the range of an iteration; ``earlier`` is the nearest one before it that ``commit`` contains."""
     if earlier is None:
         return Range(commit, graph.first_parent(commit), None)
     number, base = earlier
@@ -137,7 +129,8 @@ def changed_files(
     repository: GitRepository, graph: CommitGraph, ranges: Sequence[Range]
 ) -> dict[Range, tuple[str, ...]]:
     """Return the files that changed over each range, by new names; a range that git cannot compare is left out."""
-    own_pairs = {sha: _pairs(graph, sha) for found in ranges for sha in found.own or ()}
+    own = (sha for found in ranges for sha in found.own or ())
+    own_pairs = {sha: [(sha, parent) for parent in graph.parents[sha] or ("",)] for sha in own}
     wanted = [(found.commit, found.base) for found in ranges]
     wanted += [pair for pairs in own_pairs.values() for pair in pairs]
     changed = net_changes(repository, wanted)
@@ -152,12 +145,6 @@ def changed_files(
     return result
 
 
-def _pairs(graph: CommitGraph, sha: str) -> list[Pair]:
-    return [(sha, parent) for parent in graph.parents[sha]] or [(sha, "")]
-
-
 def _touched(changed: Mapping[Pair, Sequence[Change]], pairs: Sequence[Pair]) -> set[str]:
     """Return the paths that a commit itself touched: of a merge, those that are as in none of its parents."""
-    return set.intersection(
-        *({c.path for c in changed.get(pair, ())} | {c.was for c in changed.get(pair, ())} for pair in pairs)
-    )
+    return set.intersection(*({name for c in changed.get(pair, ()) for name in (c.path, c.was)} for pair in pairs))

@@ -1,10 +1,7 @@
 """Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch of its own.
 
-``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects, in a few batches,
-whatever the number of checkpoints; nothing is checked out and nothing fetched. What its files say may be anything:
-a value of another type or size than it should have is ignored.
-
-The module is long, because the layout is one thing: its names, its batches and its fields are read together.
+``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects in a few batches;
+nothing is checked out and nothing fetched. A value of another type or size than it should have is ignored.
 """
 
 import re
@@ -19,24 +16,12 @@ from scoring.evidence.git.starter import as_lines
 
 BRANCH = "entire/checkpoints/v1"
 
-METADATA_LIMIT = 1 << 20
-"""The largest metadata file, in bytes, that is read."""
-
-ALL_METADATA_LIMIT = 256 << 20
-"""How many bytes of metadata are read in all."""
-
-MOST_CHECKPOINTS = 50_000
-"""How many checkpoints of one branch are read, those with the lowest ids."""
-
-MOST_BRANCHES = 16
-"""How many branches of the name are read: the local one, origin's, and those of further remotes by name."""
-
-COUNT_LIMIT = 1 << 40
-"""The largest number that metadata may state."""
-
-TEXT_LIMIT = 256
-"""The longest text, in characters, that is taken from metadata."""
-
+METADATA_LIMIT = 1 << 20  # bytes of the largest metadata file that is read
+ALL_METADATA_LIMIT = 256 << 20  # bytes of metadata that are read in all
+MOST_CHECKPOINTS = 50_000  # of one branch, those with the lowest ids
+MOST_BRANCHES = 16  # the local one, origin's, and those of further remotes by name
+COUNT_LIMIT = 1 << 40  # the largest number that metadata may state
+TEXT_LIMIT = 256  # characters of the longest text that is taken from metadata
 _PATH_LIMIT, _MOST_PATHS = 4096, 10_000
 _METADATA = "metadata.json"
 _REFS = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}")
@@ -70,16 +55,13 @@ class AttributedLines(NamedTuple):
 
 
 class CheckpointSession(NamedTuple):
-    """One session of a checkpoint.
+    """One session of a checkpoint; "" and None where a thing is not stated.
 
     Attributes:
-        session_id: its plain id, without the date that older ones begin with; "" where none is stated.
-        agent: the name of the agent; it is shown and never believed. "" where none is stated.
-        created_at: when this was written, as it is stated.
-        tokens: the tokens that are stated; None without any.
-        lines: who wrote the committed lines; None where it is not stated.
-        start: how many lines (or messages) of the transcript are from before this checkpoint; None: not stated.
-        path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``), "" without one.
+        session_id: its plain id, without the date that older ones begin with.
+        agent: the name of the agent; it is shown and never believed.
+        start: how many lines (or messages) of the transcript are from before this checkpoint.
+        path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``).
         blobs: the object ids of the transcript, in order; a long one is in several.
         size: the bytes of these that are there.
         missing: whether one of these is not in this clone.
@@ -105,21 +87,13 @@ class Checkpoint(NamedTuple):
     sessions: tuple[CheckpointSession, ...] = ()
 
 
-_Folder = dict[str, str]
-"""The object ids of the files of one folder, by name."""
-
-_Branch = dict[str, dict[str, _Folder]]
-"""The folders of each checkpoint, by their number as it is written; "" is the checkpoint's own."""
-
+_Folder = dict[str, str]  # the object ids of its files, by name
+_Branch = dict[str, dict[str, _Folder]]  # of each checkpoint, by number as it is written; "" is the checkpoint's own
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:
-    """Return the ids of the checkpoints that a commit message names, each once, in their order.
-
-    A line ``Entire-Checkpoint: <12 hex digits>`` may be anywhere, and indented: a squash merge keeps those of all the
-    commits that went into it.
-    """
+    """Return the ids that a commit message names in lines ``Entire-Checkpoint: <12 hex digits>``, each once."""
     return tuple(dict.fromkeys(_LINE.findall(message)))
 
 
@@ -131,9 +105,7 @@ def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[
     """
     found: dict[str, Checkpoint] = {}
     for checkpoint in _read(_tips(repository), repository, warn):
-        other = found.get(checkpoint.id)
-        if other is None or _extent(checkpoint) > _extent(other):
-            found[checkpoint.id] = checkpoint
+        found[checkpoint.id] = max(found.get(checkpoint.id, checkpoint), checkpoint, key=_extent)
     return {name: found[name] for name in sorted(found)}
 
 
@@ -150,7 +122,6 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
 
 
 def _read(tips: Sequence[str], repository: GitRepository, warn: Warn) -> list[Checkpoint]:
-    """Read the checkpoints of some branches, one branch after the other."""
     branches = [_listed(repository, tip, warn) for tip in tips]
     folders = [folder for branch in branches for found in branch.values() for folder in found.values()]
     if not folders:
@@ -188,9 +159,8 @@ def _sizes(repository: GitRepository, tips: Sequence[str], oids: Collection[str]
     """Return the sizes of the objects that are here."""
     sizes = repository.sizes(oids)
     if sizes is None:  # a git that gives up on the first object that it would have to fetch
-        listing = repository.ask(
-            "rev-list", "--objects", "--missing=print", "--stdin", given=as_lines(f"{tip}^{{tree}}" for tip in tips)
-        )
+        trees = as_lines(f"{tip}^{{tree}}" for tip in tips)
+        listing = repository.ask("rev-list", "--objects", "--missing=print", "--stdin", given=trees)
         gone = {line[1:].decode() for line in listing.stdout.split(b"\n") if line.startswith(b"?")}
         sizes = repository.sizes([oid for oid in oids if oid not in gone])
     return sizes or {}
@@ -255,8 +225,7 @@ def _number(value: object) -> int | None:
 
 def _numbers(kind: type[T], said: object, keys: Sequence[str]) -> T | None:
     """Return the numbers under some keys; None when there are none, or one is no number that it could be."""
-    stated = {key: said[key] for key in keys if key in said} if isinstance(said, dict) else {}
-    numbers = {key: _number(value) for key, value in stated.items()}
+    numbers = {key: _number(said[key]) for key in keys if key in said} if isinstance(said, dict) else {}
     if not numbers or None in numbers.values():
         return None
     default = kind()

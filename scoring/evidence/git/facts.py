@@ -1,7 +1,6 @@
-"""What git says about the commits of a log, as facts: no sub-score and no sentence, and nothing here starts a process.
+"""What git says about the commits of a log, as facts; the signals ``landed`` and ``scope`` judge them.
 
-Two histories state them: the reference's (:mod:`scoring.evidence.git.reference`) and the corrected one
-(:mod:`scoring.evidence.git.history`). The signals ``landed`` and ``scope`` judge them and put them into words.
+Two histories state them: :mod:`scoring.evidence.git.reference` and :mod:`scoring.evidence.git.history`.
 """
 
 from abc import ABC, abstractmethod
@@ -13,15 +12,13 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-Rules = Literal["reference", "corrected"]
-"""Under which rules a fact was found; their details are worded differently."""
+Rules = Literal["reference", "corrected"]  # under which a fact was found; their details are worded differently
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
 LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
 REVERTED, NOT_LANDED = "reverted", "not-landed"
 
-MERGE_GIT = (2, 38)
-"""The first git that can merge without a work tree."""
+MERGE_GIT = (2, 38)  # the first git that can merge without a work tree
 
 
 class Unknown(StrEnum):
@@ -39,11 +36,10 @@ class Unknown(StrEnum):
 
 
 class Trunk(Frozen, frozen=True):
-    """Where work lands.
+    """Where work lands: ``ref`` (``refs/remotes/origin/main``), in details called ``name`` (``origin/main``).
 
-    ``ref`` is the full name (``refs/remotes/origin/main``), ``name`` what details call it (``origin/main``), ``commit``
-    its tip (None: there is no such branch), ``how`` why it was chosen, in a few words, ``shallow`` whether history is
-    cut off before its beginning.
+    ``commit`` is its tip (None: there is no such branch), ``how`` says why it was chosen, ``shallow`` whether history
+    is cut off before its beginning.
     """
 
     ref: str
@@ -54,9 +50,8 @@ class Trunk(Frozen, frozen=True):
 
 
 class Tip(NamedTuple):
-    """A commit that may speak for the commits it contains: an iteration's, or the tip of a branch.
+    """A commit that may speak for the commits it contains: an iteration's (number), or the tip of a branch (name).
 
-    ``iteration`` is the iteration's number, 0 for a branch; ``branch`` is the branch's name, "" for an iteration;
     ``method`` is how this commit itself was found on the trunk, "" where that was not asked.
     """
 
@@ -70,10 +65,7 @@ class Landing(Frozen, frozen=True):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
     Attributes:
-        rules: under which rules it was looked for.
-        trunk: where it was looked for.
-        field: the commit field of the entry, trimmed.
-        sha: the commit that the field names; None when there is none.
+        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
         found_by: how the work was found on the trunk, reverted or not: one of this module's words, "" when unknown.
         commit: the trunk commit that brought the work; None where no single one did.
         merged_in: the merge that brought ``commit`` to the trunk's first-parent line; None without one.
@@ -114,9 +106,7 @@ class Changed(Frozen, frozen=True):
     """Which files one iteration changed, and over which range of commits.
 
     Attributes:
-        rules: under which rules the range was chosen.
-        field: the commit field of the entry, trimmed.
-        sha: the commit that the field names; None when there is none.
+        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
         files: their paths, by the new names; the reference has them as git quotes them.
         base: the commit that ``sha`` was compared with, "" for a first commit.
         since: the number of the earlier iteration with the commit ``base``; None when ``base`` is the first parent.

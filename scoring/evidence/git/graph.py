@@ -7,8 +7,7 @@ import heapq
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
-Line = tuple[str, tuple[str, ...]]
-"""A commit and its parents."""
+Line = tuple[str, tuple[str, ...]]  # a commit and its parents
 
 
 class CommitGraph:
@@ -162,8 +161,7 @@ class CommitGraph:
 class Contained:
     """The commits that one commit contains: itself and its ancestors, without a list of them.
 
-    They are what is reached without a step on the mainline, and all that the newest mainline commit among its
-    ancestors contains.
+    They are those reached beside the mainline, and all that the newest mainline commit among them contains.
     """
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:

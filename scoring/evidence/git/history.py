@@ -29,19 +29,11 @@ class CorrectedHistory(GitFacts):
     """Whether a commit that several iterations name is the lowest one's alone, and bounds no later iteration anew."""
 
     def __init__(
-        self,
-        repo_dir: Path | str | GitRepository,
-        records: Sequence[IterationRecord],
-        trunk: str | None = None,
+        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, choose its trunk and resolve the commit fields.
+        """Open the repository unless it is open, choose its trunk (None looks for it) and resolve the commit fields.
 
-        ``records`` are all records of the log, sorted by iteration; ``trunk`` is the branch on which work lands (None
-        looks for it).
-
-        Raises:
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: there is no branch ``trunk``, or git is missing or failed.
+        ``records`` are all of the log, sorted by iteration. Raises as :class:`GitRepository` and :func:`choose_trunk`.
         """
         self._records = Records.of(records)
         self._known_landings: dict[tuple[str, str], Landing] = {}
@@ -132,11 +124,11 @@ class CorrectedHistory(GitFacts):
 
     def _landings_of(self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]) -> Landings:
         """Return the landings of commits, each with the number of the first iteration that names it."""
-        branches = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
-        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in branches.items()}
-        tips = [Tip(sha, number) for sha, number in first.items()], [Tip(sha, 0, name) for sha, name in names.items()]
-        ordered = (sorted(some, key=lambda tip: (tip.iteration, tip.branch)) for some in tips)
-        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, *ordered)
+        refs = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
+        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in refs.items()}
+        iterations = sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration)
+        branches = sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch)
+        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches)
 
     @cached_property
     def _shallow(self) -> frozenset[str]:

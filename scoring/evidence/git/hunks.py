@@ -13,11 +13,11 @@ from scoring.evidence.git.changes import Pair, line_of
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 
-_SAME = (
-    *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-all-space", "--unified=0", "-M"),
+_OPTIONS = (
+    *("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", "--no-color", "--text"),
+    *("--no-ext-diff", "--no-textconv", "--ignore-all-space", "--unified=0", "-M"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
-_OPTIONS = ("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", *_SAME)
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
@@ -37,10 +37,7 @@ class Hunk(NamedTuple):
 
 @dataclass(slots=True)
 class PatchedFile:
-    """What happened to one file: ``status`` as git has it, its path before (``was``) and now, and its hunks.
-
-    ``same`` is whether the content is the same to the byte.
-    """
+    """What happened to one file: git's letter, its path before and now, whether its bytes are the same, its hunks."""
 
     status: str
     was: str
@@ -49,16 +46,11 @@ class PatchedFile:
     hunks: list[Hunk] = field(default_factory=list)
 
 
-Counts = Callable[[str], bool]
-"""Says of a path whether its lines count; those of other files are all taken for blank."""
+Counts = Callable[[str], bool]  # says of a path whether its lines count; those of other files are taken for blank
 
 
 def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first, in their order.
-
-    Raises:
-        GitError: git cannot read a commit, or content that it names.
-    """
+    """Yield what changed from the second commit of each pair to the first; GitError for what git cannot read."""
     if not pairs:
         return
     read = 0
@@ -80,9 +72,8 @@ def patch_from(
     paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
     options = [*_OPTIONS, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
     lines = repository.run("diff-tree", *options).split(b"\n")
-    for files in _blocks([pair[0].encode(), *lines], counts):
-        return next((file for file in files if file.path == path and file.status == "R"), None)
-    return None
+    files = next(_blocks([pair[0].encode(), *lines], counts), [])
+    return next((file for file in files if file.path == path and file.status == "R"), None)
 
 
 def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile]]:

@@ -1,7 +1,6 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out.
+"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing").
 
-``docs/EVIDENCE.md``, "Landing", describes the methods, in the order in which they are tried. Each asks git about all
-commits at once.
+Each method asks git about all commits at once.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,9 +15,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.walk import Commit
 
-MOST_TIPS = 200
-"""How many branches that contain unlanded commits are looked at."""
-
+MOST_TIPS = 200  # branches that contain unlanded commits and are looked at
 _MOST_ALIKE = 50
 _MOST_BASES = 4
 _EVERYWHERE = 1 << 62
@@ -37,11 +34,9 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
     ) -> None:
-        """Take what is known of the history.
+        """Take the commits of the trunk, newest first, those of the log by SHA, and the tips of all branches.
 
-        ``walk`` has the commits of the trunk, newest first, and ``commits`` those of the log; ``iterations`` are the
-        commits of the log, once each, by their first iteration in ascending order; ``branches`` are the tips of all
-        branches.
+        ``iterations`` are the commits of the log, once each, by their first iteration in ascending order.
         """
         self._repository, self._graph, self._commits = repository, graph, commits
         self._tip, self._shallow = trunk.commit or "", trunk.shallow
@@ -156,9 +151,8 @@ class Landings:
             if by is None or not by.landed or not (by.whole or self._may_be_there(sha, by.commit)):
                 continue
             who = self.reverted_by(by.commit, sha) if by.commit else self._reverts.of((sha, tip.sha), _EVERYWHERE)
-            speaks = tip._replace(method=by.found_by)
-            method = facts.LATER_ANCESTOR
-            good.append(self._found(sha, method, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
+            how, speaks = facts.LATER_ANCESTOR, tip._replace(method=by.found_by)
+            good.append(self._found(sha, how, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
             if who is None:
                 return good[-1]
         return good[0] if good else None
@@ -190,9 +184,9 @@ class Landings:
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
         common = {commit: sum(change.path in own for change in self._files(commit)) for commit in alike}
-        if not (found := [commit for commit in alike if common[commit]]):
+        if not any(common.values()):
             return None
-        landed, who = self._standing(found, sha)
+        landed, who = self._standing([commit for commit in alike if common[commit]], sha)
         return self._found(sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed])
 
     def _not_landed(self, sha: str) -> Landing:

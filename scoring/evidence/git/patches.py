@@ -1,13 +1,13 @@
 """Which trunk commits make the same change as a pair of commits does, and what merging would change.
 
 Patches are compared only where the same paths changed in the same way (their *shape*), which needs no content of a
-file: a trunk of ten thousand commits costs a quarter of a second. Patches and trial
-merges are made in an isolated repository, so that nothing of the user's is written or run.
+file. Patches and trial merges are made in an isolated repository: nothing of the user's is written or run.
 """
 
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 from scoring.errors import GitError
@@ -27,19 +27,16 @@ _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 
-_MERGE_BATCHES = (2, 39)
-"""The first git that merges many pairs in one process."""
-
-MOST_COMPARED = 200_000
-"""How many commits of the trunk, newest first, are compared with what is beside it."""
+_MERGE_BATCHES = (2, 39)  # the first git that merges many pairs in one process
+MOST_COMPARED = 200_000  # commits of the trunk, newest first, that are compared with what is beside it
 
 
 @contextlib.contextmanager
 def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iterator[Git]:
-    """Give a bare repository beside the user's, in a temporary folder.
+    """Give a bare repository in a temporary folder that reads the user's objects.
 
-    It reads the user's objects and has none of the user's configuration, attributes, merge drivers or hooks: a trial
-    merge runs no command and leaves nothing behind, and a patch is the same whatever the attributes say.
+    It has none of the user's configuration, attributes, merge drivers or hooks: a trial merge runs no command and
+    leaves nothing behind, and a patch is the same whatever the attributes say.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -120,8 +117,6 @@ def _merged(output: bytes) -> Iterator[str]:
 
 def _patch_ids(lines: Iterable[bytes]) -> Iterator[str]:
     """Read patches, each behind its commit. What a hunk holds is counted, so no content is taken for a header."""
-    from hashlib import blake2b
-
     digest = blake2b(digest_size=16)
     old, new, index, started = 0, 0, b"", False
     for line in lines:
@@ -153,11 +148,10 @@ def same_changes(
     wanted: Mapping[str, Sequence[Pair]],
     changed: Mapping[Pair, Sequence[Change]],
 ) -> tuple[dict[Pair, list[str]], set[str]]:
-    """Return the trunk commits, newest first, that make the same change as a pair does; a merge has none of its own.
+    """Return the trunk commits, newest first, that make the same change as a pair does, and of which that is unknown.
 
-    The second part are the commits of which that is unknown, because an object of a likely one is missing. ``wanted``
-    has the pairs by the commit that they are about, ``changed`` what changed over them, renames not followed; a pair
-    without a change is like no other.
+    ``wanted`` has the pairs by the commit that they are about, ``changed`` what changed over them, renames not
+    followed; a pair without a change is like no other.
     """
     pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
     if not pairs:
@@ -178,16 +172,12 @@ def same_changes(
 def _trunk_shapes(repository: GitRepository, graph: CommitGraph, shas: Iterable[str]) -> dict[str, str]:
     """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
     oldest = max(Contained(graph, sha).newest for sha in shas)
-    after = [
-        sha for sha in graph.trunk[:MOST_COMPARED] if len(graph.parents[sha]) < 2 and graph.introduced[sha] < oldest
-    ]
-    found = changes(repository, [(sha, graph.first_parent(sha)) for sha in after])
+    newest = (sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest)
+    found = changes(repository, [(sha, graph.first_parent(sha)) for sha in newest if len(graph.parents[sha]) < 2])
     return {sha: _shape(changed) for (sha, _), changed in found.items()}
 
 
 def _shape(changed: Iterable[Change]) -> str:
     """Return a digest of which paths changed in which way; equal for equal patches."""
-    from hashlib import blake2b
-
     text = "\0".join(part for change in changed for part in (change.status, change.path))
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()

@@ -22,18 +22,11 @@ class ReferenceHistory(GitFacts):
     rules = "reference"
 
     def __init__(
-        self,
-        repo_dir: Path | str | GitRepository,
-        records: Sequence[IterationRecord],
-        trunk: str | None = None,
+        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, and resolve the commit fields.
+        """Open the repository unless it is open, as :class:`GitRepository` does, and resolve the commit fields.
 
         ``trunk`` is the local branch on which work lands, ``master`` unless it is named; it need not be there.
-
-        Raises:
-            NotARepositoryError: ``repo_dir`` is in no git work tree.
-            GitError: git is missing or failed.
         """
         self._repository = GitRepository.of(repo_dir)
         trunk = TRUNK if trunk is None else trunk
@@ -41,8 +34,7 @@ class ReferenceHistory(GitFacts):
         commits = [record.commit for record in records]
         self._resolved = self._repository.resolve([*commits, *map(trim, commits), branch])
         how = "the trunk of the reference's rules"
-        shallow = (self._repository.common_dir / "shallow").exists()
-        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, shallow)
+        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
 
     def _time_of(self, sha: str) -> int | None:
         return self._shown[sha].time if sha in self._shown else None
@@ -77,15 +69,8 @@ class ReferenceHistory(GitFacts):
 
         Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
         """
-        own = self._places.get(sha)
-        if own is None:
-            return None
-        for place, run in self._reverts.get(sha[:_SHORTEST_RUN], ()):
-            if place >= own:
-                return None
-            if sha.startswith(run):
-                return self._walk[place].sha
-        return None
+        own, runs = self._places.get(sha, -1), self._reverts.get(sha[:_SHORTEST_RUN], ())
+        return next((self._walk[place].sha for place, run in runs if place < own and sha.startswith(run)), None)
 
     def match_subject(self, text: str) -> str | None:
         """Return the newest trunk commit with the subject ``text`` in any case; None for an empty text."""

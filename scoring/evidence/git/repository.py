@@ -11,22 +11,18 @@ from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.starter import OBJECT_WORDS, Git, as_lines, as_text, time_limit
 from scoring.files import reason, refuse_special
 
-TRUNK = "master"
-"""The trunk under the reference's rules, and of the repositories that are made here."""
+TRUNK = "master"  # under the reference's rules, and of the repositories that are made here
 
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
-OPENING_TIMEOUT = 30
-"""How many seconds the first question to a repository has, which is answered at once."""
+OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is answered at once
+MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch is left unanswered
 
 _PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
 """What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
-
-MOST_FAILURES = 16
-"""After how many questions that fail alone the rest of a batch is left unanswered."""
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -36,12 +32,7 @@ class GitRepository(Git):
     """A git work tree, asked in batches."""
 
     def __init__(self, directory: Path | str) -> None:
-        """Open the work tree that ``directory`` is in.
-
-        Raises:
-            NotARepositoryError: it is in none.
-            GitError: git is not installed.
-        """
+        """Open the work tree that ``directory`` is in; NotARepositoryError when in none, GitError without git."""
         super().__init__(Path(directory))
         refuse_pipes(self.directory)
         question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
@@ -62,6 +53,11 @@ class GitRepository(Git):
         """The repository itself, which all its work trees share."""
         _refuse_pipes_in(self.common_dir)
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether history is cut off before its beginning."""
+        return (self.common_dir / "shallow").exists()
+
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
         """Return a repository that is open, or open the one that a directory is in, and raise as that does."""
@@ -69,10 +65,7 @@ class GitRepository(Git):
 
     @cached_property
     def references(self) -> "list[tuple[str, str, str]]":
-        """The branches, local and of remotes, as git has them when this is first asked: tip, full name, target.
-
-        The target is "" where a branch is no symbolic name of another.
-        """
+        """The branches, local and of remotes: tip, full name, and the target of a symbolic one, "" of another."""
         answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(sha, ref, target) for sha, ref, target in rows]
@@ -119,10 +112,7 @@ class GitRepository(Git):
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """Return the content of the files directly in a folder of a commit, by name, where that is ``wanted``.
 
-        ``folder`` is from the top of the work tree; "." is the top.
-
-        Raises:
-            GitError: git cannot list or read them.
+        ``folder`` is from the top of the work tree; "." is the top. GitError where git cannot list or read them.
         """
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
@@ -143,18 +133,14 @@ class GitRepository(Git):
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes objects have, by their ids in full; one that is not here is left out.
 
-        None is returned when git gave up, as some versions do on an object that they would have to fetch.
+        None when git gave up, as some versions do on an object that they would have to fetch.
         """
         answer = self.ask("cat-file", "--batch-check", given=as_lines(oids))
         rows = (line.split() for line in answer.stdout.decode(errors="replace").splitlines())
         return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Return what objects hold, by their ids in full.
-
-        Raises:
-            GitError: one of them is not here, or cannot be read.
-        """
+        """Return what objects hold, by their ids in full; GitError for one that is not here, or cannot be read."""
         with self.objects() as content:
             return {oid: b"".join(content(oid)) for oid in oids}
 
@@ -164,8 +150,8 @@ def answered(
 ) -> dict[Q, A]:
     """Return the answers to all questions that have one.
 
-    ``ask`` answers a batch, with None when git failed on it: one missing object stops a whole batch. It is then asked
-    again in halves, so that the others are answered, until so many questions have failed alone.
+    ``ask`` answers a batch, with None when git failed on it, as one missing object makes it. It is then asked again in
+    halves, until so many questions have failed alone.
     """
     found: dict[Q, A] = {}
     first = list(dict.fromkeys(questions))
@@ -185,11 +171,7 @@ def answered(
 
 
 def refuse_pipes(directory: Path) -> None:
-    """Raise where the repository of a work tree has a FIFO, or a device, in place of a file that git reads.
-
-    Raises:
-        GitError: it names the file.
-    """
+    """Raise GitError where the repository of a work tree has a FIFO, or a device, in place of a file that git reads."""
     here = Path(os.path.abspath(directory))
     if place := next((folder / ".git" for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
         _refuse_pipes_in(place)

@@ -28,10 +28,10 @@ def _in_line(line: str) -> list[str]:
     for sha in _SHA.finditer(line):
         n = bisect(starts, sha.start())
         if n and sha.start() - words[n - 1].end() <= _FURTHEST:
-            said = _meant(line, words, n - 1)
-        else:
-            said = n < len(words) and starts[n] - sha.end() <= _FURTHEST and _meant(line, words, n)
-        if said:
+            n -= 1
+        elif n == len(words) or starts[n] - sha.end() > _FURTHEST:
+            continue
+        if _meant(line, words, n):
             found.append(sha[0].lower())
     return found
 

@@ -1,8 +1,7 @@
 """Starts git; nothing else does. What a log or a repository says goes in on standard input, never as an argument.
 
-The caller's environment and configuration change nothing: ``GIT_*`` variables are removed, system and user
-configuration is not read, and what a repository's own configuration could change in the output is set here. Only
-``safe.directory`` is honoured. Needs git 2.32 or newer.
+``GIT_*`` variables are removed, system and user configuration is not read (but ``safe.directory``), and what a
+repository's own configuration could change in the output is set here. Needs git 2.32 or newer.
 """
 
 import contextlib
@@ -53,20 +52,13 @@ _ENVIRONMENT = {
 }
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
-PIECE = 120_000
-"""In pieces of how many bytes at most the output of git is read."""
-
+PIECE = 120_000  # bytes of git's output that are read at once
 TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
-TIMEOUT = 300
-"""After how many seconds without a word git is given up, where the variable names no other number."""
-
-OBJECT_WORDS = 3
-"""In how many words git says that an object is here: its id, its kind, its size."""
+TIMEOUT = 300  # seconds without a word after which git is given up, where the variable names no other number
+OBJECT_WORDS = 3  # with which git says that an object is here: its id, its kind, its size
 
 Answer = subprocess.CompletedProcess[bytes]
-
-Content = Callable[[str], Iterator[bytes]]
-"""Yields what an object holds, by its id in full, in pieces."""
+Content = Callable[[str], Iterator[bytes]]  # yields what an object holds, by its id in full, in pieces
 
 
 class Git:
@@ -79,19 +71,12 @@ class Git:
     def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
         """Run git and return its answer and exit status; what a log or a repository says is in ``given``.
 
-        It has ``limit`` seconds, or :func:`time_limit`.
-
-        Raises:
-            GitError: git could not be started, or did not answer in time.
+        GitError when it cannot be started, or does not answer in ``limit`` seconds, or :func:`time_limit`.
         """
         return _answer(self._command(arguments), given, limit or time_limit())
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what git prints; see :meth:`ask`.
-
-        Raises:
-            GitError: it failed; the text says why.
-        """
+        """Return what git prints, as :meth:`ask` does; GitError, which says why, when it failed."""
         answer = self.ask(*arguments, given=given)
         if answer.returncode:
             why = " ".join(answer.stderr.decode(errors="replace").split())
@@ -99,10 +84,9 @@ class Git:
         return answer.stdout
 
     def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
-        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator; see :meth:`ask`.
+        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator.
 
-        Raises:
-            GitError: it failed; what it printed before has been yielded.
+        GitError when it failed; what it printed before has been yielded.
         """
         with contextlib.ExitStack() as stack:
             try:

@@ -8,18 +8,15 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 
-FALLBACKS = ("main", "master")
-"""The branches that are tried, of the remote and then here, when the remote names no default."""
-
+FALLBACKS = ("main", "master")  # tried, of the remote and then here, when the remote names no default
 _HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
 _PREFERRED = "origin"
 
 
 class References(NamedTuple):
-    """The branches of a repository.
+    """The branches of a repository: their tips by full name, and what symbolic ones point to.
 
-    ``commits`` are the tips by full name, ``targets`` what symbolic ones point to, ``remote`` is the remote that
-    counts: origin, or the only one; "" when there is none or no telling which.
+    ``remote`` is the remote that counts: origin, or the only one; "" when there is none, or several others.
     """
 
     commits: Mapping[str, str]
@@ -39,25 +36,18 @@ def read_references(repository: GitRepository) -> References:
 
 
 def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:
-    """Find the trunk.
+    """Find the trunk, or take the one that the user wants; GitError where there is no such branch or commit.
 
-    Args:
-        repository: the work tree.
-        references: its branches.
-        wanted: the name that the user gives; None or "" looks for it. A full name (``refs/…``) or one with its remote
-            (``origin/main``) is taken as it is; a bare one means the local branch or the remote's.
-
-    Raises:
-        GitError: there is no branch or commit ``wanted``.
+    A full name (``refs/…``) or one with its remote (``origin/main``) is taken as it is; a bare one means the local
+    branch or the remote's.
     """
-    shallow = (repository.common_dir / "shallow").exists()
     ref, how = _named(repository, references, wanted) if wanted else _found(repository, references)
     if not ref:
-        return Trunk("", "", None, how, shallow)
+        return Trunk("", "", None, how, repository.is_shallow)
     commit = references.commits.get(ref) or repository.resolve([ref])[ref]
     if wanted and commit is None:
         raise GitError(f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk")
-    return Trunk(ref, _short(ref), commit, how, shallow)
+    return Trunk(ref, _short(ref), commit, how, repository.is_shallow)
 
 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:

@@ -19,8 +19,8 @@ _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format
 class Commit(NamedTuple):
     """A commit as git logs it.
 
-    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where the commit
-    names no time that git can read; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
+    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where git cannot
+    read it; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
     """
 
     sha: str
@@ -33,10 +33,9 @@ class Commit(NamedTuple):
 
 
 class ShownCommit(NamedTuple):
-    """The committer time of a commit in seconds since 1970, and the files it changed.
+    """The committer time of a commit in seconds since 1970, and the files it changed; None where git cannot say.
 
-    ``time`` is None where the commit names none that git can read. ``files`` are as ``git show`` prints them (odd names
-    in git's quoted form; a clean merge has none), None where git could not say, because an object is missing.
+    Files are as ``git show`` prints them: odd names in git's quoted form; a clean merge has none.
     """
 
     time: int | None
@@ -45,8 +44,7 @@ class ShownCommit(NamedTuple):
 
 def _commits(fields: Iterable[str]) -> Iterator[Commit]:
     """Yield the commits of a log: seven fields each, behind which an empty one is."""
-    rest = iter(fields)
-    for sha, parents, time, authored, date, subject, message, _ in zip(*[rest] * 8, strict=False):
+    for sha, parents, time, authored, date, subject, message, _ in zip(*[iter(fields)] * 8, strict=False):
         yield Commit(sha, tuple(parents.split()), _time(time), _time(authored), date, subject, message)
 
 
@@ -58,9 +56,7 @@ def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Comm
     """Return a commit and its ancestors, newest first, in the ``order`` that an option of ``git log`` names.
 
     Messages are kept where they speak of a revert, a checkpoint or an author beside the first, and empty elsewhere.
-
-    Raises:
-        GitError: git cannot read the history of the trunk.
+    GitError when git cannot read the history.
     """
     found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
     return [commit if _TELLING.search(commit.message) else commit._replace(message="") for commit in found]
@@ -78,8 +74,7 @@ def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
     """Return the ancestry of commits and branch tips as far as the trunk does not contain it, children first.
 
-    A history that lacks a commit stops the walk: the tips are then left out, and each of ``shas`` with an incomplete
-    history.
+    Where a history lacks a commit, the tips are left out, and each of ``shas`` with an incomplete history.
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
@@ -87,8 +82,7 @@ def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[
         answer = repository.ask("rev-list", "--date-order", "--parents", "--stdin", given=given)
         return None if answer.returncode else dict.fromkeys(batch, answer.stdout.decode().splitlines())
 
-    everything = [*shas, *tips]
-    if not everything:
+    if not (everything := [*shas, *tips]):
         return []
     if (found := ask(everything)) is None:
         whole = list(answered(ask, shas))

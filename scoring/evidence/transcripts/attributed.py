@@ -1,10 +1,8 @@
 """The transcripts of a repository with each line given to one iteration, and what is seen and counted in the lines.
 
-Reading is that of all transcripts (:mod:`scoring.evidence.transcripts.scan`); to the files on disk come those of the
-checkpoints in git. When everything is read, lines get their sessions, sessions their place in the repository, and
-lines their iterations; then responses and calls are counted by iteration as they else are by window of time.
-
-The module is long because it is where all of that meets.
+To the files on disk (:mod:`scoring.evidence.transcripts.scan`) come those of the checkpoints in git. When everything
+is read, lines get their sessions, sessions their place in the repository, and lines their iterations. The module is
+long because it is where all of that meets.
 """
 
 import contextlib
@@ -37,12 +35,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import (
-    as_turn_counts,
-    checkpoint_transcripts,
-    lines_by_people,
-    stated_totals,
-)
+from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, lines_by_people, stated_totals
 from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
@@ -128,14 +121,8 @@ class AttributedScan(Scan):
     ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
-        Args:
-            questions: what is asked, in the order of the iterations.
-            neighbourhood: makes what decides whether work belongs to the repository, of its work trees and what is
-                known of the names of the commits that sessions made.
-            landed_as: says of commits that sessions made as which commits they landed.
-
-        Raises:
-            NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
+        ``neighbourhood`` is made of the repository's work trees and the known parts of the names of the commits that
+        sessions made. Raises NotARepositoryError where only work in the repository counts and its directory is in none.
         """
         self.start()
         files = self._files_read()
@@ -191,10 +178,7 @@ class AttributedScan(Scan):
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:
-        """Return every session that was read, with the commits that it made; may be called once, and then no other.
-
-        ``neighbourhood`` is as for :meth:`answers`; each file says which of its lines are work in the repository.
-        """
+        """Return every session that was read, with the commits that it made; may be called once, and then no other."""
         self.start()
         files = self._files_read()
         number_lines(files)

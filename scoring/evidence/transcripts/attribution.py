@@ -1,9 +1,8 @@
 """Attribution: which lines of which sessions belong to which iteration.
 
-Four methods are tried, for each iteration the first that applies: the checkpoints that its commit names, the sessions
-that made its commit, the session that its entry names, and the lines that are left in its window of time. A line
-counts for one iteration: the first that has it in this order, and then by number. ``docs/EVIDENCE.md``,
-"Attribution", has the rules.
+For each iteration the first method counts that applies: the checkpoints that its commit names, the sessions that made
+its commit, the session that its entry names, the lines left in its window of time. A line counts for one iteration: the
+first in this order, and then by number. ``docs/EVIDENCE.md``, "Attribution", has the rules.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,12 +23,10 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 
 @dataclass(slots=True)
 class Share:
-    """What attribution found for one iteration.
+    """What attribution found for one iteration; its lines are those of the place ``group``, its own or a shared one.
 
-    ``group`` is the place, among those asked, of the iteration that its lines are of: its own, or that of the one it
-    shares with. ``end`` is when it ended (the line of the result that made the commit; else its author time; else the
-    end of its part), None where it has no lines. ``made`` is the line that made its commit. ``stated`` are
-    the ids of checkpoints: their totals are all that is known of it.
+    ``end`` is when it ended (the line of the result that made the commit; else its author time; else the end of its
+    part), None where it has no lines. ``stated`` are checkpoints: their totals are all that is known of it.
     """
 
     group: int
@@ -105,10 +102,7 @@ class Attribution:
         spans: Sequence[tuple[int, int, str]],
         parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
     ) -> None:
-        """Add the lines of files that no checkpoint repeats, which are those of sub-agents, to the part of their time.
-
-        A session's own file may go beyond its checkpoints, or know what was said for one that is not here.
-        """
+        """Add the lines of files that no checkpoint repeats, those of sub-agents, to the part of their time."""
         spans = sorted(spans)
         beside = [file for file in self.sessions[key].files if not file.checkpoint and seen.isdisjoint(file.ids)]
         ends = [end for end, _, _ in spans]

@@ -39,8 +39,7 @@ EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
 AGENTS = frozenset(("Task", "Agent"))
 _COMPACTED = b'"compact_boundary"'
-_GOES_ON = b'"Command running in background with ID'
-"""How the result of a command begins that has not ended yet."""
+_GOES_ON = b'"Command running in background with ID'  # the result of a command that has not ended yet
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -175,10 +174,7 @@ class ClaudeReader(JsonReader):
                     self._take_item(number, span, item, by_user)
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
-        """Note a response; copies of it in one folder and session become one row.
-
-        It is at the first of its lines; where only times count, at the earliest.
-        """
+        """Note a response; copies of it in one folder and session become one row, at the first or earliest line."""
         tokens = (
             usage.output_tokens or 0,
             usage.input_tokens or 0,

@@ -1,7 +1,6 @@
 """Codex: where its rollouts are, and what a line of one says.
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long because each version writes calls and
-verdicts in its own way.
+``docs/EVIDENCE.md``, "Lines of Codex", shows the format. The module is long: each version writes calls in its own way.
 """
 
 import re
@@ -15,16 +14,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
 from scoring.evidence.transcripts import codex_counting
-from scoring.evidence.transcripts.codex_counting import (
-    CONTEXT,
-    COUNT,
-    LAST,
-    META,
-    TOTALS,
-    CodexCounter,
-    own_meta,
-    settled,
-)
+from scoring.evidence.transcripts.codex_counting import CONTEXT, COUNT, LAST, META, TOTALS, CodexCounter
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     BROKEN,
@@ -37,7 +27,6 @@ from scoring.evidence.transcripts.harness import (
     Home,
     JsonReader,
     RawField,
-    ReadAgain,
     command_flags,
     decoded,
     keys_of,
@@ -52,7 +41,6 @@ ARCHIVE = "archived_sessions"
 PREFIX = "rollout-"
 """How the names of rollouts begin."""
 
-
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _COMMAND_IN_PROGRAM = re.compile(
@@ -61,11 +49,10 @@ _COMMAND_IN_PROGRAM = re.compile(
 """A command that a program of ``exec`` runs."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _RUNNING = re.compile(r"Process running with session ID (\d+)")
-_SCRIPT_OPTIONS = ("-lc", "-c")
 
 
 class _Usage(msgspec.Struct, gc=False):
-    """The totals of a session, in the order of :data:`~scoring.evidence.transcripts.codex_counting.TOTALS_STATED`."""
+    """The totals of a session, in the order of the columns of :data:`COUNT`."""
 
     input_tokens: Count = -1
     cached_input_tokens: Count = -1
@@ -138,12 +125,9 @@ class CodexReader(JsonReader):
         self._counts = self.tables[COUNT]
         self._opens = False
         self._folder = ""
-        self._running: dict[str, str] = {}
-        """By the id of a process that still runs, the call that started it."""
-        self._goes_on: dict[str, str] = {}
-        """By a call that asks for more of its output, the call that started it."""
-        self._programs: set[str | None] = set()
-        """Calls of programs, which complete whatever the commands in them did."""
+        self._running: dict[str, str] = {}  # by the id of a process that still runs, the call that started it
+        self._goes_on: dict[str, str] = {}  # by a call that asks for more of its output, the call that started it
+        self._programs: set[str | None] = set()  # calls that complete whatever the commands in them did
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those without a ``payload`` are another harness's."""
@@ -214,7 +198,7 @@ class CodexReader(JsonReader):
         self._covers.append([number])
         self._cover = self._covers[-1].append
         self._spans.append(span)
-        if span.cwd and (span.opens == CONTEXT or span is own_meta(self._spans)):
+        if span.cwd and (span.opens == CONTEXT or span is codex_counting.own_meta(self._spans)):
             self._folder = span.cwd
 
     def _custom_call(self, number: int, payload: _Payload) -> None:
@@ -242,7 +226,9 @@ class CodexReader(JsonReader):
             return
         given = _value_of(payload.action) if local else _parsed(_text_of(payload.arguments))
         asked = _member(given, "command" if local else field)
-        self._row(CALL, number, call, command_flags(_command_text(asked)) if field else 0)
+        words = asked if isinstance(asked, list) else [asked]
+        text = " ".join(word for word in words if isinstance(word, str))
+        self._row(CALL, number, call, command_flags(text) if field else 0)
         if not seen.looks:
             return
         if payload.name == "apply_patch":
@@ -278,7 +264,8 @@ class CodexReader(JsonReader):
     def rows(self) -> Rows:
         """Return what was taken."""
         tables = {kind: rows for kind, rows in self.tables.items() if rows}
-        return self._seen.fill(settled(Rows(self._spans, self._covers, tables, self.skipped)), self._opens)
+        rows = codex_counting.settled(Rows(self._spans, self._covers, tables, self.skipped))
+        return self._seen.fill(rows, self._opens)
 
 
 def _value_of(raw: RawField) -> Any:
@@ -311,46 +298,34 @@ def _member(value: Any, *names: str) -> Any:
     return value
 
 
+_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+
 def _uuid7_ms(name: str) -> int:
     """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for any other name."""
     found = _UUID7.fullmatch(name)
     return int(found[1] + found[2], 16) if found else -1
 
 
-_UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-
-
 _SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
 """Where a sub-agent names the session that started it, in ``source``."""
-
 
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
 """The tools that run a command, and the argument that holds it."""
 
 
-def _command_text(command: Any) -> str:
-    if isinstance(command, list):
-        return " ".join(part for part in command if isinstance(part, str))
-    return _as_text(command)
-
-
 # How a call ended: True failed, False did not, None does not say.
 
-_HEADER = (
+_HEADER: tuple[str, ...] = (
     "Chunk ID",
     "Command",
     "Exit code",
     "Original token count",
     "Process exited",
     "Process running",
-    "Script ",
-    "Session ID",
-    "Total output lines",
-    "Wall time",
 )
-"""How a header begins."""
-_HEADER_LIMIT = 4096
-"""How many characters a header may have."""
+_HEADER += ("Script ", "Session ID", "Total output lines", "Wall time")
+_HEADER_LIMIT = 4096  # characters
 _EXIT = ("Exit code: ", "Process exited with code ")
 
 
@@ -435,9 +410,7 @@ def _script(asked: Any) -> str:
     if not isinstance(asked, list):
         return _as_text(asked)
     words = [word for word in asked if isinstance(word, str)]
-    if len(words) == 3 and words[1] in _SCRIPT_OPTIONS:
-        return words[2]
-    return shlex.join(words)
+    return words[2] if len(words) == 3 and words[1] in ("-lc", "-c") else shlex.join(words)
 
 
 def _unescaped(found: Sequence[str]) -> str:
@@ -488,14 +461,6 @@ class Codex(Harness):
         keys = keys_of(line)
         return "payload" in keys and "message" not in keys
 
-    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return the folder of each span, which may be named by an earlier one."""
-        return codex_counting.folders(spans)
-
-    def original(self, rows: Rows, again: ReadAgain) -> Rows:
-        """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
-        return codex_counting.without_replay(rows, again)
-
-    def joined(self, first: Rows, second: Rows) -> Rows:
-        """Return two parts of a transcript as one: totals run from the first into the second."""
-        return codex_counting.joined(first, second)
+    folders = staticmethod(codex_counting.folders)
+    original = staticmethod(codex_counting.without_replay)
+    joined = staticmethod(codex_counting.joined)

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from operator import lt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,24 +29,16 @@ COUNT, TURN, REPEAT = 0, 3, 4
 """Tables beside those of calls and verdicts. Behind span and line each row has how many counts are before it, and then:
 
 - count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the
-  totals (:data:`TOTALS_STATED`), -1 for those left out;
+  totals (input, cached input, input written to the cache, output, reasoning output, all), -1 for those left out;
 - turn, worked out of the counts: output, input, cache reads, cache creations;
 - repeat, worked out of the counts too: nothing more.
 """
 
 TOTALS, LAST = range(2)
 
-TOTALS_STATED = 6
-"""How many totals a count has: input, cached input, input written to the cache, output, reasoning output, all."""
-
-_Counts: TypeAlias = tuple[int, ...]
-
 
 def settled(rows: Rows) -> Rows:
-    """Work the turns out of the counts of a whole transcript, or of a part of which they are done again later.
-
-    A field that an event leaves out has not changed; an event that only changes other counts is no turn.
-    """
+    """Work the turns out of the counts of a transcript; a field that an event leaves out has not changed."""
     worked_out: dict[int, list[tuple[int, ...]]] = {TURN: [], REPEAT: []}
     running = _FROM_ZERO
     for span, time, before, kind, *counts in rows.tables.get(COUNT, ()):
@@ -71,7 +64,7 @@ def settled(rows: Rows) -> Rows:
     return rows
 
 
-_FROM_ZERO: _Counts = (0, 0, -1, 0, -1, -1)
+_FROM_ZERO: tuple[int, ...] = (0, 0, -1, 0, -1, -1)
 """The totals before the first event: those that not every version states are left out."""
 
 
@@ -97,6 +90,9 @@ class _Boundary(NamedTuple):
     span: int = 0
     counts: int = 0
 
+    def is_before(self, row: Sequence[int]) -> bool:
+        return row[0] >= self.span and row[2] >= self.counts
+
 
 def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
     """Find out where the replay at the beginning of a forked session ends."""
@@ -121,18 +117,12 @@ def _token_counts(rows: Rows) -> list[tuple[int, ...]]:
 
 
 def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> int:
-    pairs = zip(mine, others, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(mine), len(others)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, others, strict=False)))
 
 
 def _clock(rows: Rows) -> Callable[[int], int]:
     """Return what gives the time of a row in nanoseconds: the row has it, or the number of the line that does."""
     return {number: time for number, time, _ in rows.lines}.__getitem__ if rows.lines else int
-
-
-def _is_live(row: Sequence[int], boundary: _Boundary) -> bool:
-    """Whether a row of a table is behind a boundary."""
-    return row[0] >= boundary.span and row[2] >= boundary.counts
 
 
 def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
@@ -155,9 +145,7 @@ def without_replay(rows: Rows, again: ReadAgain) -> Rows:
         return rows
     boundary = _boundary(rows, again)
     live = _live_times(rows, boundary)
-    tables = {
-        kind: [row for row in rows.tables.get(kind, ()) if _is_live(row, boundary)] for kind in (TURN, CALL, VERDICT)
-    }
+    tables = {kind: list(filter(boundary.is_before, rows.tables.get(kind, ()))) for kind in (TURN, CALL, VERDICT)}
     numbers = {number for found in live for number in found} | {row[1] for row in tables[TURN]}
     for kind in rows.tables.keys() - {COUNT, REPEAT, *tables}:
         tables[kind] = [row for row in rows.tables[kind] if row[1] in numbers]
@@ -225,7 +213,7 @@ class CodexCounter(TranscriptCounter):
         for kind in (TURN, REPEAT, CALL, VERDICT):
             for row in rows.tables.get(kind, ()):
                 n, time, _, *rest = row
-                live = _is_live(row, boundary)
+                live = boundary.is_before(row)
                 if not here[n]:
                     continue
                 if kind == REPEAT or (kind == TURN and not live):  # a replay repeats what the parent has counted

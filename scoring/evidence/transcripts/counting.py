@@ -1,7 +1,4 @@
-"""Counts responses and calls by iteration: with the place of an iteration as the time of a line.
-
-So what counts once, and which copy of it counts, is decided as it is for windows of time.
-"""
+"""Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,10 +14,7 @@ from scoring.evidence.transcripts.tally import Tallies
 def count_lines(
     files: Sequence[File], owners: Sequence[int], count: int, harnesses: Sequence[Harness]
 ) -> tuple[list[TranscriptFacts], Tallies]:
-    """Count what is in the lines of each of some iterations, and return it with the sums of everything.
-
-    ``owners`` has, for each line, the place of its iteration, or a number below 0.
-    """
+    """Count the lines of each of some iterations; ``owners`` has the place of the iteration of each, or one below 0."""
     windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
@@ -62,10 +56,7 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
 
 
 def continued(files: Iterable[File]) -> list[File]:
-    """Return files to count: one that goes on where another of its session ends is put behind that one.
-
-    What counts in a line may depend on what earlier ones say, as where totals run on.
-    """
+    """Return files to count: one that goes on where another of its session ends is put behind it, as totals run on."""
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:

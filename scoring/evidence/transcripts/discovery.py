@@ -1,7 +1,6 @@
 """Finds transcripts, as found on disk or as the reference finds them, and says which file is read of several copies.
 
-``docs/EVIDENCE.md``, "Transcripts", says where they are looked for and what is a copy. How files are named, and what is
-a copy of what, the harnesses say.
+``docs/EVIDENCE.md``, "Transcripts", says where they are looked for and what is a copy.
 """
 
 import os
@@ -24,11 +23,10 @@ PLAIN_THERE = "a plain file of the same name is there"
 
 
 class TranscriptFile(NamedTuple):
-    """A transcript to read.
+    """A transcript to read, ``whole`` or only the work done in the repository; a ``document`` is one JSON text.
 
-    ``whole`` is whether it counts whole, or only the work done in the repository; ``document`` whether it is one JSON
-    text, not one a line. A transcript that is no file but objects in git names them in ``blobs``, in order; they are in
-    ``repository``, have ``size`` bytes in all, and ``path`` is only what the transcript is called.
+    One that is no file but objects in git names them in ``blobs``, in order; they are in ``repository``, have ``size``
+    bytes in all, and ``path`` is only what the transcript is called.
     """
 
     path: Path
@@ -64,10 +62,7 @@ class _Place(NamedTuple):
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
-    """Look for transcripts of some harnesses in some places, and in the sub-folders.
-
-    ``warn`` takes a line for each folder that was named by hand and cannot be read, and each unreadable one below.
-    """
+    """Look for transcripts of some harnesses in some places, and in the sub-folders; unreadable ones are warned of."""
     found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
@@ -76,9 +71,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
-            paths = [
-                path for path in _walk(place.path, _any_of(place.names), warn) if path.name.startswith(place.prefix)
-            ]
+            named = _walk(place.path, _any_of(place.names), warn)
+            paths = [path for path in named if path.name.startswith(place.prefix)]
             problem = "" if paths else no_files
         except (OSError, ValueError) as e:
             missing = isinstance(e, FileNotFoundError)
@@ -96,10 +90,7 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
 
 
 def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) -> Discovery:
-    """List the ``*.jsonl`` files directly inside the named folders, in byte order of names, as the reference does.
-
-    Every one is read, as often as it is found. A folder that cannot be listed is skipped with a warning.
-    """
+    """List the ``*.jsonl`` files directly inside the named folders, in byte order of names, as the reference does."""
     found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for directory in (*places.directories, *places.hinted):

@@ -1,8 +1,7 @@
 """What transcripts show, as numbers: by window and by harness; how they are asked for; and what the reading met with.
 
-Nothing here opens a file, and nothing here holds a word of a conversation. Times are whole nanoseconds since 1970, UTC.
-
-The module is long because it is the list of all that transcripts can say, each with its types and units.
+Nothing here opens a file or holds a word of a conversation. Times are whole nanoseconds since 1970, UTC. The module is
+long because it lists all that transcripts can say, with types and units.
 """
 
 import re
@@ -24,10 +23,9 @@ COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
 class ReadingOptions(TypedDict, total=False):
     """How transcripts are read.
 
-    ``warn`` takes a line of text about what is skipped: a directory that does not exist, a file that cannot be read, a
-    line over 16 MiB. ``cache_dir`` is where what was read is kept; without one everything is read anew.
-    ``processes`` is how many processes read; by default the amount decides. Without ``keep`` the cache is only read.
-    ``test_commands`` are the beginnings of commands that run tests here, beside the known test tools.
+    ``warn`` takes a line of text about what is skipped. ``cache_dir`` is where what was read is kept; without one
+    everything is read anew, and without ``keep`` the cache is only read. By default the amount decides on the
+    ``processes``. ``test_commands`` are the beginnings of commands that run tests here, beside the known test tools.
     """
 
     warn: Warn
@@ -38,11 +36,10 @@ class ReadingOptions(TypedDict, total=False):
 
 
 class TranscriptPlaces(Frozen, frozen=True):
-    """Where transcripts are looked for.
+    """Where transcripts are looked for: ``directories``, named by hand, count whole.
 
-    ``directories`` are named by hand and count whole. ``auto`` adds the default transcript directories of the harnesses
-    and ``hinted`` further ones (a hook names the one of its session): in both only the work done in ``repo_dir``
-    counts.
+    ``auto`` adds the default directories of the harnesses and ``hinted`` further ones (a hook names the one of its
+    session): in both only the work done in ``repo_dir`` counts.
     """
 
     repo_dir: Path
@@ -62,9 +59,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` count those with at least one line in it. ``tool_calls`` are the calls with a verdict,
-    each once, ``tool_errors`` those that failed. ``duplicates_dropped`` are responses and events that were written
-    again and did not count again, by the time of the copy that counts. ``flags`` are the bits that its lines show.
+    ``sessions`` and ``files`` have at least one line in it, ``tool_calls`` a verdict, each once. ``duplicates_dropped``
+    are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
     """
 
     name: str
@@ -86,12 +82,10 @@ PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 51
 
 
 class Spent(NamedTuple):
-    """The tokens of the responses of one model, of prompts between two of :data:`PROMPT_STEPS`.
+    """The tokens of the responses of one model ("": not named), of prompts above ``step`` of :data:`PROMPT_STEPS`.
 
-    ``model`` is its name as the transcript writes it, "" where it writes none; ``step`` how many of the steps the
-    prompts are above. No token is in two counts: ``input_tokens`` are those of prompts that were neither read from the
-    cache nor written to it. Only ``cache_write_1h_tokens``, those to be kept for an hour, are in ``cache_write_tokens``
-    too.
+    No token is in two counts: ``input_tokens`` were neither read from the cache nor written to it. Only
+    ``cache_write_1h_tokens``, those to be kept for an hour, are in ``cache_write_tokens`` too.
     """
 
     model: str
@@ -107,9 +101,8 @@ class Spent(NamedTuple):
 class TranscriptFacts(Frozen, frozen=True):
     """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
 
-    ``harnesses`` are the shares of those that took part, sorted by name; none where the rules report no harness by
-    name. ``spent`` are the tokens by model, each response once; none where the rules count lines. ``began`` and
-    ``ended`` are the times of the first and the last line, None where the rules look at no line's time.
+    ``harnesses`` are the shares of those that took part, by name; ``spent`` the tokens by model, each response once;
+    ``began`` and ``ended`` the times of the first and the last line. Rules that do not look at one leave it empty.
     """
 
     turns: int = 0
@@ -145,10 +138,9 @@ the session that made its commit, in the session that its entry names, or in its
 class TestsSeen(Frozen, frozen=True):
     """The test runs that were seen in an iteration's own lines.
 
-    ``runs`` counts them, ``failed`` those that failed. ``last_passed`` is the verdict of the last run
-    with one before the iteration's end, None when there is none; ``edited_after`` whether files of code were edited
-    after that run and before the end. Of that run are ``command``, its first words, and the numbers of tests that
-    passed and failed, None where its output does not say.
+    ``last_passed`` is the verdict of the last run with one before the iteration's end; ``edited_after`` whether code
+    was edited between the two. Of that run are ``command``, its first words, and the numbers of tests, None where its
+    output does not say.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -165,9 +157,9 @@ class TestsSeen(Frozen, frozen=True):
 class CorrectionsSeen(Frozen, frozen=True):
     """The corrections that were seen in an iteration's own lines.
 
-    ``interrupts`` are interruptions by the user, ``rejections`` tool uses that the user refused; ``corrections`` counts
-    both, with a refusal and the interruption after it as one, and the refusals of one response as one. ``resets`` are
-    the times when the agent took its own work back; they count as retries.
+    ``interrupts`` and ``rejections`` of tool uses are the user's; ``corrections`` counts both, a refusal and the
+    interruption after it as one, and the refusals of one response as one. ``resets`` are the times when the agent took
+    its own work back; they count as retries.
     """
 
     interrupts: int = 0
@@ -177,10 +169,9 @@ class CorrectionsSeen(Frozen, frozen=True):
 
 
 class WorkSeen(Frozen, frozen=True):
-    """How the work went, in an iteration's own lines.
+    """How the work went: edits by tools of the agent, of how many files, and the most of one of them.
 
-    ``edits`` counts the edits of files by tools of the agent, of ``files`` files, ``most`` of one of them; ``agents``
-    the sub-agents that it started, ``compactions`` how often the harness cut what came before to a summary.
+    ``agents`` are the sub-agents that it started, ``compactions`` how often the harness cut its context to a summary.
     """
 
     edits: int = 0
@@ -200,10 +191,7 @@ class SeenAt(NamedTuple):
 
 
 class LinesFound(NamedTuple):
-    """The lines of one transcript that belong to one iteration: the first and the last, from 1, and how many.
-
-    A line that several transcripts hold is in the first of them alone.
-    """
+    """The lines of one transcript that no earlier one has, of one iteration: the first, the last, from 1; how many."""
 
     path: Path
     first: int
@@ -212,26 +200,20 @@ class LinesFound(NamedTuple):
 
 
 class Observed(Frozen, frozen=True):
-    """What was seen in the lines that belong to one iteration.
+    """What was seen in the lines that belong to one iteration, and how (``method``) they were found.
 
     Attributes:
-        method: how they were found; None when none were.
         sessions: the ids of the sessions that they are of, sorted.
         problem: why there are none, or none that say anything: ``2 sessions overlap``.
         shared_with: the iteration that has the lines too, and counts first; None when they are this one's alone.
-        tool_calls: how many calls of tools there are, those without a verdict included and refused ones left out.
-        tests: the test runs among them.
-        corrections: the corrections among them.
-        written: those result artifacts of its verifiers, by their places in the repository without symlinks, that an
-            edit tool or a redirection of an agent wrote.
+        tool_calls: how many calls of tools there are, without refused ones.
+        written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
-        work: how the work went.
-        by_people: the share of the committed lines that people wrote or changed, 0 to 1, as its checkpoints say; None
-            where they do not.
+        by_people: the share of the committed lines that people wrote or changed, 0 to 1; None where not stated.
     """
 
     method: Method | None = None
@@ -252,11 +234,9 @@ class Observed(Frozen, frozen=True):
 
 
 class RootFound(Frozen, frozen=True):
-    """One place where transcripts were looked for.
+    """One place where transcripts were looked for, how many are in it or below, and why it could not be read.
 
-    ``origin`` is how it is known (``--transcript-dir``, a variable, a usual folder, ``hook``), ``harness`` the one it
-    belongs to ("" for a folder named by hand), ``files`` how many transcripts are in it or below, ``problem`` why it
-    could not be read ("" when it could, ``no such directory`` when it is not there).
+    ``origin`` is how it is known: ``--transcript-dir``, a variable, a usual folder, ``hook``.
     """
 
     path: Path
@@ -267,10 +247,7 @@ class RootFound(Frozen, frozen=True):
 
 
 class FileFound(Frozen, frozen=True):
-    """One transcript that was found. ``left_out`` says why nothing of it counts, "" when it counts.
-
-    ``sessions`` are the ids of the sessions that it holds, ``cwd`` the last folder that it says it worked in.
-    """
+    """One transcript, the ids of its sessions, its last folder, and why nothing of it counts ("": it counts)."""
 
     path: Path
     harness: str = ""
@@ -299,9 +276,8 @@ class CheckpointsFound(Frozen, frozen=True):
 class TranscriptSurvey(Frozen, frozen=True):
     """What the reading of transcripts met with, for ``da-score doctor``; known when the facts are.
 
-    ``lines_skipped`` counts lines by the reason for which they were skipped; ``harnesses`` are the totals of all that
-    counts, in or outside of any window. Where lines are attributed, ``unclaimed`` are the sessions of work in the
-    repository of which no iteration has a line, by path, and ``checkpoints`` what was found of these.
+    ``lines_skipped`` counts lines by the reason; ``harnesses`` are the totals of all that counts, in any window or
+    none; ``unclaimed`` are the sessions of work in the repository of which no iteration has a line, by path.
     """
 
     roots: tuple[RootFound, ...] = ()
@@ -327,9 +303,9 @@ _millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
 
 
 def timestamp_ns(text: str | None) -> int | None:
-    """Return the time a stamp names, or None when it is no RFC 3339 stamp that counts.
+    """Return the time a stamp names in nanoseconds; None when it is no RFC 3339 stamp that counts.
 
-    The usual form (``2026-01-01T00:00:00.123Z``) takes a short way: its four parts are looked up.
+    The four parts of the usual form (``2026-01-01T00:00:00.123Z``) are looked up.
     """
     if text is None:
         return None

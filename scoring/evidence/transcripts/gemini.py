@@ -1,10 +1,9 @@
 """Gemini CLI: where its chats are, and what the messages of one say.
 
-``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the format. A chat is one document; the place of a message in it is
-its line. It names no folder, only the hash of one.
+``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the format. A chat names no folder, only the hash of one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -147,25 +146,21 @@ class GeminiReader(JsonReader):
         text = _result_of(call.result)
         printed, failed = _printed(text) if call.name == SHELL else (text, False)
         refused = call.status == "cancelled" and any(words in text for words in _REFUSALS)
-        self._note(call, given, refused, failed or call.status == "error", lambda: printed)
-        if refused:
-            return
-        self.tables[CALL].append((span, number, key, command_flags(given.command or "") if call.name == SHELL else 0))
-        if call.status in ("success", "error"):
-            self.tables[VERDICT].append((span, number, key, int(failed or call.status == "error")))
-
-    def _note(self, call: _ToolCall, given: _Arguments, refused: bool, failed: bool, output: Callable[[], str]) -> None:
-        seen = self._seen
+        failed, seen, flags = failed or call.status == "error", self._seen, 0
         if call.name == SHELL:
             seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
+            flags = command_flags(given.command or "")
         elif call.name in EDIT_TOOLS:
             seen.edit(call.id, (given.file_path or "",))
         else:
             seen.call(call.id, call.name in QUESTIONS)
         if refused:
             seen.refused(call.id)
-        elif call.status in ("success", "error"):
-            seen.result(call.id, failed, output)
+            return
+        self.tables[CALL].append((span, number, key, flags))
+        if call.status in ("success", "error"):
+            seen.result(call.id, failed, lambda: printed)
+            self.tables[VERDICT].append((span, number, key, int(failed)))
         elif call.status == "cancelled":
             seen.result(call.id, None, str)
 

@@ -37,8 +37,7 @@ _VALUED = frozenset(
 _RESTORE_VALUED = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
 _NO_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _COMMIT_LINE = re.compile(r"\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})")
-_LIMIT = 1000
-"""How many commits of one output are read, the first ones."""
+_LIMIT = 1000  # how many commits of one output are read, the first ones
 
 
 def makes_commits(commands: Sequence[ShellCommand]) -> bool:
@@ -49,18 +48,14 @@ def makes_commits(commands: Sequence[ShellCommand]) -> bool:
 def commit_lines(output: str) -> list[CommitLine]:
     """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order."""
     found: list[CommitLine] = []
-    start = 0 if output.startswith("[") else _next_line(output, 0)
-    while start >= 0 and len(found) < _LIMIT:
+    start = 0
+    while len(found) < _LIMIT:
         if line := _COMMIT_LINE.match(output, start):
             found.append(CommitLine(line[1], line[2], line[3].strip()))
-        start = _next_line(output, start)
+        start = output.find("\n[", start) + 1
+        if not start:
+            break
     return found
-
-
-def _next_line(output: str, start: int) -> int:
-    """Return where the next line begins with a bracket; -1 when none does."""
-    found = output.find("\n[", start)
-    return found + 1 if found >= 0 else -1
 
 
 def resets(commands: Sequence[ShellCommand]) -> list[Reset]:

@@ -1,7 +1,4 @@
-"""What the module of a harness provides, and what such modules have in common.
-
-The module is long because it is all that a harness's author needs: reader, counter, harness, and what they share.
-"""
+"""What the module of a harness provides, and what such modules have in common: long, as it is all an author needs."""
 
 import json
 import re
@@ -22,10 +19,9 @@ from scoring.evidence.transcripts.testruns import TestTools
 
 
 class Home(NamedTuple):
-    """A folder where a harness keeps transcripts, in it or below.
+    """A folder where a harness keeps transcripts, in it or below, with names that begin with ``prefix``.
 
-    ``origin`` is how it is known: the name of a variable, or the usual folder as it is written. The names of
-    transcripts begin with ``prefix``.
+    ``origin`` is how it is known: the name of a variable, or the usual folder as it is written.
     """
 
     path: Path
@@ -49,10 +45,9 @@ JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
 
 
 class Copy(NamedTuple):
-    """A file that may be one of several copies of a transcript.
+    """A file that may be one of several copies of a transcript, for which ``transcript`` is the same.
 
-    ``transcript`` is the same for all of them, ``archived`` is whether this one counts only where there is no other,
-    ``left_out`` is what is said of those that are not read.
+    An ``archived`` one counts only where there is no other; ``left_out`` is what is reported of those not read.
     """
 
     transcript: str
@@ -60,12 +55,8 @@ class Copy(NamedTuple):
     left_out: str
 
 
-NOT_JSON = "not JSON"
-OTHER_TYPE = "a field of another type"
-TOO_DEEP = "nested too deep"
-HALF_WRITTEN = "half-written last line"
-TOO_LONG = "over 16 MiB"
-NO_TIME = "no time stamp"
+NOT_JSON, OTHER_TYPE, NO_TIME = "not JSON", "a field of another type", "no time stamp"
+TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-written last line"
 """Why a line is skipped."""
 
 ELSEWHERE = "work in another folder"
@@ -96,20 +87,15 @@ ReadAgain = Callable[[str], list[Rows]]
 
 
 class JsonReader:
-    """Reads a transcript, in order: a decoder, and what becomes of a line that it refuses.
-
-    What it notes of a line has the line's number in the file (:class:`~scoring.evidence.transcripts.rows.Rows`).
-    """
+    """Reads a transcript, in order, into :class:`~scoring.evidence.transcripts.rows.Rows` with the numbers of lines."""
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
         self.tables: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
-        self.number = 0
-        """The number, in the file, of the first of the lines that are taken."""
-        self.behind = 0
-        """The number of the line after the last block."""
+        self.number = 0  # in the file, of the first of the lines that are taken
+        self.behind = 0  # the number of the line after the last block
         self._block = b""
         self._written: Sequence[bytes] | None = None
 
@@ -129,30 +115,28 @@ class JsonReader:
         raise NotImplementedError
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
-        """Read some whole lines at once, and return those that must be read one by one: odd ones, other harnesses'.
-
-        Each has its number in the block.
-        """
+        """Read some whole lines, and return those to read one by one, with their numbers: odd and other harnesses'."""
         try:
             lines = self.decoder.decode_lines(block)
         except BROKEN:  # one of them is odd
-            return self._one_by_one(block)
-        if not _has_lines(block, len(lines)):  # blank ones are in between
-            return self._one_by_one(block)
+            lines = None
+        if lines is None or not _has_lines(block, len(lines)):  # blank ones are in between
+            written = block.split(b"\n")
+            self.behind = self.number + len(written) - 1
+            return list(enumerate(written))
         self._block, self._written, self.behind = block, None, self.number + len(lines)
         foreign = self.take(lines)
         return [(number, self.written[number]) for number in foreign]
-
-    def _one_by_one(self, block: bytes) -> Sequence[tuple[int, bytes]]:
-        written = block.split(b"\n")
-        self.behind = self.number + len(written) - 1
-        return list(enumerate(written))
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document; ``broken`` is the reason to skip it when it is no JSON."""
         self._written = (line,)
         try:
-            for value in self._values(line):
+            try:
+                values = self.decoder.decode_lines(line)  # several where a line break is missing
+            except BROKEN:
+                values = [decoded(self.decoder, line)]
+            for value in values:
                 self.take([value])
         except RecursionError:
             self.skip(TOO_DEEP)
@@ -161,37 +145,22 @@ class JsonReader:
         except (msgspec.MsgspecError, ValueError):
             self.skip(broken)
 
-    def _values(self, line: bytes) -> Sequence[Any]:
-        """Return what a line holds: one value, or several where a line break is missing."""
-        try:
-            return self.decoder.decode_lines(line)
-        except BROKEN:
-            return [decoded(self.decoder, line)]
-
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self.skipped[reason] += 1
 
 
 class TranscriptCounter:
-    """Counts what the transcripts of a harness say, each event once. It sees the whole of every file.
-
-    This one counts the tables of responses, calls and verdicts.
-    """
+    """Counts what the transcripts of a harness say, each event once: responses, calls and verdicts."""
 
     def __init__(self, harness: "Harness", tally: Tally, in_repository: InRepository, again: ReadAgain) -> None:
         self._tally, self._in_repository, self._again = tally, in_repository, again
         tally.input_holds_cached = harness.input_holds_cached
 
     def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count a transcript; return why nothing of it counts, "" when something may.
+        """Count a transcript, whole or only the work in the repository; return why nothing counts, "" when some may.
 
-        A line without a folder goes with the others of its file.
-
-        Args:
-            file: its number.
-            rows: what it says, with times where readers have the numbers of lines.
-            whole: whether it counts whole, or only the work done in the repository.
+        ``rows`` have times for the numbers of lines. A line without a folder goes with the others of its file.
         """
         counted = [not span.cwd or whole or self._in_repository(span.cwd) for span in rows.spans]
         named = [here for here, span in zip(counted, rows.spans, strict=True) if span.cwd]
@@ -253,10 +222,9 @@ class Harness(ABC):
         return [span.cwd for span in spans]
 
     def original(self, rows: Rows, again: ReadAgain) -> Rows:  # noqa: ARG002 - for those that repeat lines
-        """Return what was observed in a transcript without the lines that only repeat another session's.
+        """Return what was observed without the lines of a fork that only repeat another session's, stamped anew.
 
-        Those of a fork may be stamped anew, so that they are no copies by their keys. ``again`` gives the rows of a
-        session, as they were read.
+        ``again`` gives the rows of a session, as they were read.
         """
         return rows
 
@@ -293,13 +261,7 @@ def _is_too_deep(line: bytes) -> bool:
 
 
 def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> Any:
-    """Decode a JSON text, in which something else is put for characters of which only a part is there.
-
-    Harnesses cut the text of tools anywhere.
-
-    Raises:
-        msgspec.MsgspecError, ValueError, RecursionError: as in :data:`BROKEN`.
-    """
+    """Decode a JSON text, also with broken characters: harnesses cut text anywhere (raises as in :data:`BROKEN`)."""
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:

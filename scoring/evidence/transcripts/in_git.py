@@ -1,7 +1,6 @@
 """Transcripts that are no files but objects in git: those of checkpoints (``docs/EVIDENCE.md``, "Checkpoints in git").
 
-A scan takes them beside what it finds on disk. They are this repository's own, so all of each counts, whatever folder
-its lines name.
+They are this repository's own, so all of each counts, whatever folder its lines name.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,10 +15,7 @@ NOT_HERE = "its object is not in this clone"
 
 
 def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRepository) -> Discovery:
-    """Return the transcripts of checkpoints, each once however many checkpoints hold it.
-
-    One of which an object is not in this clone is left out; nothing is fetched.
-    """
+    """Return the transcripts of checkpoints, each once; one of which an object is not in this clone is left out."""
     found: dict[tuple[str, ...], TranscriptFile] = {}
     left_out: list[FileFound] = []
     count = 0
@@ -58,10 +54,7 @@ def lines_by_people(checkpoints: Iterable[Checkpoint]) -> float | None:
 
 
 def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
-    """Return totals with the input that was not read from the cache as what was written to it, where nothing says that.
-
-    Codex counts cached tokens in its input and does not say what it wrote to the cache, as in its transcripts.
-    """
+    """Return totals with what was written to the cache, which Codex does not state: the input not read from it."""
     if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
         return tokens
     return tokens._replace(cache_creation=tokens.input - tokens.cache_read)

@@ -1,7 +1,6 @@
 """Reads one transcript: opens it, decompresses it, cuts it into lines and gives each to the reader of its harness.
 
-Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format. The module is long
-because a file, a compressed file and objects in git are cut into lines in one way, with one set of limits.
+Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
 """
 
 import contextlib
@@ -22,34 +21,22 @@ from scoring.files import READ_PLAIN, reason, refuse_special
 LINE_LIMIT = 16 << 20
 """The longest line, in bytes, that is read; a longer one is skipped with a warning."""
 
-DOCUMENT_LIMIT = 256 << 20
-"""The largest document, in bytes, that is read."""
-
-LIMIT = 4 << 30
-"""How many bytes one transcript may have when it is decompressed."""
-
-MOST_LINES = 1 << 20
-"""How many lines one transcript may have: real ones have some KiB each, so that many are gigabytes."""
+DOCUMENT_LIMIT, LIMIT, MOST_LINES = 256 << 20, 4 << 30, 1 << 20
+"""How many bytes a document may have, and how many bytes, decompressed, and lines one transcript."""
 
 EXPANSION = 500
-"""How many times as long a transcript may get when it is decompressed. Rollouts of Codex get 5 to 50 times as long, the
-most where the same file is read again and again; what was made to be large gets up to 30,000 times as long."""
+"""How many times as long a transcript over :data:`FREE` bytes may get; rollouts of Codex get 5 to 50 times as long."""
 
 FREE = 16 << 20
-"""How many bytes a transcript may have when it is decompressed, whatever its size: a line may be that long."""
+"""How many bytes a transcript may have when it is decompressed, whatever its size."""
 
-WINDOW_LOG_LIMIT = 27
-"""How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
-
+WINDOW_LOG_LIMIT = 27  # how much memory decompressing may need, as a power of two of bytes: 128 MiB
 _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 
 
 @contextlib.contextmanager
 def opened(path: Path, warn: Warn) -> Iterator[int | None]:
-    """Open a transcript for a while and give its descriptor; None, with a warning, when it is no readable plain file.
-
-    A directory is passed over in silence, as the reference does.
-    """
+    """Open a transcript; None, with a warning, when it is no plain file, and without one when it is a directory."""
     try:
         refuse_special(path)
         fd = os.open(path, READ_PLAIN)
@@ -74,12 +61,9 @@ def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
-    """Yield what a file holds, from its beginning, a piece at a time.
+    """Yield what a zstd file holds, a piece at a time; one that ends too early may still be written.
 
-    A file that ends too early yields what is there: it may still be written.
-
-    Raises:
-        OSError: it cannot be read, is no zstd file, or holds more than the limits allow.
+    Raises OSError where it cannot be read, is no zstd file, or holds more than the limits allow.
     """
     if sys.version_info >= (3, 14):  # loaded here: few machines have compressed transcripts
         from compression import zstd
@@ -113,10 +97,7 @@ def decompressed(fd: int) -> Iterator[bytes]:
 
 
 class Lines:
-    """Gives each line of one part of a transcript to the reader of the harness that wrote it.
-
-    A line that no harness claims goes to the reader of the first line that one does claim.
-    """
+    """Gives each line to the reader of the harness that wrote it, or of the first line that a harness claims."""
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
         """Take the harnesses, and the test tools where the readers shall observe."""
@@ -127,7 +108,9 @@ class Lines:
 
     def block(self, block: bytes) -> None:
         """Read some whole lines."""
-        reader, first = self._first or self._choose(block), self._number
+        if self._first is None:
+            self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
+        reader, first = self._first or self._reader(self._harnesses[0]), self._number
         if first + block.count(b"\n") > MOST_LINES:
             raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
         reader.number = first
@@ -165,11 +148,6 @@ class Lines:
         """Return what was read."""
         return {name: reader.rows() for name, reader in self._readers.items()}
 
-    def _choose(self, block: bytes) -> JsonReader:
-        """Return the reader of the harness that wrote the first line that one claims."""
-        self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
-        return self._first or self._reader(self._harnesses[0])
-
     def _writer(self, line: bytes) -> JsonReader | None:
         return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
 
@@ -187,13 +165,10 @@ def read_whole(
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
 ) -> FileRows:
-    """Read a transcript.
+    """Read a transcript (raises OSError: the file cannot be read, or is too large).
 
-    ``harnesses`` are those that may have written it; ``too_long`` takes the offset of a line over :data:`LINE_LIMIT`,
-    which is skipped. With test tools the readers observe.
-
-    Raises:
-        OSError: the file cannot be read, or is too large.
+    ``harnesses`` are those that may have written it; ``too_long`` takes the offset in bytes of a line over
+    :data:`LINE_LIMIT`, which is skipped. With test tools the readers observe.
     """
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
@@ -211,12 +186,9 @@ def read_parts(
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
 ) -> FileRows:
-    """Read a transcript that comes in parts, each of them in pieces; no line goes on in the next part.
+    """Read a transcript that comes in parts, each of them in pieces (raises OSError: a document is too large).
 
-    With test tools the readers observe. Whether a part holds lines or is one document is seen from how it begins.
-
-    Raises:
-        OSError: a document is too large.
+    No line goes on in the next part. Whether a part holds lines or is one document is seen from how it begins.
     """
     lines = Lines(harnesses, tools)
     documents = [harness for harness in harnesses if harness.writes_documents]

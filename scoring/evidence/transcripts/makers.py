@@ -24,10 +24,8 @@ class Asked(NamedTuple):
     """What is known of an iteration when its lines are looked for.
 
     ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
-    its commits on the trunk. ``subjects`` are the keys of the subjects that it may have; ``authored`` is its author
-    time in nanoseconds, None where it is not known; ``session`` the id that the entry names, "" for none;
-    ``checkpoints`` the ids of those that the commit names; ``window`` its window of time, None where its commit does
-    not resolve.
+    its commits on the trunk; ``subjects`` the keys of its subjects; ``authored`` its author time in nanoseconds;
+    ``session`` the id that the entry names; ``checkpoints`` the ids of those that the commit names.
     """
 
     iteration: int
@@ -42,11 +40,7 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit in a session, and the place of its iteration among those asked, -1 for none.
-
-    ``named`` is whether the iteration names this very commit. ``copied`` is whether another session made it, and this
-    one goes on from that.
-    """
+    """A commit in a session, its iteration's place, whether that names it, and whether an earlier session made it."""
 
     made: Made
     place: int

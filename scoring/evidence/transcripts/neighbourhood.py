@@ -18,9 +18,8 @@ from scoring.evidence.transcripts.work_trees import is_there
 class Neighbourhood:
     """What decides whether work belongs to a repository.
 
-    ``in_repository`` says so of a folder, ``worktrees`` are globs of folders where its work trees may have been,
-    ``remotes`` the URLs of its remotes in one form, ``is_its_commit`` says of the name of a commit whether it is one of
-    the repository's or of an entry.
+    ``worktrees`` are globs of folders where its work trees may have been, ``remotes`` the URLs of its remotes as
+    :func:`same_remote` has them; ``is_its_commit`` knows the names of its commits and of those of entries.
     """
 
     in_repository: InRepository
@@ -67,18 +66,13 @@ class Neighbourhood:
                     file.here[file.place[number]] = True
 
     def _counts(self, folder: str, known: bool) -> bool:
-        if not folder:
-            return False
-        if self.in_repository(folder):
-            return True
+        if not folder or self.in_repository(folder):
+            return bool(folder)
         return not is_there(folder) and (known or self._is_worktree(folder) is not None)
 
 
 def same_remote(url: str) -> str:
-    """Return the address of a remote in one form: what differs between two ways to the same repository is left out.
-
-    That is the scheme, the user, ``.git`` and slashes at the end, the form of scp, and the case of the host.
-    """
+    """Return the address of a remote in one form, without what differs between two ways to the same repository."""
     address = url.strip()
     _, found, rest = address.partition("://")
     if found:

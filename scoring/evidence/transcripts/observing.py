@@ -2,7 +2,7 @@
 
 A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
-paths that were written and the first words of test commands. The module is long because one line may say all of it.
+paths that were written and the first words of test commands.
 """
 
 import posixpath
@@ -41,14 +41,8 @@ from scoring.evidence.transcripts.rows import (
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 
-WORDS_OF_A_COMMAND, WORDS_OF_A_CALL = 24, 240
-"""How many words are kept of a single command, and of all the commands of one call."""
-
-PATHS_OF_A_CALL = 240
-"""How many paths that one call writes are kept."""
-
-TEXT_LIMIT = 1024
-"""How many characters a path may have; a longer one is not kept."""
+WORDS_OF_A_COMMAND, WORDS_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 24, 240, 240, 1024
+"""How many words are kept of a command, words and paths of one call, and characters a path may have to be kept."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
@@ -80,10 +74,7 @@ class Observations:
     """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
 
     def __init__(self, tools: TestTools | None) -> None:
-        """Take the test tools; without them only lines and the keys of calls are noted, and nothing is looked at.
-
-        Looking at commands and outputs takes twice as long as all other reading, and older rules do not ask for it.
-        """
+        """Take the test tools; without them, as under older rules, only lines and the keys of calls are noted."""
         self._tools = tools
         self.looks = tools is not None
         self._span, self._number = 0, -1
@@ -114,10 +105,7 @@ class Observations:
         self._answered = False
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
-        """Note a call of any tool, and return its key.
-
-        ``question`` is whether it only asks the user for an answer, ``agent`` whether it starts a sub-agent.
-        """
+        """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
@@ -125,10 +113,7 @@ class Observations:
         return begun.key
 
     def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
-        """Note a call of a tool that edits files, and return its key.
-
-        Paths are relative to the folder; where that is not known ("") they are kept as they are.
-        """
+        """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key."""
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
@@ -160,19 +145,28 @@ class Observations:
         return begun.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
-        """Note how a call ended, and return its key.
-
-        ``failed`` is None where that is not said; ``output`` gives its output, and is only asked where that matters.
-        """
+        """Note how a call ended, ``failed`` or not (None: not stated), and return its key."""
         if self._tools is None:
             return _key(call)
         begun = self._calls.get(call or "")
         if begun is None:
-            self._result_alone(_key(call), output(), self._tools)
-            return _key(call)
+            # Of a call in another file, the result may show what was called.
+            key, text = _key(call), output()
+            verdict = self._tools.verdict(None, text, None)
+            if verdict.passed is not None:
+                self._run(key, RESULT_ONLY, -1, verdict)
+            self._made(key, RESULT_ONLY, text)
+            return key
         if not begun.ended:
             begun.ended = True
-            self._end(begun, failed, output, self._tools)
+            text = output() if begun.run or begun.commits else ""
+            if begun.run:
+                verdict = self._tools.verdict(begun.run, text, failed)
+                self._run(begun.key, WHOLE, self._text(begun.run.label), verdict)
+            if begun.commits:
+                self._made(begun.key, WHOLE, text)
+            if begun.words or begun.edits or begun.agent:
+                self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
     def refused(self, call: str | None) -> None:
@@ -197,8 +191,14 @@ class Observations:
     def fill(self, rows: Rows, opens: bool) -> Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
         for begun in (*self._calls.values(), *self._without_id):
-            if not begun.ended:
-                self._leave(begun)
+            if begun.ended:
+                continue
+            where = begun.span, begun.number
+            if begun.run:
+                self._tables[RUN].append((*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1))
+            if begun.commits:
+                self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
+            self._keep(begun, where, False)
         self._calls, self._without_id = {}, []
         for kind, found in self._tables.items():
             if found:
@@ -216,25 +216,6 @@ class Observations:
         self._calls.setdefault(call, begun)
         return begun
 
-    def _end(self, begun: _Call, failed: bool | None, output: Callable[[], str], tools: TestTools) -> None:
-        """Note what a call did, now that its result is known."""
-        text = output() if begun.run or begun.commits else ""
-        if begun.run:
-            self._run(begun.key, WHOLE, self._text(begun.run.label), tools.verdict(begun.run, text, failed))
-        if begun.commits:
-            self._made(begun.key, WHOLE, text)
-        if begun.words or begun.edits or begun.agent:
-            self._keep(begun, (self._span, self._number), failed is True and begun.alone)
-
-    def _leave(self, begun: _Call) -> None:
-        """Note what a call did that has no result in this file."""
-        where = begun.span, begun.number
-        if begun.run:
-            self._tables[RUN].append((*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1))
-        if begun.commits:
-            self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
-        self._keep(begun, where, False)
-
     def _keep(self, begun: _Call, written: tuple[int, int], undone: bool) -> None:
         """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
         self._tables[WORD] += begun.words
@@ -243,13 +224,6 @@ class Observations:
             self._tables[RESET] += begun.resets
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = ()
-
-    def _result_alone(self, key: int, text: str, tools: TestTools) -> None:
-        """Look through the result of a call in another file, which may show what was called."""
-        verdict = tools.verdict(None, text, None)
-        if verdict.passed is not None:
-            self._run(key, RESULT_ONLY, -1, verdict)
-        self._made(key, RESULT_ONLY, text)
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict) -> None:
         self._row(RUN, key, state, label, *(-1 if number is None else int(number) for number in verdict))
@@ -274,7 +248,6 @@ class Observations:
 
 
 def _key(call: str | None) -> int:
-    """Return the key of a call; 0 for one without an id."""
     return key_of(call) if call else 0
 
 
@@ -286,15 +259,15 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
         folder = _folder_after((command,), folder)
 
 
+_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
+
+
 def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
     """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
     for command in commands:
         if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
             folder = posixpath.join(folder, command.words[1])
     return folder
-
-
-_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 
 @lru_cache(1 << 14)

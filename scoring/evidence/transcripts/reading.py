@@ -1,7 +1,7 @@
 """Reads transcripts, each as one task: in this process, or in several where there is enough to read.
 
-Workers are forks: a fork has the harnesses, the test tools and the repositories of the transcripts as they are, and
-begins within milliseconds, where a new interpreter would load all of them again. A process with threads is not forked.
+Workers are forks, which begin within milliseconds, where a new interpreter would load everything again. A process with
+threads is not forked.
 """
 
 import contextlib
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from concurrent.futures.process import ProcessPoolExecutor as Executor
 
 
-WORTH_A_PROCESS = 16 << 20
-"""How many bytes there must be to read for each further process."""
-
 MOST_PROCESSES = 8
+WORTH_A_PROCESS = 16 << 20  # bytes that there must be to read for each further one
 
 
 class FileRead(NamedTuple):
@@ -86,13 +84,7 @@ class Pool:
     def __init__(
         self, reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], processes: int | None
     ) -> None:
-        """Begin.
-
-        Args:
-            reading: what reads one of them.
-            transcripts: by the number that is given back with the result: each with its size in bytes.
-            processes: how many processes are wanted; None lets the amount of work and the machine decide.
-        """
+        """Begin to read transcripts, each with a number and a size in bytes, which decides on the ``processes``."""
         self._reading, self._transcripts = reading, transcripts
         self._workers: Executor | None = None
         self._futures: list[tuple[int, Future[tuple[bytes | None, list[str]]]]] = []
@@ -100,13 +92,15 @@ class Pool:
         count = min(_how_many(processes, worth), len(transcripts))
         if count > 1:
             import multiprocessing  # most runs have little to read
-            from concurrent.futures import ProcessPoolExecutor
+            from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
             self._workers = ProcessPoolExecutor(
                 count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
             largest = sorted(transcripts, key=lambda number: -transcripts[number][1])
-            self._futures = [(number, self._workers.submit(_read_number, number)) for number in largest]
+            with contextlib.suppress(BrokenExecutor):  # a worker was killed already: the rest is read here
+                for number in largest:
+                    self._futures.append((number, self._workers.submit(_read_number, number)))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
@@ -139,8 +133,7 @@ class Pool:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
-"""In a worker: what it reads."""
+_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]  # in a worker: what it reads
 
 
 def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int) -> None:
@@ -151,10 +144,7 @@ def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFi
 
 
 def end_with(parent: int) -> None:
-    """End this worker when the process that started it is gone, however that ended.
-
-    Its siblings hold the ends of its pipes, so that it would wait for ever.
-    """
+    """End this worker when the process that started it is gone: its siblings hold the ends of its pipes."""
 
     def look_for_parent(*_: object) -> None:
         if os.getppid() != parent:

@@ -1,18 +1,12 @@
 """The rules of the reference: every line as it is written, in the files directly inside the named folders.
 
-Scores under these rules stay comparable with the reference's, so nothing here may ever change. They are a harness that
-claims every line, counts every line where it is, and is reported by no name.
+Scores under these rules stay comparable with the reference's, so nothing here may ever change.
 
-Lines are decoded into the few fields that count, and read exactly only where that cannot vouch for them: a run over
-60 MB of transcripts that reads every line exactly takes twice as long. A line is plain when
-
-- every key of an object that matters is known, so none of them is another spelling of a field that counts: an object
-  with an unknown key is refused, and the key is learnt for the next line unless it is such a spelling;
-- every field that counts holds its type;
-- encoded again, it is as long as it was, so no key was given twice (the decoder keeps only the last, and encoding can
-  shorten a line but never lengthens it).
-
-All other lines go to :mod:`~scoring.evidence.transcripts.reference_exact`; a property test compares the two.
+Lines are decoded into the few fields that count, and those that are not plain are read exactly
+(:mod:`~scoring.evidence.transcripts.reference_exact`; a property test compares the two): a run over 60 MB of
+transcripts that reads every line exactly takes twice as long. A line is plain when every key of an object that matters
+is known to be no spelling of a field that counts, every field that counts holds its type, and encoded again the line is
+as long as it was, so that no key was given twice.
 """
 
 import re
@@ -24,13 +18,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from scoring.evidence.transcripts.discovery import list_directly
-from scoring.evidence.transcripts.facts import (
-    BASH,
-    COVERED,
-    LOOP_STATE,
-    TESTS,
-    timestamp_ns,
-)
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     NOT_JSON,
     Harness,
@@ -155,20 +143,11 @@ class ReferenceLines:
         usage = message.usage
         if usage is UNSET or usage is None:
             return time, flags, calls, errors, None
-        turn = (
-            usage.input_tokens or 0,
-            usage.output_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-        )
-        return time, flags, calls, errors, turn
+        reads, creations = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        return time, flags, calls, errors, (usage.input_tokens or 0, usage.output_tokens or 0, reads, creations)
 
     def _argument(self, given: Any, name: str) -> str:
-        """Return a field of a tool's input, which is decoded under the same guard as the line.
-
-        Raises:
-            msgspec.MsgspecError, _OddLineError: it is not plain.
-        """
+        """Return a field of a tool's input (raises msgspec.MsgspecError, _OddLineError: it is not plain)."""
         if given is UNSET:
             return ""
         found = self._decode_input(given)

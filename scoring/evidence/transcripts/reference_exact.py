@@ -1,11 +1,9 @@
 """The exact reading of one transcript line, for the lines that the short way cannot vouch for.
 
-The reference decodes a line into typed fields with Go's ``encoding/json``; its habits decide odd lines: keys match
-without regard to case, a key given twice is decoded twice into the same place (a scalar is replaced, an object is
-merged, a list is merged item by item), null leaves a plain field alone and empties an optional one, and one field of
-the wrong type costs the whole line. This module is those habits, as a small decoder over plain specifications.
-
-Two views of a line are typed differently, so each is decoded by itself: the token view and the objective view.
+The reference decodes a line with Go's ``encoding/json``, whose habits decide odd lines: keys match without regard to
+case, a key given twice is decoded twice into the same place (a scalar is replaced, an object merged, a list merged item
+by item), null leaves a plain field alone and empties an optional one, and one field of the wrong type costs the
+whole line. Two views of a line, of tokens and of objectives, are typed differently, so each is decoded by itself.
 """
 
 import json
@@ -171,11 +169,7 @@ def read_exactly(line: bytes) -> Event | None:
 
 
 def _loads(line: bytes) -> Any:
-    """Parse one JSON value; bytes that are not UTF-8 become replacement characters.
-
-    Raises:
-        ValueError: it is not one JSON value, or is nested deeper than the reference goes.
-    """
+    """Parse one JSON value (raises ValueError: it is not one, or is nested deeper than the reference goes)."""
     if line.startswith(b"\xef\xbb\xbf"):
         raise ValueError("a byte-order mark is no JSON")
     text = line.decode("utf-8", "replace").strip(" \t\r\n")
@@ -196,11 +190,7 @@ def _parse(text: str) -> Any:
 
 
 def _flattened(text: str) -> str:
-    """Put 0 for what is nested more than 100 deep, out of the way, having parsed it 100 levels at a time.
-
-    Raises:
-        ValueError: what is cut out is no JSON, or is nested deeper than the reference goes.
-    """
+    """Put 0 for what is nested more than 100 deep, having parsed it 100 levels at a time (raises ValueError)."""
     kept: list[list[str]] = [[]]
     at = depth = 0
     for found in _STRUCTURE.finditer(text):

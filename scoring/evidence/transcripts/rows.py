@@ -1,8 +1,7 @@
 """What is kept of a transcript, the same for every harness.
 
-What depends on other files (a response that was written twice) or on the repository (which work counts) is decided
-later, from what is kept. The text of a conversation is dropped where the line is read: rows are counts, times, hashes
-of ids and of lines, the ids and folders that lines name, paths that were written, and the first words of test commands.
+What depends on other files or on the repository is decided later. No text of a conversation is in rows: only counts,
+times, hashes of ids and lines, sessions, folders, paths that were written, and the first words of test commands.
 """
 
 from hashlib import shake_256
@@ -15,12 +14,11 @@ from scoring.evidence.transcripts.facts import IterationWindow
 
 
 class LineSpan(NamedTuple):
-    """Where some lines belong: the folder they name and the session they belong to; "" is not said.
+    """Where some lines belong: the folder they name, their session, and the model that answered; "" is not said.
 
-    Where a harness names them once and for all lines that follow, ``opens`` says by what kind of line, ``parent`` from
-    which session this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
-    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository that it was done in.
-    ``model`` is the model that answered; it is cut, and "" where that is not said.
+    Where a harness names them for all lines that follow, ``opens`` is the kind of that line, ``parent`` the session
+    from which this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
+    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository.
     """
 
     cwd: str = ""
@@ -37,14 +35,11 @@ class Rows(msgspec.Struct, array_like=True):
     """What a transcript, or a part of it, says.
 
     ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``tables`` the rows of
-    each kind, each with its span and time and what the harness's reader adds; ``skipped`` how many lines were skipped,
-    by reason.
+    each kind, each with its span and time; ``skipped`` how many lines were skipped, by reason.
 
-    A reader that observes has the number of a line in its file, from 0, wherever another one has its time: in the
-    tables, which have those of :data:`RUN` and the following too, and in ``covers``. ``lines`` then says of each line
-    of ``covers``, sorted by number: its number, its time, and its key. Two lines with one key are one line that was
-    written twice. ``texts`` are the texts that the tables name by number: paths that were written, and the first words
-    of test commands. ``opens`` is whether the file begins where its session does.
+    A reader that observes has the number of a line in its file, from 0, in place of its time. ``lines`` then has,
+    sorted, the number, time and key of each line; one that was written twice has one key. ``texts`` are those that
+    the tables name by number. ``opens`` is whether the file begins where its session does.
     """
 
     spans: list[LineSpan] = []
@@ -117,7 +112,7 @@ _decoder = msgspec.msgpack.Decoder(FileRows)
 
 
 def unpack(data: bytes) -> FileRows:
-    """Read what ``pack`` wrote, for the store or for another process (raises ValueError: it is not whole)."""
+    """Read what ``pack`` wrote (raises ValueError: it is not whole)."""
     try:
         return _decoder.decode(data)
     except msgspec.MsgspecError as e:
@@ -127,8 +122,7 @@ def unpack(data: bytes) -> FileRows:
 def key_of(name: str | bytes) -> int:
     """Return a number of 64 bits, never 0, made of a name: two CRC-32, forwards and backwards.
 
-    Together they are a CRC-64 by the product of both polynomials: names of one length that differ within eight
-    bytes never share a number, and any others by a chance of 2^-64.
+    Names of one length that differ within eight bytes never share a number, any others by a chance of 2^-64.
     """
     data = name.encode("utf-8", "replace") if isinstance(name, str) else name
     return (crc32(data) << 32 | crc32(data[::-1])) - _HALF or 1
@@ -140,8 +134,7 @@ _HALF = 1 << 63
 def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
     """Return bytes as the store keeps them, or as they were before: mixed with a stream made of the store's secret.
 
-    What is kept so says nothing without the secret: no hash in it can be compared with one made elsewhere. The hashes
-    themselves stay as they are, since the order of what is counted once must be the same on every machine.
+    So no hash in them can be compared with one made elsewhere without the secret.
     """
     stream = shake_256(secret + stamp).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")

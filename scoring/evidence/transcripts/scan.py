@@ -41,11 +41,10 @@ NOTHING_USABLE = "no line that could be used"
 
 
 class TranscriptRules(NamedTuple):
-    """Under which rules transcripts are read.
+    """Under which rules transcripts are read; ``name`` is what rows are kept under.
 
-    ``discover`` finds them, ``harnesses`` returns those that read, ``name`` is what rows are kept under.
-    With ``tools``, which makes the test tools that some further commands belong to, what is done is looked at.
-    ``alone`` is whether a transcript counts whatever the others say, and its rows hold times.
+    With ``tools``, which makes the test tools with some further commands, what is done is looked at. ``alone`` is
+    whether a transcript counts whatever the others say, and its rows hold times.
     """
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
@@ -67,10 +66,7 @@ class _Source:
 
 
 class Scan:
-    """One reading of the transcripts in some places.
-
-    ``start`` lets it run in the background, ``close`` gives it up. Use it as a context manager, which closes it.
-    """
+    """One reading of the transcripts in some places, a context manager; ``start`` lets it run in the background."""
 
     repository: GitRepository | None = None
     """The repository that the transcripts are about, where it had to be opened to find them."""
@@ -103,7 +99,11 @@ class Scan:
         if self._pool is None:
             found = self._rules.discover(self._places, self._harnesses, self._warn)
             self._discovery = Discovery(*map(add, found, self._discovery))
-            self._begin(self._discovery.transcripts)
+            with Store(self.cache_dir, self._keeps) as store:
+                for transcript in self._discovery.transcripts:
+                    self._note(transcript, store)
+            waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.kept is None}
+            self._pool = Pool(self._reading, waiting, self._processes)
         return self
 
     def close(self) -> None:
@@ -116,9 +116,7 @@ class Scan:
 
         Windows may be empty or overlap. Unless the ``whole`` is to be surveyed, kept transcripts that touch no window
         and count alone are left out: one iteration of 200 with 256 MB of transcripts then takes a quarter less time.
-
-        Raises:
-            NotARepositoryError: only work in the repository counts, and the directory named for it is in none.
+        Raises NotARepositoryError where only work in the repository counts and its directory is in none.
         """
         self.start()
         read = list(self._read(None if whole or not self._rules.alone else windows))
@@ -179,14 +177,6 @@ class Scan:
             for part in rows.values():
                 self._skipped.update(part.skipped)
             yield source.transcript, rows
-
-    def _begin(self, transcripts: Sequence[TranscriptFile]) -> None:
-        """Look up what is kept of some transcripts, and begin to read the others."""
-        with Store(self.cache_dir, self._keeps) as store:
-            for transcript in transcripts:
-                self._note(transcript, store)
-        waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.kept is None}
-        self._pool = Pool(self._reading, waiting, self._processes)
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript, with what is kept of it."""

@@ -1,32 +1,26 @@
 """A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
 
-This is no shell. It knows enough of the grammar to find where a command starts and to take nothing for a command that
-is quoted, a comment or a here-document: separators, groups, substitutions, quotes, redirections, and the words that
-only stand before a command (``docs/TEST_TOOLS.md``, "What a test run is"). Nothing is expanded. The time taken is
-linear in the length of the text, whatever the text is.
-
-The module is long because the grammar is: reading forwards gives commands and what is between them, and going back over
-these shows which status is seen.
+Nothing is expanded, and what is quoted, a comment or a here-document is no command (``docs/TEST_TOOLS.md``, "What a
+test run is"). The time taken is linear in the length of the text. The module is long because the grammar is.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are looked at; what follows is cut off."""
 
-DEPTH_LIMIT = 6
-"""How many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``."""
+DEPTH_LIMIT = 6  # how many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``
 
 
 class ShellCommand(NamedTuple):
     """One simple command.
 
-    ``words`` are its words without quotes, from the command itself on: assignments, keywords and programs that only
-    start another one are taken off. They are empty where only a redirection is left. ``writes`` are the files that it
-    writes by redirection or as ``tee``, as written. ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its
-    exit status, ``last`` whether it is the last command of its line.
+    ``words`` are without quotes, assignments, keywords and programs that only start another one; there are none where
+    only a redirection is left. ``writes`` are the files that it writes by redirection or as ``tee``, as written.
+    ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line.
     """
 
     words: tuple[str, ...]
@@ -38,11 +32,9 @@ class ShellCommand(NamedTuple):
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order; those of a substitution before the one that uses it.
 
-    A text of several lines counts as one line, in which a line break is a ``;``. Of one that is longer than
-    :data:`COMMAND_LIMIT` no command is the last.
+    A line break is a ``;``. Of a text longer than :data:`COMMAND_LIMIT` no command is the last.
     """
-    events = _events_of(text[:COMMAND_LIMIT], DEPTH_LIMIT)
-    return _settled(events, whole=len(text) <= COMMAND_LIMIT)
+    return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
 _Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
@@ -65,14 +57,11 @@ _SPECIAL = re.compile(
 _IN_DOUBLE = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_SCRIPT = re.compile(r"[\s|&;()<>'\"`]")
-"""What a word was quoted for that a shell is given as its script."""
-
+_SCRIPT = re.compile(r"[\s|&;()<>'\"`]")  # what a word was quoted for that a shell is given as its script
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"} | dict.fromkeys(
-    (";", "\n", ";;", ";&", ";;&"), ";"
-)
+_SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"}
+_SEPARATORS |= dict.fromkeys((";", "\n", ";;", ";&", ";;&"), ";")
 """What is between commands, and which of the five ways to go on it is."""
 
 _BLANKS = " \t\r\v\f"
@@ -113,22 +102,18 @@ def _start(*then: str, valued: str = "", skips: int = 0, queries: str = "") -> _
 
 
 _UV = "--with --with-editable --extra --group --only-group --python -p --project --directory --env-file --package"
-_STARTS: dict[str, _Start] = {
+_STARTS = {
     "env": _start(valued="-u --unset -C --chdir"),
     "time": _start(valued="-f -o"),
-    "timeout": _start(valued="-k --kill-after -s --signal", skips=1),
-    "gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
+    "timeout gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
     "sudo": _start(valued="-u -g -h -p -C -D", queries="-l -v -k --list"),
     "doas": _start(valued="-u -C"),
     "nice": _start(valued="-n"),
     "ionice": _start(valued="-c -n"),
-    "nohup": _start(),
+    "nohup builtin setsid unbuffer": _start(),
     "exec": _start(valued="-a"),
     "command": _start(queries="-v -V"),
-    "builtin": _start(),
-    "setsid": _start(),
     "stdbuf": _start(valued="-i -o -e"),
-    "unbuffer": _start(),
     "caffeinate": _start(valued="-t"),
     "xvfb-run": _start(valued="-n -s -e"),
     "xargs": _start(valued="-n -P -I -L -d -a -s -E"),
@@ -143,16 +128,14 @@ _STARTS: dict[str, _Start] = {
     "pipx": _start("run", valued="--spec --python"),
     "poetry": _start("run", valued="-C --directory -P --project"),
     "pdm": _start("run", valued="-p --project"),
-    "pipenv": _start("run"),
-    "rye": _start("run"),
+    "pipenv rye": _start("run"),
     "pixi": _start("run", valued="-e --environment --manifest-path"),
-    "conda": _start("run", valued="-n --name -p --prefix --cwd"),
-    "mamba": _start("run", valued="-n --name -p --prefix --cwd"),
-    "bundle": _start("exec"),
+    "conda mamba": _start("run", valued="-n --name -p --prefix --cwd"),
+    "bundle asdf": _start("exec"),
     "mise": _start("exec", "x", valued="-C --cd"),
-    "asdf": _start("exec"),
     "direnv": _start("exec", skips=1),
 }
+_STARTS = {name: start for names, start in _STARTS.items() for name in names.split()}
 _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
 
 
@@ -167,44 +150,30 @@ class _Frame(NamedTuple):
     in_double: bool
 
 
+# Groups that are no part of a command: nothing goes on when they end.
 _GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], [], [], False)
-"""Groups that are no part of a command: nothing goes on when they end."""
 
 
+@dataclass(slots=True, eq=False)
 class _Reader:
     """Goes once over a text and notes commands and what is between them."""
 
-    __slots__ = (
-        "_backquotes",
-        "_depth",
-        "_documents",
-        "_frames",
-        "_parentheses",
-        "_pieces",
-        "_redirections",
-        "_text",
-        "_words",
-        "events",
-    )
-
-    def __init__(self, text: str, depth: int) -> None:
-        self.events: _Events = []
-        self._text = text
-        self._depth = depth
-        self._frames: list[_Frame] = []
-        self._parentheses = 0
-        self._backquotes = 0
-        self._documents: list[str] = []
-        self._begin()
+    _text: str
+    _depth: int
+    events: _Events = field(default_factory=list)
+    _frames: list[_Frame] = field(default_factory=list)
+    _parentheses: int = 0
+    _backquotes: int = 0
+    _documents: list[str] = field(default_factory=list)
+    _words: list[str] = field(default_factory=list)
+    _redirections: list[tuple[int, bool]] = field(default_factory=list)
+    _pieces: list[str] = field(default_factory=list)
 
     def _begin(self) -> None:
         """Begin a command: no words, no redirections, and no piece of a word."""
-        self._words: list[str] = []
-        self._redirections: list[tuple[int, bool]] = []
-        self._pieces: list[str] = []
+        self._words, self._redirections, self._pieces = [], [], []
 
-    def read(self) -> None:
-        """Read all of the text."""
+    def read(self) -> _Events:
         text, search, pos = self._text, _SPECIAL.search, 0
         while found := search(text, pos):
             end = found.start()
@@ -214,6 +183,7 @@ class _Reader:
         if pos < len(text):
             self._plain(text[pos:])
         self._complete()
+        return self.events
 
     def _plain(self, run: str) -> None:
         """Take blanks and words in which nothing is special; the last word goes on where no blank ends it."""
@@ -393,7 +363,7 @@ class _Reader:
         if name in _SHELLS and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
                 self.events += [((), tuple(writes), False)] if writes else []
-                self.events += [_OPENS, *_events_of(script[0], self._depth - 1)]
+                self.events += [_OPENS, *_Reader(script[0], self._depth - 1).read()]
                 self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
                 return
             words, more = self._command(script)
@@ -427,12 +397,6 @@ class _Reader:
                     break
                 at = behind
         return words[at:], hides
-
-
-def _events_of(text: str, depth: int) -> _Events:
-    reader = _Reader(text, depth)
-    reader.read()
-    return reader.events
 
 
 def _script_of(words: Sequence[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
 The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
-``docs/EVIDENCE.md``, "Observations", says what each is. The module is long because one walk over the rows finds all of
-them.
+``docs/EVIDENCE.md``, "Observations", says what each is.
 """
 
 import os
@@ -37,14 +36,14 @@ from scoring.evidence.transcripts.rows import (
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
 
 Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction"]
+_TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
 
 
 class Sighting(NamedTuple):
     """One thing that was seen: when, in which session, file and line (from 0), and what.
 
     ``key`` is that of the call, or of the response with a refused one; ``text`` a path or the first words of a
-    command; ``passed``, ``good`` and ``bad`` are of a test run: its verdict and the numbers of tests; ``how`` is how
-    work was taken back, or a file written.
+    command; ``passed``, ``good`` and ``bad`` the verdict and the numbers of a test run; ``how`` as in the rows.
     """
 
     time: int
@@ -59,18 +58,10 @@ class Sighting(NamedTuple):
     bad: int | None = None
     how: int = 0
 
-    @property
-    def path(self) -> Path:
-        """The transcript in which it was seen."""
-        return self.file.transcript.path
-
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of one iteration. ``words`` are the keys of the words of its shell commands.
-
-    ``edited`` has the paths that each session edited, in whichever lines, with the first time.
-    """
+    """What was seen in the lines of one iteration, the keys of its shell words, and what sessions edited, ever."""
 
     found: list[Sighting] = field(default_factory=list)
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
@@ -86,11 +77,11 @@ class Sightings:
         """Return the test runs, and the last one with a verdict before an end."""
         runs = self._of("run")
         failed = sum(run.passed is False for run in runs)
-        decided = [run for run in runs if run.passed is not None and _before(run, end)]
+        decided = [run for run in runs if run.passed is not None and (end is None or run.time <= end)]
         if not decided:
             return TestsSeen(len(runs), failed), None
         last = decided[-1]
-        later = (edit for edit in self._of("edit") if edit.time > last.time and _before(edit, end))
+        later = (edit for edit in self._of("edit") if edit.time > last.time and (end is None or edit.time <= end))
         edited = any(is_code(edit.text) for edit in later)
         return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last
 
@@ -160,19 +151,8 @@ class Sightings:
         return kind.lower() in _TEST_VERIFIERS and any(run.kind == "run" for run in self.found)
 
 
-_TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
-"""The types of verifiers for which a test run is the command."""
-
-
-def _before(one: Sighting, end: int | None) -> bool:
-    return end is None or one.time <= end
-
-
 def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
-    """Put together what was seen in the lines of each of some iterations.
-
-    ``owners`` has, for each line, the place of its iteration, or a number below 0.
-    """
+    """Put together what was seen in the lines of each of some iterations; a line's owner below 0 is none of them."""
     edited: dict[SessionKey, dict[str, int]] = {}
     found = [Sightings(edited=edited) for _ in range(count)]
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
@@ -180,7 +160,12 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     for file in files:
         if file.rows.tables:
             _look(file, owners, found, open_runs, ended)
-            _note_edits(file, edited.setdefault((file.harness.name, file.owner), {}))
+            first = edited.setdefault((file.harness.name, file.owner), {})
+            for _, number, path, _ in file.rows.tables.get(EDIT, ()):
+                n = file.place.get(number, -1)
+                if n >= 0 and file.here[n]:
+                    text, time = file.rows.texts[path], file.times[n]
+                    first[text] = min(time, first.get(text, time))
     # A run with its call in one file of a session and its result in the next one.
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
@@ -241,15 +226,6 @@ def _look(
         found[owner].found.append(one._replace(key=key))
 
 
-def _note_edits(file: File, edited: dict[str, int]) -> None:
-    """Note which paths a session edited in one file, and when first, whether the lines are an iteration's or not."""
-    for _, number, path, _ in file.rows.tables.get(EDIT, ()):
-        n = file.place.get(number, -1)
-        if n >= 0 and file.here[n]:
-            text, time = file.rows.texts[path], file.times[n]
-            edited[text] = min(time, edited.get(text, time))
-
-
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
     """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
     found: dict[str, set[str]] = {}
@@ -267,13 +243,7 @@ def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
 
 
 def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
-    """Return those of some places in a repository that were written by another name: through a link.
-
-    Args:
-        root: the directory that relative paths start at.
-        places: paths of the repository without links.
-        written: what :func:`written_paths` returns.
-    """
+    """Return those of some places, paths without links from ``root``, that were written through a link."""
     wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
     paths = (path for alike in written.values() for path in alike) if wanted else ()
     return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
@@ -306,15 +276,14 @@ def places_seen(
     """Say where the commit, the last test run and the corrections of an iteration were seen."""
     found: list[SeenAt] = []
     if made and where:
-        file, number = where
-        found.append(SeenAt(f"commit {made.sha}", file.transcript.path, number + 1, "commit"))
+        found.append(SeenAt(f"commit {made.sha}", where[0].transcript.path, where[1] + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
-        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.path, run.number + 1, "tests"))
+        found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.file.transcript.path, run.number + 1, "tests"))
     words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
-    found += [
-        SeenAt(words.get(one.kind, "own work taken back"), one.path, one.number + 1, "correction") for one in others
-    ]
+    for one in others:
+        what = words.get(one.kind, "own work taken back")
+        found.append(SeenAt(what, one.file.transcript.path, one.number + 1, "correction"))
     return tuple(found)
 
 

@@ -1,7 +1,6 @@
 """Transcripts as sessions: which lines a session has, in which files, and which commits it made.
 
-A line may be in several files: a checkpoint repeats what earlier ones hold, and a resumed session copies what it goes
-on from. It is one line wherever it is, known by its key, and has one number here, counted up over all files.
+A line that several files hold is one line, known by its key, and has one number here, counted up over all files.
 """
 
 import os
@@ -24,10 +23,7 @@ SHA_DIGITS = 15
 
 
 class Made(NamedTuple):
-    """A commit that a session made, by the line of the result.
-
-    ``sha`` is what is known of its name, 7 to 15 hex digits; ``subject`` the key of its subject.
-    """
+    """A commit that a session made: the line of the result, 7 to 15 hex digits of its name, its subject's key."""
 
     time: int
     line: int
@@ -39,9 +35,9 @@ class Made(NamedTuple):
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
-    ``checkpoint`` and ``session`` are those that it is of, "" for a file on disk; ``start`` is how many lines are from
-    before the checkpoint, None where it is not said. ``ids`` has the number of each of ``rows.lines``, ``here``
-    whether it is work in this repository, and ``fresh`` whether it is in no earlier file that.
+    ``checkpoint`` and ``session`` are "" for a file on disk; ``start`` is how many lines are from before the
+    checkpoint. ``ids`` has the number of each of ``rows.lines``, ``here`` whether it is work in this repository, and
+    ``fresh`` whether no earlier file has it as such.
     """
 
     transcript: TranscriptFile
@@ -78,8 +74,7 @@ class File:
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
         """The sessions in it, each with where its lines are in ``ids``.
 
-        The first one is its owner, which is named last and has all the lines. What is under other names comes from
-        sessions that it goes on from.
+        The first one is its owner, which is named last and has all the lines; it goes on from the others.
         """
         everything = range(len(self.numbers))
         *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
@@ -109,10 +104,7 @@ class File:
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines by time, each once, and the commits in them, by time.
-
-    ``copies`` are those of the lines of its commits that it has from a session that it goes on from.
-    """
+    """One session: its lines and commits by time; ``copies`` are lines of commits of a session that it goes on from."""
 
     key: SessionKey
     files: list[File] = field(default_factory=list)

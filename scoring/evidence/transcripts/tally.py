@@ -1,7 +1,7 @@
 """Sums up what transcripts say, each event once, over the windows of the iterations.
 
-The bounds of all windows cut time into slices; a window is some slices in a row. An event that may be written several
-times is noted with its key until all files are read, and counts in the slice of its earliest copy.
+The bounds of all windows cut time into slices. An event that may be written several times is noted with its key until
+all files are read, and counts in the slice of its earliest copy.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,10 +28,9 @@ _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS =
 
 
 class Response(NamedTuple):
-    """One copy of an API response, or what is known of it from several.
+    """What is known of an API response from one copy or several; ``main`` is whether one is outside of side chains.
 
-    ``request`` is the key of the request (0: not said), ``main`` is whether a copy is outside of side chains, ``rank``
-    orders copies: output, not of a side chain, then the other counts and the model.
+    ``request`` is the key of the request (0: not said); ``rank`` orders copies: output, ``main``, other counts, model.
     """
 
     request: int
@@ -136,7 +135,7 @@ class Tally:
                 if response.copies > 1:
                     self.drop(response.time, response.copies - 1)
         for calls in _by_key(self.calls):
-            self.flag(min(calls)[0], _united(flags for _, _, flags in calls))
+            self.flag(min(calls)[0], reduce(or_, (flags for _, _, flags in calls)))
         for verdicts in _by_key(self.verdicts):
             self.end(min(verdicts)[0], 1, max(failed for _, _, failed in verdicts))
         self.responses, self.calls, self.verdicts = [], [], []
@@ -183,10 +182,6 @@ def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
     return (min(begin for begin, _ in there), max(end for _, end in there)) if there else None
 
 
-def _united(flags: Iterable[int]) -> int:
-    return reduce(or_, flags, 0)
-
-
 def _by_key(rows: Iterable[tuple[int, ...]]) -> Collection[list[tuple[int, ...]]]:
     """Return rows with the rows of the same key, the second number; one with the key 0 is alone."""
     found: dict[int | tuple[int], list[tuple[int, ...]]] = {}
@@ -196,11 +191,7 @@ def _by_key(rows: Iterable[tuple[int, ...]]) -> Collection[list[tuple[int, ...]]
 
 
 def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
-    """Return the responses that copies with one id are of.
-
-    Outside of side chains each request has its own response; a copy in a side chain, or one that names no request, is
-    a copy of what is there.
-    """
+    """Return the responses of copies with one id: one a request; side chains and unnamed requests have copies."""
     by_request: dict[int, Response] = {}
     for time, _, request, side, count, output, *others in copies:
         copy = Response(request, not side, time, count, (output, not side, *others))
@@ -244,7 +235,7 @@ class Tallies:
         counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
         harnesses = tuple(facts for facts in shares if facts.name)
         turns, given, output, reads, creations, calls, errors = counts
-        flags = _united(facts.flags for facts in shares)
+        flags = reduce(or_, (facts.flags for facts in shares))
         spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
         began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
         counted = turns, given, output, reads, creations, calls, errors, flags, harnesses

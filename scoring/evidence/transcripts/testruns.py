@@ -2,9 +2,6 @@
 
 The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
 its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it.
-
-The module is long because it has both halves of one table, how a command begins and how its run ends, and the reading
-of the data behind them; apart, each would need the types of the other.
 """
 
 import re
@@ -21,11 +18,9 @@ DATA = Path(__file__).parent / "test_tools.toml"
 LABEL_LIMIT = 60
 """How many characters of a command are named."""
 
-_LINE_LIMIT = 1000
-"""How much of a line behind what was looked for may have numbers."""
-
-_OWN = "test-commands"
-"""The name of the tool that the setting's commands are."""
+_LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
+_OWN = "test-commands"  # the name of the tool that the setting's commands are
+_LATEST = "latest"  # the one usual word that has "test" in it and means something else
 
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
@@ -34,15 +29,12 @@ _DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
 """How the data writes a number."""
 
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
-_LATEST = "latest"
-"""The one usual word that has "test" in it and means something else."""
 
 
 class TestCommand(NamedTuple):
-    """A command line that runs tests.
+    """A command line that runs tests: the tool of its last test command, that command's first words, and all tools.
 
-    ``tool`` is the tool of its last test command, ``tools`` those of all of them; ``label`` are the command's first
-    words, for people. ``exit_counts`` is whether the exit status of the line is that of the last test command.
+    ``exit_counts`` is whether the exit status of the line is that of the last test command.
     """
 
     tool: str
@@ -95,10 +87,7 @@ class _Table(NamedTuple):
 
 
 class TestTools:
-    """The tools that are known, and the commands of the setting ``test-commands``.
-
-    ``extra`` are beginnings of commands: ``./check``, ``scripts/verify --all``.
-    """
+    """The tools that are known, and the beginnings of commands of the setting ``test-commands``: ``./check``."""
 
     def __init__(self, extra: Sequence[str] = ()) -> None:
         self._table = _table()
@@ -121,7 +110,7 @@ class TestTools:
     def _tool(self, words: Sequence[str]) -> str:
         """Return the name of the tool that a simple command runs; "" when it runs none."""
         for own in self._extra:
-            if _is_program(words[0], own[0]) and tuple(words[1 : len(own)]) == own[1:]:
+            if f"/{words[0]}".endswith(f"/{own[0].removeprefix('./')}") and tuple(words[1 : len(own)]) == own[1:]:
                 return _OWN
         for _ in range(3):  # a carrier may carry another one
             program = _program_of(words[0])
@@ -136,14 +125,9 @@ class TestTools:
         return ""
 
     def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict:
-        """Return how a test run ended.
+        """Return how a test run ended; ``command`` is None where any tool may have run, ``failed`` where not known.
 
         A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
-
-        Args:
-            command: what was run; None where that is not known, which may be any tool.
-            output: what was printed; colours are passed over.
-            failed: whether the command line failed; None when that is not known.
         """
         text = _COLOURS.sub("", output) if "\x1b" in output else output
         if "\r" in text:
@@ -165,9 +149,9 @@ class TestTools:
 
     def _tried(self, command: TestCommand | None) -> list[_Tool]:
         tools = self._table.tools
-        if command is None or any(name == _OWN or tools[name].runs_any for name in command.tools or (command.tool,)):
-            return list(tools.values())
-        return [tools[name] for name in command.tools or (command.tool,)]
+        names = (_OWN,) if command is None else command.tools or (command.tool,)
+        runs_any = any(name == _OWN or tools[name].runs_any for name in names)
+        return list(tools.values()) if runs_any else [tools[name] for name in names]
 
 
 def _label(words: Sequence[str]) -> str:
@@ -191,12 +175,6 @@ def _program_of(word: str) -> str:
     return {"py": "python", "pypy": "python"}.get(name, name)
 
 
-def _is_program(word: str, own: str) -> bool:
-    """Return whether a program is the one that the setting names, from whichever folder it is started."""
-    own = own.removeprefix("./")
-    return word == own or word.endswith("/" + own)
-
-
 def _behind_options(words: Sequence[str], at: int, valued: frozenset[str]) -> int:
     while at < len(words) and words[at][:1] in "-+" and words[at]:
         at += 2 if words[at] in valued else 1
@@ -212,9 +190,14 @@ def _begins(start: _Start, words: Sequence[str]) -> int:
             continue
         while at < len(words):
             word = words[at]
-            if word == wanted if isinstance(wanted, str) else _fits(wanted, word):
+            is_option = word[:1] in ("-", "+")
+            if isinstance(wanted, str):
+                fits = word == wanted
+            else:
+                fits = not is_option and wanted.fullmatch(word.replace(_LATEST, "")) is not None
+            if fits:
                 break
-            if word[:1] in ("-", "+"):
+            if is_option:
                 at += 2 if word in start.valued else 1
             elif anywhere:
                 at += 1
@@ -224,10 +207,6 @@ def _begins(start: _Start, words: Sequence[str]) -> int:
         if at > len(words):
             return 0
     return at
-
-
-def _fits(pattern: re.Pattern[str], word: str) -> bool:
-    return word[:1] not in ("-", "+") and pattern.fullmatch(word.replace(_LATEST, "")) is not None
 
 
 def _says(forms: Sequence[_Form], text: str) -> bool:
@@ -267,9 +246,6 @@ def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
     return sum(int(group[:9]) if group.isdecimal() else 1 for group in found) if found else None
 
 
-# The data
-
-
 @cache
 def _table() -> _Table:
     """Read the data, once."""
@@ -286,8 +262,7 @@ def _table() -> _Table:
         for text in given["starts"]:
             program, start = _start_of(text, valued)
             starts.setdefault(program, []).append((start, given["name"]))
-    for text in data["carriers"]:
-        program, start = _start_of(text, valued)
+    for program, start in (_start_of(text, valued) for text in data["carriers"]):
         carriers.setdefault(program, []).append(start)
     needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
     needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
@@ -296,21 +271,15 @@ def _table() -> _Table:
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
     names = [name for name in ("passed", "failed", "skipped", "total") if name in given]
+    kinds = ("failing", "passing", "empty", "counting")
     return _Tool(
         name=given["name"],
         never=never | frozenset(given.get("never", ())),
-        failing=_forms_of(given.get("failing", ())),
-        passing=_forms_of(given.get("passing", ())),
-        empty=_forms_of(given.get("empty", ())),
-        counting=_forms_of(given.get("counting", ())),
+        **{kind: tuple(_Form(has, _pattern(line)) for has, line in given.get(kind, ())) for kind in kinds},
         numbers={name: _pattern(given[name].replace(r"(\d+)", r"(?<!\d)(\d+)")) for name in names},
         sums=given.get("sums", False),
         runs_any=given.get("runs_any", False),
     )
-
-
-def _forms_of(given: Sequence[Sequence[str]]) -> tuple[_Form, ...]:
-    return tuple(_Form(has, _pattern(line)) for has, line in given)
 
 
 def _pattern(given: str) -> re.Pattern[str]:
@@ -319,12 +288,10 @@ def _pattern(given: str) -> re.Pattern[str]:
 
 
 def _start_of(text: str, valued: dict[str, frozenset[str]]) -> tuple[str, _Start]:
-    program, *words = text.split()
-    program = _program_of(program)
-    patterns = tuple(
-        re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) if "*" in word else word for word in words
-    )
-    return program, _Start(patterns, valued.get(program, frozenset()))
+    first, *words = text.split()
+    program = _program_of(first)
+    globs = {word: re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL) for word in words if "*" in word}
+    return program, _Start(tuple(globs.get(word, word) for word in words), valued.get(program, frozenset()))
 
 
 def _needle(text: str) -> str:

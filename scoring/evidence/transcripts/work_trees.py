@@ -25,10 +25,9 @@ class WorkTrees:
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Say whether work in a folder is work in the repository; ``folder`` is as a transcript names it.
+        """Say whether work in a folder that a transcript names is work in the repository.
 
-        Raises:
-            NotARepositoryError: the directory that was named is in no git work tree.
+        Raises NotARepositoryError where the directory that was named is in no git work tree.
         """
         if folder not in self._known:
             if folder.startswith(HASHED_FOLDER):
@@ -50,7 +49,12 @@ class WorkTrees:
     @cached_property
     def tops(self) -> list[str]:
         """The tops of the work trees, as git names them; some may not be there any more."""
-        return _work_trees(GitRepository(self._repo_dir))
+        repository = GitRepository(self._repo_dir)
+        answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
+        if answer.returncode:  # git older than 2.36
+            answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
+        lines = answer.stdout.split(end)
+        return [os.fsdecode(line.removeprefix(b"worktree ")) for line in lines if line.startswith(b"worktree ")]
 
     @cached_property
     def _repository(self) -> tuple[frozenset[str], str]:
@@ -85,12 +89,3 @@ class WorkTrees:
 def is_there(folder: str) -> bool:
     """Return whether a folder that a transcript names is there; one that no path names is."""
     return not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
-
-
-def _work_trees(repository: GitRepository) -> list[str]:
-    """Return the top levels of all work trees of a repository; some may not be there any more."""
-    answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
-    if answer.returncode:  # git older than 2.36
-        answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
-    lines = answer.stdout.split(end)
-    return [os.fsdecode(line.removeprefix(b"worktree ")) for line in lines if line.startswith(b"worktree ")]

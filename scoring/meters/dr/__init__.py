@@ -1,7 +1,4 @@
-"""The diminishing-returns meter: whether a deliberation still says something new, and whether it is ready to act.
-
-A transcript in, a result out; nothing here knows of iteration logs. See docs/DIMINISHING_RETURNS.md.
-"""
+"""The diminishing-returns meter: a transcript in, a result out; see docs/DIMINISHING_RETURNS.md."""
 
 from scoring.meters.dr.dr_result import DRResult as DRResult
 from scoring.meters.dr.dr_result import score_transcript as score_transcript

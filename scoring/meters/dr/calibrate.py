@@ -1,8 +1,4 @@
-"""How often the meter says what people expected, under several settings, and where it does not.
-
-A label is beside the rounds of a transcript under ``_expected``, in JSONL in the header line; only its signal is
-required. Each share comes with its Wilson interval, which is honest for small numbers and for shares near 1.
-"""
+"""How often the meter says what people expected, under several settings, and where it does not."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -23,7 +19,7 @@ from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
 from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
 
-KEY = "_expected"
+KEY = "_expected"  # the label, beside the rounds of a transcript, in JSONL in the header
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 

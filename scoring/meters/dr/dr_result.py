@@ -89,10 +89,7 @@ class DRResult:
         return next(stops, None)
 
     def payload(self) -> dict[str, Any]:
-        """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places.
-
-        ``semantic_similarity_of`` is there with level L2, ``added_words`` when words of the settings matched.
-        """
+        """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places."""
         last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
         similarity: dict[str, Any] = {"semantic_similarity": None}
         if (alike := self.similarity) is not None:

@@ -1,8 +1,4 @@
-"""Claims cut out of running text by rules, for rounds that come without: rough, opt-in, never where claims are given.
-
-A sentence that asks becomes a question, any other one of three words or more a claim. The rules know no grammar, so two
-claims in one sentence stay one, and a remark counts like a claim. See docs/DIMINISHING_RETURNS.md, "Claims from text".
-"""
+"""Claims and questions cut out of running text by rough rules: docs/DIMINISHING_RETURNS.md, "Claims from text"."""
 
 import copy
 import re
@@ -10,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 FROM_TEXT = "text"  # what ``claims_from`` says of claims that were cut out of text
-FEWEST_WORDS = 3
 
 _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+")
@@ -38,7 +33,7 @@ def sentences_of(text: str) -> tuple[list[str], list[str]]:
         for sentence in _sentences(paragraph):
             if sentence.rstrip("\"'\u201d\u2019)]*").endswith("?"):
                 questions[sentence] = None
-            elif len(sentence.split()) >= FEWEST_WORDS:
+            elif len(sentence.split()) >= 3:
                 claims[sentence] = None
     return list(claims), list(questions)
 

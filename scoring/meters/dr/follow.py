@@ -62,11 +62,7 @@ class Update(NamedTuple):
 def follow(
     contents: Iterator[tuple[bytes, bool]], source: str, score: Callable[[Transcript], DRResult]
 ) -> Iterator[Update]:
-    """Yield what each content of a growing transcript adds; each is the whole of it, and whether that is its end.
-
-    A last line that is not complete is waited for; a round that arrives after a later one makes the later ones new.
-    TranscriptError for a complete line that is not what it should be; at the end, for any, or for none.
-    """
+    """Yield what each whole content of a growing transcript adds, given with whether it is the end; TranscriptError."""
     read = b""
     known: tuple[Round, ...] = ()
     for data, is_final in contents:
@@ -95,10 +91,7 @@ def whole_lines(data: bytes) -> bytes:
 def contents_of(
     path: Path, interval: float, must_exist: bool = False, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield the content of a file, at once and when it changed (``interval`` in seconds), and that this is not its end.
-
-    It is waited for unless it ``must_exist``; TranscriptError when it cannot be read.
-    """
+    """Yield a file's content, now and on change (``interval`` in seconds), and that it is no end; TranscriptError."""
     seen = None
     while True:
         try:
@@ -119,10 +112,7 @@ def contents_of(
 
 
 def growing_contents(descriptor: int, only_whole: bool = False) -> Iterator[tuple[bytes, bool]]:
-    """Yield everything read so far, and whether it is the end, when nothing further waits; ``only_whole`` at the end.
-
-    TranscriptError when it is too much, or cannot be read.
-    """
+    """Yield all read so far, and whether it ended, when no more waits or ``only_whole`` at the end; TranscriptError."""
     data = bytearray()
     while True:
         try:

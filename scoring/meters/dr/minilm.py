@@ -1,9 +1,4 @@
-"""The sentence encoder all-MiniLM-L6-v2 on numpy: a text in, a vector of length 1 out.
-
-A BERT encoder of six layers, mean pooling over the tokens of a text, and division by the length of what comes out, as
-the model is published. Batches have texts of one number of tokens, so there is no padding and no mask; one thread
-computes, because threads that wait for each other take many times as long on a busy machine.
-"""
+"""The sentence encoder all-MiniLM-L6-v2 on numpy, as it is published: a text in, a vector of length 1 out."""
 
 import math
 from array import array
@@ -37,7 +32,7 @@ class MiniLM:
         """Return the vector of each text, in their order."""
         found: list[array[float]] = [array("f")] * len(texts)
         encoded = [e.ids for e in self._tokenizer.encode_batch([_well_formed(text) for text in texts])]
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1, user_api="blas"):  # threads that wait for each other are slow on a busy machine
             for batch in _batches([len(ids) for ids in encoded]):
                 pooled = self._pooled(np.array([encoded[i] for i in batch]))
                 for i, row in zip(batch, pooled, strict=True):

@@ -1,8 +1,4 @@
-"""What each round says that no earlier one said: counts and rates per level, and classes.
-
-A level is a way of telling whether two claims are the same: L0 by their normalised text, L1 by the words they share, L2
-by their meaning. A claim is new when every active level calls it so.
-"""
+"""What is new in each round, by the text of claims (L0), their words (L1), their meaning (L2): counts and classes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -31,10 +31,7 @@ class RoundAgreement(NamedTuple):
 
 
 def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
-    """Return what each round with claims but the first does with those before, roughly, by counts and words.
-
-    No new claim is ``rephrase``; at most half of them new and no word of change is ``endorse``; all else ``modify``.
-    """
+    """Return what each round with claims but the first does with those before, roughly, by counts and words."""
     found: list[RoundAgreement] = []
     rows = zip(transcript.rounds, result.novelty, strict=True)
     claimed = [(given, new) for given, new in rows if new.claims]
@@ -107,10 +104,7 @@ def confidence_in(
     words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> Confidence:
-    """Score a transcript again under neighbouring settings and count how many give the signal of ``result``.
-
-    Neighbours have k, paraphrase, low novelty or both limits of readiness one ``…_STEP`` off, in every combination.
-    """
+    """Score a transcript again with settings one ``…_STEP`` off, in all combinations, and count the same signals."""
     t = profile.thresholds
     counts: dict[str, int] = {}
     for paraphrase in _around(t.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):

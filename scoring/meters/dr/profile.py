@@ -1,9 +1,4 @@
-"""What the diminishing-returns meter goes by: k, thresholds and word lists.
-
-A rubric that lets the meter vote names a :class:`Profile`, which is data of the rubric and never changes;
-:data:`DEFAULT` is the profile of everything else. A user may tune the meter with a table, in the settings (``[dr]``) or
-in a file: see docs/GUIDE.md.
-"""
+"""What the diminishing-returns meter goes by: k, thresholds and word lists, which settings may tune (docs/GUIDE.md)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -12,8 +7,6 @@ from typing import Any
 from scoring.errors import SettingsError
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
-
-LARGEST_K = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +70,7 @@ class Profile:
         *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
         *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
     )
-    sentences: bool = True
-    """Whether a little more than the lists is read: ``Name will``, a file name alone, and blocker words in another
-    sense. A released profile goes by its lists alone. See docs/DIMINISHING_RETURNS.md, "Beyond the lists"."""
+    sentences: bool = True  # whether more is read, which released profiles do not: the docs' "Beyond the lists"
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
@@ -104,13 +95,11 @@ def _is_share(value: Any) -> bool:
 
 
 _ROUNDS, _LENGTH = (
-    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, LARGEST_K)) for of in ("rounds", "words")
+    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, 1_000_000)) for of in ("rounds", "words")
 )
 _LIST = ListOf("a list of words", Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
-"""Of a threshold that would make every claim a repetition at 0."""
-
 _TUNING: Kinds = {
     "k": _ROUNDS,
     "thresholds": {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)}
@@ -128,10 +117,7 @@ _PROFILE: Kinds = {
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile with the k and thresholds of some tables, each with its place, and the words they add.
-
-    A later table wins. SettingsError, with the place, for an unknown key or a value that does not fit.
-    """
+    """Return the default profile with what some tables set, and the words they add; a later one wins; SettingsError."""
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}
     profile = DEFAULT

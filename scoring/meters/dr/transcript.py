@@ -1,8 +1,4 @@
-"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL.
-
-Unknown keys are ignored, blank items are dropped, and rounds are put in the order of their numbers. What is needed must
-be right: each error names the file, the line or round, and the field.
-"""
+"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL, unknown keys ignored."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -134,10 +130,7 @@ def line_schema() -> dict[str, Any]:
 
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
-    """Read a transcript, JSON or JSONL, from a file or for ``-`` from standard input; TranscriptError when it is none.
-
-    With ``texts`` a round without claims gets those that are cut out of its text.
-    """
+    """Read a transcript from a file, ``-`` is standard input; ``texts`` has claims cut out of text; TranscriptError."""
     if str(path) == "-":
         return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts)
     try:
@@ -158,10 +151,7 @@ def decoded(data: bytes, source: str) -> str:
 
 
 def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
-    """Read a transcript from text; ``source`` is named in the TranscriptError for what is none.
-
-    It is JSONL when its first value has a ``type`` or is followed by another one, else by the name of ``source``.
-    """
+    """Read a transcript, JSON or JSONL, from text; ``source`` is named in the TranscriptError for what is none."""
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
     if _is_lines(text, source):
@@ -184,10 +174,7 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
 
 
 def transcript_of_lines(text: str, source: str, texts: bool = False, is_final: bool = True) -> Transcript | None:
-    """Read a transcript from JSONL; None when it has no round yet, and ``is_final`` is false.
-
-    TranscriptError when a line is not what it should be, or gives a round a second time; other types are ignored.
-    """
+    """Read a transcript from JSONL, else TranscriptError; None where it has no round yet and is not ``is_final``."""
     headers: list[dict[str, Any]] = []
     rounds = _rounds(_round_lines(text, source, headers), source, texts)
     return _transcript(rounds, headers[0] if headers else {}, source) if rounds or is_final else None
@@ -244,7 +231,7 @@ def extracted(data: bytes, source: str) -> dict[str, Any]:
 
 
 def _is_lines(text: str, source: str) -> bool:
-    """Return whether text is a line of JSON per round, by its first value."""
+    """Return whether text is JSONL: its first value has a type or another one after it; if broken, by its name."""
     start = len(text) - len(text.lstrip())
     try:
         first, end = json.JSONDecoder().raw_decode(text, start)

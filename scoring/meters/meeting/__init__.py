@@ -1,7 +1,4 @@
-"""The deliberation meter: whether a meeting of several experts may end, must go on, or should be parked.
-
-A judge writes one record per round; docs/DELIBERATION.md explains what follows from it.
-"""
+"""The deliberation meter: whether a meeting may end, must go on, or should be parked: docs/DELIBERATION.md."""
 
 from scoring.meters.meeting.made_meetings import Ending as Ending
 from scoring.meters.meeting.made_meetings import MeetingKnobs as MeetingKnobs

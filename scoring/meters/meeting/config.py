@@ -1,7 +1,4 @@
-"""How a meeting is judged: weights, limits, thresholds and rules; presets as data, and files that inherit from them.
-
-What a config does not say it takes, key by key, from the preset that its ``meeting_type`` names, else ``default``.
-"""
+"""How a meeting is judged: weights, limits, thresholds and rules; a file inherits, key by key, from a preset."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -157,10 +154,7 @@ class MeetingConfig(Block):
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:
-    """Return the config a user means: a preset by name, or a file (.json, .yaml, .toml), whole or partial.
-
-    InputError when there is none of that name; MeetingError, with every fault, when the file is no valid config.
-    """
+    """Return a preset by name, or the config of a file, whole or partial; InputError, MeetingError with every fault."""
     text = str(name)
     if text in PRESETS:
         return preset(text)

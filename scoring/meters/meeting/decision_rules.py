@@ -1,7 +1,4 @@
-"""The rules that give a round its status, each with its reasons in words, and their order, :data:`RULES`.
-
-A rule returns None where it has nothing to say. Comparisons are within 1e-9.
-"""
+"""The rules that give a round its status, each with its reasons in words, in the order of :data:`RULES`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -214,19 +211,14 @@ def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parki
     return Decision("park_or_abort", (*reasons, *missing), prompt)
 
 
-def remaining_options(s: Situation) -> tuple[str, ...]:
-    """Return the options that are left: those that experts prefer, most of them first; else those considered."""
-    preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
-    return tuple(option for option, _ in preferred.most_common()) or tuple(
-        dict.fromkeys(s.record.convergence.options_considered or ())
-    )
-
-
 def _either(s: Situation) -> str:
-    match remaining_options(s):
-        case (only,):
+    """Return in words the options that experts prefer, most of them first; else those considered."""
+    preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
+    considered = dict.fromkeys(s.record.convergence.options_considered or ())
+    match [option for option, _ in preferred.most_common()] or list(considered):
+        case [only]:
             return f"decide on {printable(only)}"
-        case (*some, last_one):
+        case [*some, last_one]:
             return f"decide between {names(some)} and {printable(last_one)}"
     return "decide"
 

@@ -1,7 +1,4 @@
-"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting".
-
-The file is written whole after every step, so that a run may be stopped anywhere and taken up again.
-"""
+"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting"."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,10 +53,7 @@ class MeetingState(BaseModel):
 
 
 def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
-    """Read a state, or begin one under ``config`` (the preset ``default`` unless given).
-
-    InputError where it is none, or of another config; MeetingError, with every fault, for its config or records.
-    """
+    """Read a state, or begin one under ``config`` (by default the preset ``default``); InputError, MeetingError."""
     given = None if config is None else config.model_dump(mode="json")
     try:
         data = read_file(path)
@@ -89,10 +83,7 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
 
 def save_state(path: Path, state: MeetingState) -> MeetingState:
-    """Write a state whole, and return it as it is now on disk.
-
-    InputError where another command has changed the file since it was read; WriteError.
-    """
+    """Write a state whole, and return it; InputError where the file was changed since it was read; WriteError."""
     try:
         now: bytes | None = read_file(path)
     except FileNotFoundError:
@@ -107,11 +98,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
 
 
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
-    """Add the record of the next round, as a judge wrote it.
-
-    Raises:
-        MeetingError: it is no single valid record of a round that is to come; or a question is open; or it is over.
-    """
+    """Add a judge's record of the next round; MeetingError if it is none, a question is open, or the meeting over."""
     if state.ended:
         raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
     if state.phase == "needs_answer":
@@ -140,7 +127,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     last["user_confirmed"] = yes
     answered = state.model_copy(update={"records": [*state.records[:-1], last]})
     if yes:
-        lead = leading(parse_meeting_records(json.dumps(last))[0].convergence.expert_positions)
+        lead = leading(check_records([last])[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")

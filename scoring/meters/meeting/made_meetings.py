@@ -1,8 +1,4 @@
-"""Makes up a deliberation from a seed and a few knobs, to see how a config behaves before it is trusted.
-
-The same knobs give the same records on any machine: only ``random.Random.random`` is drawn from, and only sums,
-products and quotients are taken.
-"""
+"""Makes up a deliberation from a seed and a few knobs, the same on any machine, to see how a config behaves."""
 
 import random
 from collections.abc import Mapping, Sequence

@@ -69,8 +69,6 @@ def off_topic(s: Situation) -> str | None:
 
 
 MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-"""What a meeting must go on for."""
-
 OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)  # it may end without any
 
 

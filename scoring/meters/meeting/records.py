@@ -113,9 +113,7 @@ class Focus(Block):
     @model_validator(mode="before")
     @classmethod
     def _counted(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping) or not (annotations := data.get("message_annotations")):
-            return data
-        counts = annotated(annotations)
+        counts = annotated(data.get("message_annotations")) if isinstance(data, Mapping) else None
         return data if counts is None else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
 
 
@@ -217,18 +215,12 @@ def record_schema() -> dict[str, Any]:
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read the records of a meeting from JSON or JSONL, sorted by round; ``-`` is standard input.
-
-    InputError for no plain file of a sane size; MeetingError, as of :func:`parse_meeting_records`, for what is in it.
-    """
+    """Read a meeting's records from a file, or for ``-`` standard input, sorted by round; InputError, MeetingError."""
     return parse_meeting_records(*read_given(source, "a judge's records, or - for standard input"))
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
-    """Read the records of a meeting from a judge's answer: JSON or JSONL and nothing else, sorted by round.
-
-    MeetingError for anything else; every fault names ``source``, the place or round, the field and the reason.
-    """
+    """Read a meeting's records, JSON or JSONL, sorted by round; MeetingError lists faults with places in ``source``."""
     try:
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
     except MeetingError:

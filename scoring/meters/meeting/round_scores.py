@@ -1,7 +1,4 @@
-"""The scores of a round, each from 0 to 1, from the evidence in its record, and where the judge states something else.
-
-What the judge states as a score is compared and never used, but for the recent novelty of a file's first record.
-"""
+"""The scores of a round, each from 0 to 1, from the evidence in its record, and where the judge states others."""
 
 import math
 from collections import Counter

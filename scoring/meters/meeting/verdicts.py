@@ -50,10 +50,9 @@ class MessageNovelty:
 
 
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
-    """Return the novelty of the messages of each round that has some, by round; ``records`` are in order.
+    """Return the novelty of the messages of each round that has some, by round; docs/DELIBERATION.md, "From messages".
 
-    A message is compared with all before it, in its round and earlier ones, by its words (level L1) and with an
-    embedder by its meaning as well (level L2): docs/DELIBERATION.md, "From messages".
+    Each is compared with all before it, in order, by its words (L1) and with an embedder by its meaning (L2).
     """
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]
@@ -123,9 +122,8 @@ def score_meeting(
 ) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end: one verdict per record, by round.
 
-    ``records`` are a judge's, as models or plain data, in any order; rounds may be missing. ``config`` is the name of a
-    preset, or a config that may be partial. ``embed`` compares messages by their meaning as well. Nothing depends on
-    later rounds. MeetingError lists everything that is wrong with either; InputError where there is no such preset.
+    ``records`` are in any order; rounds may be missing. ``config`` is the name of a preset or may be partial; ``embed``
+    compares messages by meaning. MeetingError lists all that is wrong with either; InputError without such a preset.
     """
     if not isinstance(config, MeetingConfig):
         config = preset(config) if isinstance(config, str) else meeting_config(config)

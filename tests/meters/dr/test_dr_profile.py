@@ -38,24 +38,23 @@ GIVEN = {
 }
 """Transcripts such that every default decides about one of them at least."""
 
-THRESHOLDS = DEFAULT.thresholds
+CHANGES: Mapping[str, Any] = {
+    "k": 1,
+    "levels": ("L0",),
+    "stuck_after": 9,
+    "short_action": 99,
+    "artifacts": ("none",),
+    "alternatives": ("none",),
+}
+LIMITS = {"novelty_high": 0.2, "novelty_low": 0.3, "paraphrase": 0.9, "readiness_high": 1.0, "readiness_medium": 0.7}
+LISTS = ("verbs", "vague_starts", "vague", "blockers", "ownership")
 TUNED: Mapping[str, Profile] = {
-    "k": replace(DEFAULT, k=1),
-    "levels": replace(DEFAULT, levels=("L0",)),
-    "stuck after": replace(DEFAULT, stuck_after=9),
-    "short actions": replace(DEFAULT, short_action=99),
-    "novelty high": replace(DEFAULT, thresholds=replace(THRESHOLDS, novelty_high=0.2)),
-    "novelty low": replace(DEFAULT, thresholds=replace(THRESHOLDS, novelty_low=0.3)),
-    "paraphrase": replace(DEFAULT, thresholds=replace(THRESHOLDS, paraphrase=0.9)),
-    "readiness high": replace(DEFAULT, thresholds=replace(THRESHOLDS, readiness_high=1.0)),
-    "readiness medium": replace(DEFAULT, thresholds=replace(THRESHOLDS, readiness_medium=0.7)),
-    "verbs": replace(DEFAULT, words=replace(DEFAULT.words, verbs=("none",))),
-    "vague starts": replace(DEFAULT, words=replace(DEFAULT.words, vague_starts=("none",))),
-    "vague": replace(DEFAULT, words=replace(DEFAULT.words, vague=("none",))),
-    "blockers": replace(DEFAULT, words=replace(DEFAULT.words, blockers=("none",))),
-    "ownership": replace(DEFAULT, words=replace(DEFAULT.words, ownership=("none",))),
-    "artifacts": replace(DEFAULT, artifacts=("none",)),
-    "alternatives": replace(DEFAULT, alternatives=("none",)),
+    **{name: replace(DEFAULT, **{name: value}) for name, value in CHANGES.items()},
+    **{
+        name: replace(DEFAULT, thresholds=replace(DEFAULT.thresholds, **{name: value}))
+        for name, value in LIMITS.items()
+    },
+    **{name: replace(DEFAULT, words=replace(DEFAULT.words, **{name: ("none",)})) for name in LISTS},
 }
 
 

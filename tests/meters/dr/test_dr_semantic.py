@@ -61,18 +61,14 @@ class TestEmbedder:
         assert model.asked == [["bb", "a", ""], ["ccc"]]
         assert embed([]) == []
 
-    def test_takes_from_the_store_what_another_run_kept(self, model: MadeModel, tmp_path: Path) -> None:
+    def test_takes_from_the_store_what_another_run_kept_and_loads_the_model_for_the_rest_alone(
+        self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.embedder(tmp_path)(["a", "bb", "\ud800"])
         assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])] == [[2], [3], [1], [1]]
         assert model.asked == [["a", "bb", "\ud800"], ["ccc"]]
-
-    def test_does_not_load_the_model_for_what_is_kept(
-        self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.embedder(tmp_path)(["a"])
         monkeypatch.delattr(semantic, "_load")
         assert [list(v) for v in self.embedder(tmp_path)(["a"])] == [[1]]
-        assert model.asked == [["a"]]
 
     def test_takes_no_vector_of_another_model(
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -61,8 +61,7 @@ class TestClaimInflation:
     OTHERWISE = "a loop that has converged repeats as many claims as before"
 
     def test_of_a_constant_size_says_what_else_it_may_be(self) -> None:
-        given = transcript(*[outputs(FOUR, OWNED)] * 3)
-        result = score_transcript(given)
+        result = score_transcript(given := transcript(*[outputs(FOUR, OWNED)] * 3))
         inflated = [flag for flag in result.flags if flag.flag == "claim_inflation"]
         assert [flag.round for flag in inflated] == [2, 3]
         assert all(self.OTHERWISE in flag.reason for flag in inflated)
@@ -87,26 +86,17 @@ class TestBeyondTheLists:
 
     @pytest.mark.parametrize("action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"])
     def test_a_name_and_will_says_who_acts(self, action: str) -> None:
-        assert METER.is_owned(action)
-        assert not BY_THE_LISTS.is_owned(action)
+        assert (METER.is_owned(action), BY_THE_LISTS.is_owned(action)) == (True, False)
 
-    @pytest.mark.parametrize(
-        "action",
-        [
-            pytest.param("It will deploy itself", id="a pronoun"),
-            pytest.param("Nothing will change", id="no person"),
-            pytest.param("nadia will raise it", id="not capitalised"),
-            pytest.param("Raise it, Nadia will not mind", id="not at the start"),
-            pytest.param("Nadia willingly agrees", id="another word"),
-        ],
-    )
+    NO_OWNER = ("It will deploy itself", "Nothing will change", "nadia will raise it", "Raise it, Nadia will not mind")
+
+    @pytest.mark.parametrize("action", [*NO_OWNER, "Nadia willingly agrees"])
     def test_a_sentence_about_something_else_does_not(self, action: str) -> None:
         assert not METER.is_owned(action)
 
     @pytest.mark.parametrize("action", ["proxy.yaml", "`upload.py`", "Makefile", "guide/README.md."])
     def test_a_file_name_alone_is_an_artifact(self, action: str) -> None:
-        assert METER.is_specific(action)
-        assert not BY_THE_LISTS.is_specific(action)
+        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
 
     @pytest.mark.parametrize("action", ["End.", "Makefiles", "e.g.", "10.5", "Later today"])
     def test_another_word_alone_is_none(self, action: str) -> None:

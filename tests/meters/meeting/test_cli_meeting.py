@@ -46,14 +46,11 @@ def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_pa
     assert '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), ' in done.out
 
 
-def test_a_meeting_is_called_by_its_id(da_score: DaScore, tmp_path: Path) -> None:
-    done = da_score("meeting", write(tmp_path / "r", [record(3, meeting_id="budget\x1b[31m")]))
+def test_a_meeting_is_called_by_its_id_and_what_it_states_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
+    given = record(3, meeting_id="budget\x1b[31m", exploration__exploration_score=0.46)
+    done = da_score("meeting", write(tmp_path / "r", [given]))
     assert done.out.startswith("Deliberation — budget\\x1b[31m · ")
     assert "\x1b" not in done.out
-
-
-def test_what_is_stated_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
-    done = da_score("meeting", write(tmp_path / "r", [record(3, exploration__exploration_score=0.46)]))
     assert "  stated     exploration.exploration_score 0.46, computed 1\n" in done.out
 
 
@@ -158,15 +155,6 @@ def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
     done = da_score("meeting", *arguments)
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=" ".join)
-def test_the_help_names_the_options_and_the_commands(arguments: list[str], da_score: DaScore) -> None:
-    done = da_score("meeting", *arguments)
-    assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("Usage: da-score meeting [OPTIONS] FILE\n")
-    for word in ("--config", "--plot", "--json", "simulate", "schema"):
-        assert word in done.out
 
 
 # Plots

@@ -38,9 +38,6 @@ def faults(data: Any) -> tuple[str, ...]:
 
 def test_presets_are_files_and_the_only_ones() -> None:
     assert {path.name for path in module.PRESETS_DIR.iterdir()} == {f"{name}.toml" for name in PRESETS}
-
-
-def test_there_is_no_other_preset() -> None:
     with pytest.raises(InputError, match=r"^urgent: no such preset; there are default, tactical, strategic$"):
         preset("urgent")
 

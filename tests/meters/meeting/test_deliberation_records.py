@@ -172,10 +172,6 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
     assert found[1] == 'round 3: convergence.expert_positions: "e0" is named 2 times'
 
 
-def test_a_meeting_has_a_record() -> None:
-    assert faults() == ("no record; a meeting has one for each round",)
-
-
 # What is not JSON
 
 

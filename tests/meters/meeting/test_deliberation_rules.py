@@ -160,6 +160,8 @@ def test_two_scores_that_equal_their_targets_are_strong_and_enough(path: str, sc
 
 def test_a_decision_that_was_not_confirmed_is_asked_about_once() -> None:
     doubt = record(3, user_confirmed=False)
+    assert last([doubt]).next_round_focus_prompts[0] == DOUBTS
+    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, "no round follows"
     verdict = last([doubt, record(4)])
     assert decided(verdict) == ("doubted", "continue_targeted")
     assert verdict.next_round_focus_prompts == (DOUBTS,) == ("any remaining doubts or risks?",)

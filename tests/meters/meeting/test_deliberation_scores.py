@@ -94,11 +94,8 @@ def recent(*records: dict[str, Any]) -> list[float]:
     return [verdict.scores.novelty_recent for verdict in score_meeting(records)]
 
 
-def test_novelty_without_points_is_none() -> None:
+def test_recent_novelty_is_over_two_rounds_and_none_without_points() -> None:
     assert scores(points=(0, 0)).novelty == 0
-
-
-def test_recent_novelty_is_over_two_rounds() -> None:
     assert recent(record(1, points=(4, 0)), record(2, points=(1, 5)), record(3, points=(0, 4))) == [1.0, 0.5, 0.1]
 
 
@@ -192,13 +189,15 @@ def test_weights_differ_when_they_are_not_those_of_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "stated", "computed"), [("round_index", 4, 3), ("max_rounds", 9, 10), ("round_index", -1, 3)]
+    ("block", "name", "stated", "computed"),
+    [
+        ("cost_time", "round_index", 4, 3),
+        ("cost_time", "max_rounds", 9, 10),
+        ("cost_time", "round_index", -1, 3),
+        ("stop_continue_recommendation", "status", "must_continue", "ready_to_decide"),
+    ],
 )
-def test_cost_and_time_may_contradict_the_record_or_the_config(name: str, stated: int, computed: int) -> None:
-    assert differences(cost_time={**used(), name: stated}) == [(f"cost_time.{name}", stated, computed)]
-
-
-def test_a_status_may_differ() -> None:
-    own = {"status": "must_continue", "rationale": [], "next_round_focus_prompts": []}
-    field = "stop_continue_recommendation.status"
-    assert differences(stop_continue_recommendation=own) == [(field, "must_continue", "ready_to_decide")]
+def test_cost_time_and_status_may_contradict_the_record_or_the_config(
+    block: str, name: str, stated: Any, computed: Any
+) -> None:
+    assert differences(**{block: {**SAME[block], name: stated}}) == [(f"{block}.{name}", stated, computed)]

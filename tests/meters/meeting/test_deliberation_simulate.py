@@ -49,8 +49,6 @@ def test_a_made_meeting_is_one_and_ends(seed: int) -> None:
 
 def test_a_meeting_that_is_too_short_does_not_end() -> None:
     assert ends_in(MeetingKnobs(rounds=1)) == dict.fromkeys(PRESETS)
-    (ending,) = endings(simulate_meeting(MeetingKnobs(rounds=1)), {"default": preset("default")})
-    assert (len(ending.verdicts), ending.last) == (1, None)
 
 
 def mean(knobs: MeetingKnobs, score: str) -> float:

@@ -7,29 +7,9 @@ from helpers.meetings import ALL_DEEP, last, record, used
 
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.driver import as_markdown, no_decision
 
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
-
-
-class TestARefusedEnd:
-    """If the user does not confirm: "any remaining doubts/risks?"."""
-
-    def test_asks_for_doubts(self) -> None:
-        assert last([record(3, user_confirmed=False)]).next_round_focus_prompts[0] == DOUBTS
-
-    @pytest.mark.parametrize(
-        "given",
-        [
-            pytest.param(record(3), id="no answer yet"),
-            pytest.param(record(3, user_confirmed=True), id="the user said yes"),
-            pytest.param(record(2, user_confirmed=False), id="nothing was proposed"),
-            pytest.param(record(10, user_confirmed=False), id="no round follows the last"),
-        ],
-    )
-    def test_and_nothing_else_does(self, given: dict[str, Any]) -> None:
-        assert DOUBTS not in last([given]).next_round_focus_prompts
 
 
 def circles(number: int, **more: Any) -> list[dict[str, Any]]:
@@ -115,13 +95,9 @@ class TestNoveltyFromMessages:
     """For each new contribution, compare to all previous contributions."""
 
     def test_counts_messages_where_points_are_not_counted(self) -> None:
-        first, second = record(3, messages=(1, 0, 0)), record(4)
-        first["messages"], second["messages"] = (
-            messages(*SAID),
-            messages(SAID[0], "Nobody has asked the accountant yet"),
-        )
-        given = [without(first, "novelty", *POINTS), without(second, "novelty", *POINTS)]
-        verdicts = score_meeting(given)
+        first = record(3, messages=(1, 0, 0)) | {"messages": messages(*SAID)}
+        second = record(4) | {"messages": messages(SAID[0], "Nobody has asked the accountant yet")}
+        verdicts = score_meeting([without(one, "novelty", *POINTS) for one in (first, second)])
         assert [verdict.scores.novelty for verdict in verdicts] == [2 / 3, 1 / 2]
         assert verdicts[1].scores.novelty_recent == 3 / 5
         found = verdicts[0].as_dict()["from_messages"]
@@ -132,8 +108,6 @@ class TestNoveltyFromMessages:
         verdict = last([given])
         assert (verdict.scores.novelty, verdict.from_messages and verdict.from_messages.judge_repeated) == (0.1, 9)
         assert [d.field for d in verdict.stated_differences] == ["novelty.share_of_new"]
-
-    def test_that_agrees_differs_in_nothing(self) -> None:
         assert last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
 
     def test_uses_meaning_with_an_embedder(self) -> None:
@@ -174,31 +148,42 @@ class TestCost:
         assert last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status == "ready_to_decide"
 
 
-class TestWhatIsStated:
-    def test_a_wrong_leading_option_differs(self) -> None:
-        (difference,) = last([record(convergence__leading_option="B")]).stated_differences
-        assert (difference.field, difference.stated, difference.computed) == ("convergence.leading_option", "B", "A")
+RISKS = "risks_failure_modes"
+LEADS_A = {"convergence__leading_option": "A"}
 
+
+class TestWhatIsStated:
     @pytest.mark.parametrize(
-        ("experts", "stated"),
+        ("given", "field", "computed"),
         [
-            pytest.param((("A", 0.8), ("A", 0.9), ("B", 1.0)), "A", id="the leading one"),
-            pytest.param((("A", 0.8), ("B", 0.8)), "B", id="as many prefer it as surely"),
+            pytest.param({"convergence__leading_option": "B"}, "convergence.leading_option", "A", id="a wrong option"),
+            pytest.param(
+                {"exploration__missing_critical_aspects": [RISKS]},
+                "exploration.missing_critical_aspects",
+                "none",
+                id="a stale missing aspect",
+            ),
         ],
     )
-    def test_one_that_leads_does_not(self, experts: Any, stated: str) -> None:
-        assert last([record(experts=experts, convergence__leading_option=stated)]).stated_differences == ()
+    def test_differs(self, given: dict[str, Any], field: str, computed: str) -> None:
+        (difference,) = last([record(**given)]).stated_differences
+        stated = given[field.replace(".", "__")]
+        assert (difference.field, difference.computed) == (field, computed)
+        assert difference.stated in stated
 
-    def test_a_stale_missing_aspect_differs(self) -> None:
-        given = record(exploration__missing_critical_aspects=["risks_failure_modes"])
-        (difference,) = last([given]).stated_differences
-        assert difference.field == "exploration.missing_critical_aspects"
-        assert (difference.stated, difference.computed) == ("risks_failure_modes", "none")
-
-    def test_one_that_is_missing_does_not(self) -> None:
-        levels = {**ALL_DEEP, "risks_failure_modes": "shallow"}
-        given = record(levels=levels, exploration__missing_critical_aspects=["risks_failure_modes"])
-        assert last([given]).stated_differences == ()
+    @pytest.mark.parametrize(
+        "given",
+        [
+            pytest.param({"experts": (("A", 0.8), ("A", 0.9), ("B", 1.0)), **LEADS_A}, id="the leading one"),
+            pytest.param({"experts": (("B", 0.8), ("A", 0.8)), **LEADS_A}, id="as many prefer it as surely"),
+            pytest.param(
+                {"levels": {**ALL_DEEP, RISKS: "shallow"}, "exploration__missing_critical_aspects": [RISKS]},
+                id="one that is missing",
+            ),
+        ],
+    )
+    def test_agrees(self, given: dict[str, Any]) -> None:
+        assert last([record(**given)]).stated_differences == ()
 
 
 class TestNoDecision:

@@ -5,20 +5,19 @@ from pathlib import Path
 import pytest
 from helpers.repos import Repo
 
-from scoring.evidence.git.gitstore import keep_answers, kept_answers
 from scoring.evidence.git.repository import GitRepository
+from scoring.outcomes.outcome import Counted, keep_counts, kept_counts
 from scoring.store import NAME
 
-Names = dict[str, tuple[str, ...]]
-KEPT: Names = {"one": ("a", "b"), "caf\u00e9 \udcff": (), "": ("\u2028",)}
+KEPT = {"one": Counted(4, 2, 1, None), "caf\u00e9 \udcff": Counted(0, 0, 0, "f" * 40)}
 
 
 def keep(repo: Repo, cache: Path | None) -> None:
-    keep_answers(cache, GitRepository(repo.path).common_dir, "names", KEPT)
+    keep_counts(cache, GitRepository(repo.path).common_dir, KEPT)
 
 
-def kept(repo: Repo, cache: Path | None, kind: type[Names] = Names) -> Names:
-    return kept_answers(cache, GitRepository(repo.path).common_dir, "names", kind)
+def kept(repo: Repo, cache: Path | None) -> dict[str, Counted]:
+    return kept_counts(cache, GitRepository(repo.path).common_dir)
 
 
 @pytest.fixture
@@ -37,8 +36,8 @@ def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Pa
 
 
 def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
-    keep(repo, cache)
-    assert kept(repo, cache, dict[str, int]) == {}  # type: ignore[arg-type]
+    keep_counts(cache, GitRepository(repo.path).common_dir, {"one": (4, 2)})  # type: ignore[dict-item]
+    assert kept(repo, cache) == {}
 
 
 def test_is_shared_by_the_work_trees_of_a_repository(repo: Repo, cache: Path, tmp_path: Path) -> None:
