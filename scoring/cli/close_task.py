@@ -135,7 +135,6 @@ def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
 
 
 def _hinted(settings: Settings, hook: HookInput) -> list[Path]:
-    """Return the folders that the harness names and the settings do not name in another way."""
     known = set(map(os.path.realpath, settings.transcript_dirs))
     found: dict[str, Path] = {}
     for folder in filter(os.path.isdir, hook.transcript_dirs):

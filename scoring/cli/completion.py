@@ -9,9 +9,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import write
-from scoring.errors import InputError, LogError
-from scoring.files import list_names
-from scoring.log.find import no_log
+from scoring.log.find import names_in_log
 from scoring.log.settings import resolve_settings
 
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
@@ -29,11 +27,7 @@ def command(shell: str) -> None:
 
 def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]:
     """Return the sessions that have a sidecar in a log, sorted; or what another pattern finds in names of files."""
-    try:
-        names = list_names(log_dir)
-    except InputError as e:
-        raise LogError(no_log(log_dir, str(e))) from e
-    return [m[1] for name in names if (m := pattern.fullmatch(name))]
+    return [m[1] for name in names_in_log(log_dir) if (m := pattern.fullmatch(name))]
 
 
 def _offered(pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

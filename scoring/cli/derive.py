@@ -37,13 +37,12 @@ def command(options: dict[str, Any], since: str | None, dry_run: bool) -> None:
 
 def _page(done: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block]:
     if done.written:
-        heads = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
-        widths = (6, 10, 12, 10, 36, 0)
+        heads = {"ITER": 6, "DATE": 10, "COMMIT": 12, "FOUND BY": 10, "SESSION": 36, "SUMMARY": 0}
         rows = []
         for n, commit, ids, found_by, *_ in done.written:
             session = f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
             rows.append((n, commit.date, commit.sha[:12], found_by, session, commit.subject))
-        yield Table([Column(name, width=width) for name, width in zip(heads, widths, strict=True)], rows)
+        yield Table([Column(name, width=width) for name, width in heads.items()], rows)
         yield Line()
     if done.skipped:
         columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]

@@ -61,7 +61,6 @@ def _tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, 
 
 
 def _meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
-    """Return the arguments of the meter that options and settings ask for."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.dr.profile import tuning_from
 

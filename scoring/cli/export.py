@@ -10,7 +10,6 @@ from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_op
 from scoring.cli.output import on_terminal, say, show, write_json
 from scoring.cli.reading import rows_of
 from scoring.errors import OptionError
-from scoring.log.find import Selection
 from scoring.views.columns import TABLES
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table
@@ -33,14 +32,7 @@ from scoring.views.table import Column, Line, Table
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")
 def command(
-    roots: tuple[Path, ...],
-    options: dict[str, Any],
-    form: str,
-    tables: str | None,
-    out: Path | None,
-    selection: Selection,
-    recompute: bool,
-    describe: bool,
+    form: str, tables: str | None, out: Path | None, describe: bool, options: dict[str, Any], **which: Any
 ) -> None:
     """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim and session.
 
@@ -52,7 +44,7 @@ def command(
         return
     if needs := FORMATS[form].needs:
         require(*needs)
-    rows = rows_of(roots, options, recompute, selection)
+    rows = rows_of(options=options, **which)
     if out is None or out == Path("-"):
         if len(names) > 1:
             raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")

@@ -40,15 +40,7 @@ def _wants_json(ctx: click.Context, _: click.Parameter, given: bool) -> bool:
 @click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787, or none.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
-def run(
-    fleet: Path,
-    scheduler: str | None,
-    workers: int | None,
-    rubric: str | None,
-    dashboard: str | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: Any) -> None:
     """Run a fleet."""
     from dataclasses import replace
 
@@ -56,13 +48,13 @@ def run(
     from scoring.fleet.run import Where, run_fleet
     from scoring.views.formats import require
 
-    if scheduler and workers:
+    if where["scheduler"] and where["workers"]:
         raise click.UsageError("--workers starts processes here, and --scheduler names some that run; give one.")
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_config(fleet)
     config = replace(config, rubric=rubric) if rubric else config
     with _sayer(as_json) as say_event:
-        report = run_fleet(config, Where(scheduler, workers, dashboard), say_event, force)
+        report = run_fleet(config, Where(**where), say_event, force)
     if not as_json:
         show(_page(report))
     if report.failed:
@@ -119,7 +111,6 @@ def opened(place: str) -> "DataSet":
     return DataSet(place if is_url(place) else str(Path(place).absolute()))
 
 
-_FAILED = ("repository", "attempts", "reason")
 _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 
@@ -141,7 +132,9 @@ def status(place: str, as_json: bool) -> None:
                 "repositories": len(scored),
                 "iterations": sum(state.iterations for state in scored),
                 "broken_entries": sum(state.broken for state in scored),
-                "failed": [{name: getattr(state, name) for name in _FAILED} for state in of_it],
+                "failed": [
+                    {name: getattr(state, name) for name in ("repository", "attempts", "reason")} for state in of_it
+                ],
             }
         )
     names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
@@ -189,15 +182,10 @@ def init(file: Path) -> None:
     say(f"{name} is written; change the sources in it, then: da-score fleet {name}\n")
 
 
-@contextlib.contextmanager
-def _sayer(as_json: bool) -> "Iterator[Say]":
+def _sayer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
     if as_json:
-        yield _say_json
-    elif sys.stderr is None or not sys.stderr.isatty():
-        yield say_line
-    else:
-        with _bar() as say:
-            yield say
+        return contextlib.nullcontext(_say_json)
+    return _bar() if sys.stderr is not None and sys.stderr.isatty() else contextlib.nullcontext(say_line)
 
 
 def _say_json(event: "FleetEvent", _: "FleetReport") -> None:
@@ -233,7 +221,6 @@ def _text(event: "FleetEvent", report: "FleetReport") -> str:
 
 @contextlib.contextmanager
 def _bar() -> "Iterator[Say]":
-    """Show how far a run is: done, running, failed, how fast, and how long it takes still."""
     from rich import progress
     from rich.console import Console
 

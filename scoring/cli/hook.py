@@ -54,9 +54,8 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file again, and what installing it left behind."""
     settings = resolve_settings(options)
-    _report(
-        hook_install.uninstall_hook(_place(harness, scope, settings, options)), settings, "removed", "not installed"
-    )
+    change = hook_install.uninstall_hook(_place(harness, scope, settings, options))
+    _report(change, settings, "removed", "not installed")
 
 
 def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
@@ -87,9 +86,8 @@ def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]
 @settings_options(*LOG_OPTIONS)
 def record(iteration: int, intervention: str | None, settings: Settings, **given: str) -> None:
     """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
-    kind = intervention or CLASSES.get(given["lifecycle_point"])
+    kind = intervention or CLASSES.get(lifecycle := given["lifecycle_point"])
     if kind is None:
-        lifecycle = given["lifecycle_point"]
         raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
     outcome = HookOutcome(**given, intervention_class=kind, ts=stamp())
     path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)

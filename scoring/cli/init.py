@@ -79,7 +79,6 @@ def _wanted(question: str) -> bool:
 
 
 def _harnesses(seen: Examination) -> list[str]:
-    """Return the harnesses that work here and can have the hook, and do not have it yet."""
     top = seen.repository.top_level
     used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
     found = []

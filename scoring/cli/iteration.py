@@ -65,7 +65,6 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
 
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Spending | None, PersistedScore]:
-    """Return what a sidecar is worth, what its iteration used as far as that is known, and its score with facts."""
     try:
         found = next(view_under(version, settings, {kept.iteration}).examine(), None)
         if found is None:

@@ -9,16 +9,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import (
-    LOG_OPTIONS,
-    PATH,
-    SCORING_OPTIONS,
-    OwnCommand,
-    OwnGroup,
-    Whole,
-    selection_options,
-    settings_options,
-)
+from scoring.cli import app
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
 from scoring.cli.reading import log_view
@@ -41,15 +32,15 @@ _MOST_FAULTS = 50
 _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
 
 
-@click.command("label", cls=OwnCommand)
-@click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
+@click.command("label", cls=app.OwnCommand)
+@click.argument("iteration", metavar="N", type=app.Whole(0), shell_complete=complete_iterations)
 @_AS
-@click.option("--correctness", type=Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
+@click.option("--correctness", type=app.Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
 @click.option("--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that.")
 @click.option("--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up.")
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
-@settings_options(*SCORING_OPTIONS)
+@app.settings_options(*app.SCORING_OPTIONS)
 def label_one(iteration: int, actor: str | None, override: bool, settings: Settings, **given: Any) -> None:
     """Label one iteration."""
     asks = all(value is None for value in given.values())
@@ -97,7 +88,7 @@ def _actor(given: str | None, settings: Settings) -> str:
 
 @click.group(
     "label",
-    cls=OwnGroup,
+    cls=app.OwnGroup,
     own=label_one,
     usage="N",
     epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
@@ -112,9 +103,9 @@ def command() -> None:
 
 
 @command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
-@click.argument("file", type=PATH)
+@click.argument("file", type=app.PATH)
 @_AS
-@settings_options(*LOG_OPTIONS)
+@app.settings_options(*app.LOG_OPTIONS)
 def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     """Take labels from a CSV or JSONL file: all of them, or none.
 
@@ -137,8 +128,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 
 
 @command.command("list", epilog="Example:  da-score label list --json")
-@settings_options(*LOG_OPTIONS)
-@selection_options
+@app.settings_options(*app.LOG_OPTIONS)
+@app.selection_options
 def list_(settings: Settings, selection: Selection) -> None:
     """List the labels of the log."""
     found = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
@@ -148,7 +139,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
 @click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, even where others have.")
-@settings_options(*SCORING_OPTIONS)
+@app.settings_options(*app.SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Say which unlabelled iteration would tell most.
 
@@ -158,13 +149,12 @@ def next_(actor: str | None, settings: Settings) -> None:
     labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
     waiting = labelled.candidates(scores, labels, actor)
     first = waiting[0] if waiting else {"iteration": None}
-    reply(
-        settings.json, first | {"waiting": len(waiting), "total": len(scores)}, labelled.next_page(waiting, len(scores))
-    )
+    value = first | {"waiting": len(waiting), "total": len(scores)}
+    reply(settings.json, value, labelled.next_page(waiting, len(scores)))
 
 
 @command.command("agreement", epilog="Example:  da-score label agreement --json")
-@settings_options(*SCORING_OPTIONS)
+@app.settings_options(*app.SCORING_OPTIONS)
 def agreement(settings: Settings) -> None:
     """Measure how far people agree, and the score with them.
 
@@ -172,9 +162,8 @@ def agreement(settings: Settings) -> None:
     with the labels, each with a 95 % bootstrap interval.
     """
     scores = [one.score for one in log_view(settings).examine()]
-    found = labelled.agreement_of(
-        labelled.labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn), scores
-    )
+    labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn)
+    found = labelled.agreement_of(labels, scores)
     reply(settings.json, found.as_dict(), labelled.agreement_page(found))
 
 

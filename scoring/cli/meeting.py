@@ -135,7 +135,6 @@ def run(
 
 
 def _asked(judge: str, question: dict[str, Any]) -> bytes:
-    """Run a judge's command with what to ask next on its standard input, and return what it wrote."""
     try:
         if not (arguments := shlex.split(judge)):
             raise ValueError("is empty; name a command")

@@ -8,7 +8,6 @@ import math
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +19,6 @@ from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
-from scoring.log.find import Selection
 from scoring.text import printable
 from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database
@@ -38,15 +36,7 @@ if TYPE_CHECKING:  # --help does without
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--fleet", metavar="URL", help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-def command(
-    sql: str,
-    roots: tuple[Path, ...],
-    options: dict[str, Any],
-    selection: Selection,
-    recompute: bool,
-    fleet: str | None,
-    as_csv: bool,
-) -> None:
+def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any) -> None:
     """Ask the tables iterations, signals, integrity, sessions and tasks of the log, or of the logs at ROOT, in SQL.
 
     'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
@@ -55,13 +45,13 @@ def command(
     """
     statement = _statement(sql)
     if fleet is not None:
-        if roots:
+        if which["roots"]:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
-        if not selection.takes_all:
+        if not which["selection"].takes_all:
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         asked = _ask_fleet(opened(fleet), statement)
     else:
-        asked = ask(statement, rows_of(roots, options, recompute, selection))
+        asked = ask(statement, rows_of(options=options, **which))
     with asked as answer:
         if options["json"]:
             names = _distinct(answer.columns)
@@ -78,7 +68,6 @@ def command(
 
 @contextlib.contextmanager
 def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
-    """Run one SQL statement over a data set's rows that count, with ``rubric`` and ``month``, read as it needs them."""
     from scoring.fleet.tables import ASKED
 
     require("fleet", "duckdb", "pyarrow")

@@ -145,13 +145,7 @@ def rows_of(
     """Return table rows of the logs below some roots, or of the options' log; InputError where a root holds none."""
     from scoring.views.columns import table_rows
 
-    logs = [(settings_of(log, options), log.iter_log_dir) for log in find_logs(roots)] if roots else []
-    if not roots:
-        settings = resolve_settings(options)
-        logs.append((settings, settings.iter_log_dir))
-    views = [(log_view(settings, recompute, selection, outcomes=True), place) for settings, place in logs]
-    return (
-        row
-        for view, place in views
-        for row in table_rows(place, view.rubric, replace(view, iter_log_dir=place).examine())
-    )
+    found = find_logs(roots) if roots else ()
+    each = [replace(settings_of(log, options), iter_log_dir=log.iter_log_dir) for log in found]
+    views = [log_view(one, recompute, selection, outcomes=True) for one in each or [resolve_settings(options)]]
+    return (row for view in views for row in table_rows(view.iter_log_dir, view.rubric, view.examine()))

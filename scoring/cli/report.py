@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -41,22 +42,14 @@ _WIDE = 100
 @click.option("--task", metavar="ID", help="Only iterations of this task; * and ? stand for any characters.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-def command(
-    settings: Settings,
-    out: Path,
-    last: int | None,
-    since: str | None,
-    task: str | None,
-    terminal: bool,
-    recompute: bool,
-) -> None:
+def command(settings: Settings, out: Path, since: str | None, terminal: bool, recompute: bool, **chosen: Any) -> None:
     """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
 
     Also says what changed since the page that was at the same place before. Needs the extra 'report',
     --terminal does not.
     """
     earlier = Path(since) if since and day_of(since) is None else None
-    selection = Selection.of(last, None if earlier else since, task)
+    selection = Selection.of(since=None if earlier else since, **chosen)
     piped, before = out == Path("-") and not terminal, None
     if piped and settings.json:
         raise OptionError("--out - and --json both want standard output: give --out FILE")

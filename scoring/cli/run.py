@@ -1,6 +1,6 @@
 """``da-score run``: score the whole log."""
 
-from pathlib import Path
+import contextlib
 
 import click
 
@@ -35,7 +35,9 @@ def command(settings: Settings, selection: Selection, no_write: bool) -> None:
         if settings.json:
             items.append(encoded(run_item(one, lost)))
 
-    first = not _has_scores(log_dir)
+    had_scores = False
+    with contextlib.suppress(InputError):  # loading the log says why
+        had_scores = any(map(is_iteration_score_name, list_names(log_dir)))
     log = score_whole_log(
         log_dir, evidence, rubric, selection, add_item, write=not no_write, observe=settings.json, broken=broken_entries
     )
@@ -47,12 +49,5 @@ def command(settings: Settings, selection: Selection, no_write: bool) -> None:
         return
     show(run_page(log, log_dir, log.written, on_terminal()))
     show(pointer(log, bool(settings.transcript_dirs)))
-    if first and log.written:
+    if log.written and not had_scores:
         show(next_steps(log))
-
-
-def _has_scores(log_dir: Path) -> bool:
-    try:
-        return any(map(is_iteration_score_name, list_names(log_dir)))
-    except InputError:  # loading the log says why
-        return False

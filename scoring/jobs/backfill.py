@@ -223,9 +223,7 @@ def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedS
     path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path)
-        if data == written:
-            return new, data
-        return parse_iteration_score(data, str(path)), data
+        return new if data == written else parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None
     except InputError:
@@ -244,7 +242,6 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 def _write_sessions(
     log: Path, rubric: Rubric, records: Records, left: dict[int, PersistedScore], report: LogReport
 ) -> None:
-    """Write the sidecar of every session of which all members have a score under the rubric."""
     members: dict[str, list[PersistedScore | None]] = {}
     for iteration, session_id in zip(records.numbers, records.sessions, strict=True):
         if session_id:

@@ -5,6 +5,7 @@ input (``agent_transcript_path`` is a sub-agent's, Codex may send null), and Cod
 the last argument. None of it is trusted: a field of another type is as if it were not there.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -24,14 +25,9 @@ from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations, write_iterations, write_session
 from scoring.sessions import SessionIterRef, session_score
+from scoring.sidecars import scores as sidecars
 from scoring.sidecars.fingerprint import fingerprints
-from scoring.sidecars.scores import (
-    PersistedScore,
-    is_plain_session_id,
-    iteration_score_path,
-    read_score,
-    session_score_path,
-)
+from scoring.sidecars.scores import PersistedScore
 from scoring.text import spans
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
@@ -53,12 +49,8 @@ class ClosedTask:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``close-task --json`` prints it."""
         content = {name: getattr(self, name) for name in self.__slots__}
-        session = self.session_sidecar_path
-        return content | {
-            "sidecar_path": str(self.sidecar_path),
-            "session_sidecar_path": None if session is None else str(session),
-            "warnings": list(self.warnings),
-        }
+        paths = {name: path and str(path) for name, path in content.items() if name.endswith("sidecar_path")}
+        return content | paths | {"warnings": list(self.warnings)}
 
 
 def close_task(
@@ -103,7 +95,7 @@ def close_task(
         refs = [SessionIterRef.of(scores[number]) for number, session in members if session == session_id]
         paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
     own, session = scores[record.iteration], paths.get(record.agent.session_id)
-    path = iteration_score_path(iter_log_dir, own.iteration)
+    path = sidecars.iteration_score_path(iter_log_dir, own.iteration)
     return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))
 
 
@@ -111,14 +103,16 @@ def bring_session_up_to_date(
     iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, records: Records
 ) -> Path | None:
     """Write the sidecar of an iteration's session; warn that it is old where a member has no score under the rubric."""
-    session_id = record.agent.session_id
-    if not session_id:
+    if not (session_id := record.agent.session_id):
         return None
     members = [n for n, session in zip(records.numbers, records.sessions, strict=True) if session == session_id]
     kept = [_kept(iter_log_dir, number, rubric) for number in members]
     scores = [score for score in kept if score is not None]
     if len(scores) < len(kept):
-        if not is_plain_session_id(session_id) or not session_score_path(iter_log_dir, session_id).exists():
+        if (
+            not sidecars.is_plain_session_id(session_id)
+            or not sidecars.session_score_path(iter_log_dir, session_id).exists()
+        ):
             return None
         missing = spans([number for number, score in zip(members, kept, strict=True) if score is None])
         warn(
@@ -152,7 +146,7 @@ def _chosen(numbers: Sequence[int], iteration: int, recompute: str) -> set[int]:
 
 def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
     try:
-        score = read_score(log, iteration)
+        score = sidecars.read_score(log, iteration)
     except DaScoreError:
         return None
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.
@@ -212,16 +206,12 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
             if left <= 0 or not select.select([fd], [], [], left)[0]:
                 break
             data += (block := os.read(fd, 1 << 16))
-            if not block or (data.rstrip().endswith(b"}") and _is_whole(data)):
+            if not block:
                 break
+            if data.rstrip().endswith(b"}"):
+                with contextlib.suppress(ValueError, RecursionError):  # more of it may be to come
+                    json.loads(data)
+                    break
     except (OSError, ValueError):  # standard input is closed
         return None
     return parse_hook_input(data) if data.strip() else None
-
-
-def _is_whole(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return True

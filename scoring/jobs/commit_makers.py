@@ -68,7 +68,6 @@ def makers_of(
 
 
 def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
-    """Return the sessions of each checkpoint, with the time of the last line, else of the metadata."""
     stated, read = Times(), Times()
     for name, checkpoint in scan.checkpoints.items():
         for one in checkpoint.sessions:

@@ -40,25 +40,11 @@ _NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def entry_text(
-    iteration: int, commit: WrittenCommit, branch: str, size: ChangeSize, sessions: Sequence[str] = ()
-) -> str:
-    """Return an entry of schema 2 that says what git knows of a commit, and the session that made it."""
-    lines = [
-        "schema_version: 2",
-        f"iteration: {iteration}",
-        f"date: {quoted(commit.date)}",
-        f"task_id: {quoted(task_of(branch, commit.subject))}",
-        f"commit: {quoted(commit.sha)}",
-        f"branch: {quoted(branch)}",
-        f"files_changed: {size.files}",
-        f"lines_added: {size.added}",
-        f"lines_removed: {size.removed}",
-        *(line for session in sessions for line in ("agent:", f"  session_id: {quoted(session)}")),
-        "impl:",
-        f"  summary: {quoted(trim(commit.subject))}",
-    ]
-    return "\n".join(lines) + "\n"
+def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
+    """Return what git knows of a commit, as YAML by field of an entry."""
+    text = {"date": commit.date, "task_id": task_of(branch, commit.subject), "commit": commit.sha, "branch": branch}
+    counts = {"files_changed": size.files, "lines_added": size.added, "lines_removed": size.removed}
+    return {name: quoted(value) for name, value in text.items()} | {name: str(n) for name, n in counts.items()}
 
 
 def quoted(text: str) -> str:
@@ -122,10 +108,8 @@ class Derivation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``derive --json`` prints it."""
-        return {
-            "written": [one.as_dict() for one in self.written],
-            "skipped": [one._asdict() for one in self.skipped],
-        }
+        skipped = [one._asdict() for one in self.skipped]
+        return {"written": [one.as_dict() for one in self.written], "skipped": skipped}
 
 
 def derive(
@@ -204,7 +188,6 @@ def _read_log(log_dir: Path) -> _Log:
 
 
 def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenCommit]) -> dict[str, str]:
-    """Return which commits have an entry, and which one, in words."""
     found: dict[str, str] = {}
     for record in log.records:
         field = trim(record.commit)
@@ -219,7 +202,6 @@ def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenC
 
 
 def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
-    """Return the commits of the trunk, without merges, and of tips that have not landed; and the branch of each tip."""
     trunk = dict.fromkeys(history.on_trunk())
     beside = {sha: branch for sha, branch in history.tips().items() if sha not in trunk}
     if beside and not trunk:
@@ -245,10 +227,13 @@ def _numbered(
 
 
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
-    files = [
-        (log_dir / f"iter-{n}.yaml", entry_text(n, commit, branch, size, sessions[:1]).encode())
-        for n, commit, sessions, _, branch, size in written
-    ]
+    files = []
+    for n, commit, sessions, _, branch, size in written:
+        fields = {"schema_version": "2", "iteration": str(n), **git_fields(commit, branch, size)}
+        agent = f"agent:\n  session_id: {quoted(sessions[0])}\n" if sessions else ""
+        text = "".join(f"{name}: {value}\n" for name, value in fields.items())
+        text += f"{agent}impl:\n  summary: {quoted(trim(commit.subject))}\n"
+        files.append((log_dir / f"iter-{n}.yaml", text.encode()))
     make_folder(log_dir)
     remove_stale(log_dir)
     for path, _ in files:

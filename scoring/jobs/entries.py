@@ -16,7 +16,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.files import list_names, make_folder, read_file, write_atomically
-from scoring.jobs.derive import MODE, quoted, task_of
+from scoring.jobs.derive import MODE, git_fields, quoted
 from scoring.jobs.label_file import AsWritten, dumped, kept_tree, round_trip
 from scoring.log.find import is_entry_name
 from scoring.log.load import load_entry, no_such_entry
@@ -91,21 +91,11 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
     current = history.current_branch if name == "HEAD" else ""
     branch = current or history.tips().get(commit.sha) or history.merged_from(commit.sha) or history.trunk_branch
     size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
-    known = {
-        "date": quoted(commit.date),
-        "task_id": quoted(task_of(branch, commit.subject)),
-        "commit": quoted(commit.sha),
-        "branch": quoted(branch),
-        "files_changed": str(size.files),
-        "lines_added": str(size.added),
-        "lines_removed": str(size.removed),
-        "impl.summary": quoted(trim(commit.subject)),
-    }
+    known = git_fields(commit, branch, size) | {"impl.summary": quoted(trim(commit.subject))}
     return known | ({} if commit.parents else {"first_commit": "true"})
 
 
 _EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
-_DEEPEST = 2  # how many names the way of a field may have that the template shows
 
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
@@ -115,7 +105,7 @@ def template(iteration: int, known: Mapping[str, str]) -> str:
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
     for field in described_fields(ENTRIES[SCHEMA_NESTED]):
-        if field.way.count(".") < _DEEPEST:
+        if field.way.count(".") < 2:  # the template shows no field that is deeper
             lines += _described(field, given, before)
             before = field.way
     return "\n".join(lines) + "\n"
@@ -190,7 +180,6 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
 
 
 def _scalar(field: DescribedField, text: str, way: str) -> Any:
-    """Return a value as the file is to hold it: text in quotes, whatever else as it is written."""
     if field.kind == "text":
         return DoubleQuotedScalarString(text)
     try:
@@ -215,7 +204,6 @@ _TAGS = {"yes or no": "bool", "flag": "bool", "number": "float"}
 
 
 def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
-    """Put a value into a tree, making what is missing on the way; return the ways of what was made."""
     made: list[str] = []
     here: Any = tree
     for n, part in enumerate(parts):

@@ -30,7 +30,6 @@ HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}  # where the user
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"
-_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +55,21 @@ def refuse_outside(path: Path, project: Path) -> None:
         raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
 
 
-def hook_command() -> str:
-    """Return the command line that scores a task, by the path of the program that runs now; InputError without one."""
-    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
-    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
-    if found is None:
-        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
-    return f"{shlex.quote(os.path.abspath(found))} close-task"
-
-
 def why_it_does_not_run(command: str) -> str:
     """Run the program of a hook once, for its help; return why that fails, "" when it does not."""
     try:
         words = shlex.split(command)
     except ValueError as e:
         return f"{command!r} is no command line: {e}"
-    place = next((n for n, word in enumerate(words) if os.path.basename(word) == PROGRAM), None)
-    if place is None:
+    program = next((word for word in words if os.path.basename(word) == PROGRAM), None)
+    if program is None:
         return f"{command!r} does not name {PROGRAM}"
-    program = words[place]
     if shutil.which(program) is None:
         where = "is not there, or not executable" if "/" in program else "is not on the path"
         return f"{program} {where}"
     try:
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        done = subprocess.run([program, "close-task", "--help"], timeout=_SECONDS, check=False, **how)  # type: ignore[call-overload]
+        done = subprocess.run([program, "close-task", "--help"], timeout=30, check=False, **how)  # type: ignore[call-overload]
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
     if done.returncode:
@@ -91,7 +80,11 @@ def why_it_does_not_run(command: str) -> str:
 
 def install_command(path: Path) -> HookChange:
     """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
-    command = hook_command()
+    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
+    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
+    if found is None:
+        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
+    command = f"{shlex.quote(os.path.abspath(found))} close-task"
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
     return install_hook(path, command)
@@ -118,8 +111,7 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
 def uninstall_hook(path: Path) -> HookChange:
     """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
 
-    A file that says what it said before has its former bytes again. The copy of those goes, and so does a file that had
-    nothing but the hook from the beginning.
+    A file that says what it said before has its former bytes again; one that had nothing but the hook goes.
     """
     text, data = _read(path)
     places = _hooks(data)
@@ -164,7 +156,6 @@ def hooks_that_do_not_run(path: Path) -> Iterator[str]:
 
 
 def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return where the hook is in settings: the event, the group, and itself."""
     events = data.get("hooks") if isinstance(data, dict) else None
     return [
         (event, group, hook)
@@ -188,7 +179,6 @@ def _is_the_hook(command: object) -> bool:
 
 
 def _read(path: Path) -> tuple[str, Any]:
-    """Return the text of a settings file and what it says; an empty object where there is nothing."""
     try:
         text = read_file(path).decode("utf-8")
     except FileNotFoundError:
@@ -208,7 +198,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _written(path: Path, data: Any, like: str) -> bytes:
-    """Return settings as JSON, with the indentation, line ends and end of a text."""
     body = like.strip()
     unit = re.search(r"\n([ \t]+)\S", body)
     indent = unit[1] if unit else "  " if "\n" in body or body in ("", "{}") else None

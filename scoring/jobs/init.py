@@ -24,10 +24,8 @@ def settings_text(seen: Examination, settings: Settings) -> str:
     log_dir = _place(seen.log.path, top)
     log = f"Found at {log_dir}: {counted(len(seen.log.iterations), 'iteration')}"
     usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
-    if trunk and trunk.commit:
-        branch = f"Found: {trunk.name}, {trunk.how}"
-    else:
-        branch = f"None was found: {trunk.how if trunk else 'there is no repository'}"
+    no_trunk = f"None was found: {trunk.how if trunk else 'there is no repository'}"
+    branch = f"Found: {trunk.name}, {trunk.how}" if trunk and trunk.commit else no_trunk
     count = sum(not file.left_out for file in files)
     known = f"{count} of {len(files)} transcripts found are of work in this repository"
     folders = [_place(folder, top) for folder in settings.transcript_dirs]
@@ -92,7 +90,6 @@ def _list_setting(key: str, values: Sequence[str], example: str) -> str:
 
 
 def _place(path: Path, top: Path) -> str:
-    """Return a path as the file names it: relative to the repository where it is in it."""
     real, root = os.path.realpath(path), os.path.realpath(top)
     return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
 

@@ -160,7 +160,6 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
 
 
 def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
-    """Return a file of labels with a label added: a new one, or an edit of its actor's last one."""
     yaml, known = round_trip(before or b"", rb"labels"), tuple[LabelRecord, ...]()
     if before is None:
         tree = CommentedMap(iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION))
@@ -187,7 +186,6 @@ def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
 
 
 def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
-    """Put a label into the nodes of a file, and return its place among the labels."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     role = ADMIN if label.overrides else label.role or (last.role if last else REVIEWER)
     items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]  # readers count no null

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from scoring.errors import GitError, InputError, LogError, YamlError
+from scoring.errors import GitError, InputError, YamlError
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import list_names, read_file
+from scoring.files import read_file
 from scoring.jobs.entries import SAME_COMMIT, number_of
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import field_lines
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.schema import faults_of
@@ -46,10 +46,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 
     ``sessions`` are the known ids, None compares none. LogError where the log cannot be listed.
     """
-    try:
-        names = list_names(log_dir)
-    except InputError as e:
-        raise LogError(no_log(log_dir, str(e))) from e
+    names = names_in_log(log_dir)
     found: list[LintFinding] = []
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):
@@ -65,20 +62,18 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 
 
 def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
-    """Compare an entry with its model and its name; yield it, if it can be read."""
     number = number_of(path.name)
     try:
         data = read_file(path)
         document = parse(data)
     except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, number, e))
+        _unreadable(found, path, number, e)
         return
     found += _faults(path, document, number)
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, number, e))
+        _unreadable(found, path, number, e)
         return
     lines = dict(field_lines(document))
     if record.iteration != number:
@@ -93,34 +88,33 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         document = parse(data)
         items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
     except (InputError, FileNotFoundError) as e:
-        found.append(_unreadable(path, None, e))
+        _unreadable(found, path, None, e)
         return
     for item in items.items if isinstance(items, Sequence) else ():
         if isinstance(item, MappingNode):
             found += _faults(path, item, None)
             with contextlib.suppress(YamlError):
                 given = Reader().struct(item, {"iteration": Reader.integer, "commit": Reader.string})
-                yield _Entry(
-                    path, given.get("iteration", 0), trim(given.get("commit", "")), "", dict(field_lines(item))
-                )
+                iteration, commit = given.get("iteration", 0), trim(given.get("commit", ""))
+                yield _Entry(path, iteration, commit, "", dict(field_lines(item)))
     try:
         parse_archive(data)
     except YamlError as e:
-        if not any(one.path == path and one.level == "error" for one in found):
-            found.append(_unreadable(path, None, e))
+        _unreadable(found, path, None, e)
 
 
 def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
-    """Yield what is wrong with an entry, which is archived where it has no number of its own."""
     for fault in faults_of(document, archived=number is None):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.way, fault.what)
 
 
-def _unreadable(path: Path, number: int | None, error: Exception) -> LintFinding:
+def _unreadable(found: list[LintFinding], path: Path, number: int | None, error: Exception) -> None:
+    if any(one.path == path and one.level == "error" for one in found):
+        return
     text = str(error).removeprefix(f"{path}: ")
     m = _LINE.match(text)
-    return LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text)
+    found.append(LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text))
 
 
 def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
@@ -139,9 +133,9 @@ def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFind
         resolved = {}
     first: dict[str, _Entry] = {}
     for entry in entries:
-        name = resolved.get(entry.commit) or entry.commit.lower()
-        other = first.setdefault(name if resolved.get(entry.commit) else name[:SAME_COMMIT], entry)
-        alike = resolved.get(entry.commit) or entry.commit.lower().startswith(other.commit.lower()[: len(entry.commit)])
+        sha, name = resolved.get(entry.commit), entry.commit.lower()
+        other = first.setdefault(sha or name[:SAME_COMMIT], entry)
+        alike = sha or name.startswith(other.commit.lower()[: len(name)])
         if other is not entry and other.iteration != entry.iteration and alike:
             text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
             yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from rubric import Rubric
-from scoring.errors import InputError, LogError
+from scoring.errors import LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Sources
-from scoring.files import list_names
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_records
 from scoring.log.model import IterationRecord
 from scoring.score import score_iterations
@@ -66,8 +65,6 @@ class Seen:
 
 @dataclass(slots=True)
 class _File:
-    """What is known of one file: its state, its entries when it could last be read, and looks in vain."""
-
     stamp: _Stamp
     records: list[IterationRecord] = field(default_factory=list)
     in_vain: int = 0
@@ -91,11 +88,7 @@ class LogWatch:
         self._trunk: tuple[_Stamp | None, ...] | None = None
 
     def begin(self, last: int) -> list[Seen]:
-        """Look for the first time, and return the scores of the ``last`` newest iterations.
-
-        LogError where the log cannot be listed; NotARepositoryError where the repository directory is in no git work
-        tree.
-        """
+        """Return the scores of the ``last`` newest iterations; LogError, NotARepositoryError without git."""
         self._trunk = self._stamps_of_trunk()
         broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
         self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
@@ -135,16 +128,16 @@ class LogWatch:
         self._records, self._beside = records, beside
         if not settle:
             self._unreported += self._scored()
-            self._unreported += self._moved()
+            if (trunk := self._stamps_of_trunk()) != self._trunk:
+                again = self._score(dict.fromkeys(sorted(self._values), "changed"))
+                self._trunk = trunk
+                self._unreported += [seen for seen in again if seen.value != seen.before]
         found, self._unreported = self._unreported, []
         return found
 
     def _read_changed(self) -> Iterator[Seen]:
         """Read the files that changed since the last look; yield those that have been broken for long enough."""
-        try:
-            self._names = frozenset(list_names(self._log))
-        except InputError as e:
-            raise LogError(no_log(self._log, str(e))) from e
+        self._names = frozenset(names_in_log(self._log))
         names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
         for gone in self._files.keys() - set(names):
             del self._files[gone]
@@ -166,7 +159,6 @@ class LogWatch:
                     yield Seen("broken", None, reason=str(e))
 
     def _current(self) -> dict[int, IterationRecord]:
-        """Return the entries that count, as the log's own rules choose them, in order."""
         records: dict[int, IterationRecord] = {}
         for name in sorted(self._files.keys() - {ARCHIVE_NAME}, key=os.fsencode):
             records |= {record.iteration: record for record in self._files[name].records}
@@ -179,19 +171,9 @@ class LogWatch:
         return tuple([_stamp(self._folder + name) if name in self._names else None for name in names])
 
     def _scored(self) -> list[Seen]:
-        """Score what is due. It stays due when that fails, so that a later look makes up for it."""
         found = self._score(dict(sorted(self._due.items())))
-        self._due = {}
+        self._due = {}  # when that fails, it stays due, so that a later look makes up for it
         return found
-
-    def _moved(self) -> list[Seen]:
-        """Score what has been reported again if the trunk moved, and return what scores differently now."""
-        trunk = self._stamps_of_trunk()
-        if trunk == self._trunk:
-            return []
-        found = self._score(dict.fromkeys(sorted(self._values), "changed"))
-        self._trunk = trunk
-        return [seen for seen in found if seen.value != seen.before]
 
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         if self._refs is None:
@@ -212,7 +194,6 @@ class LogWatch:
 
 
 def _stamp(path: Path | str) -> _Stamp | None:
-    """Return what distinguishes one state of a file from another; None when it is not there."""
     found = _stat(path)
     return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
 

@@ -46,9 +46,8 @@ def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, f
         raise InputError(f"{there}: is there already; replace it with --force")
     parse_transcript(text, str(path))  # the name decides where the content does not
     write_atomically(path, data, mode=0o644)
-    if os.path.lexists(other):
-        with contextlib.suppress(OSError):
-            os.unlink(other)
+    with contextlib.suppress(OSError):
+        os.unlink(other)
     return path
 
 
@@ -102,9 +101,8 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     if not tree.get("records"):
         tree["records"] = CommentedSeq()
     fields = {name: getattr(outcome, name) for name in HookOutcome.__annotations__}
-    tree["records"].append(
-        CommentedMap({name: DoubleQuotedScalarString(text) for name, text in fields.items() if text})
-    )
+    quoted = {name: DoubleQuotedScalarString(text) for name, text in fields.items() if text}
+    tree["records"].append(CommentedMap(quoted))
     data = dumped(yaml, tree)
     if hook_records(data) != [*said, outcome]:
         raise InputError(f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from scoring.errors import InputError, OptionError
+from scoring.errors import InputError, LogError, OptionError
 from scoring.files import list_names, read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
@@ -88,6 +88,14 @@ def no_log(directory: Path, said: str) -> str:
     if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
         return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
     return f"{said}; name the iteration log with --iter-log-dir, or make one with {how_to_make_one(directory)}"
+
+
+def names_in_log(directory: Path) -> list[str]:
+    """List the names in a log, in byte order; LogError, with what to do about it, where it cannot be listed."""
+    try:
+        return list_names(directory)
+    except InputError as e:
+        raise LogError(no_log(directory, str(e))) from e
 
 
 def how_to_make_one(directory: Path) -> str:
