@@ -4,8 +4,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
@@ -51,19 +51,34 @@ def _folded(text: str, stream: TextIO) -> str:
 
 def write_json(value: Any, indent: int | None = 1) -> None:
     """Write a value as JSON, on one line without ``indent``; what is not UTF-8 becomes replacement characters."""
+    write_bytes(_json(value, indent) + b"\n")
+
+
+def put_item(items: IO[bytes], value: Any) -> None:
+    """Add a value to the items that :func:`write_json_around` takes from a file: memory does not hold a whole log."""
+    items.write(b",\n" if items.tell() else b"\n")
+    items.write(_json([[value]])[len(b"[\n [\n") : -len(b"\n ]\n]")])
+
+
+def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> None:
+    """Write a value as :func:`write_json` does, with these items in its empty list under ``key``."""
+    place = f'"{key}": ['.encode()
+    before, _, after = _json(value).partition(place + b"]")
+    write_bytes(before + place)
+    end = b"\n ]" if items.tell() else b"]"
+    items.seek(0)
+    while piece := items.read(1 << 20):
+        write_bytes(piece)
+    write_bytes(end + after + b"\n")
+
+
+def _json(value: Any, indent: int | None = 1) -> bytes:
     import msgspec
 
     data = _encoded(value)
     if on_terminal() or b"\x7f" in data or b"\xc2" in data:  # so U+007F to U+009F begin in UTF-8
         data = json_escaped(data.decode(), hidden=on_terminal()).encode()
-    write_bytes(msgspec.json.format(data, indent=indent or 0) + b"\n")
-
-
-def encoded(value: Any) -> Any:
-    """Return a value that is a part of what :func:`write_json` is to write, encoded, which takes less memory."""
-    import msgspec
-
-    return msgspec.Raw(_encoded(value))
+    return msgspec.json.format(data, indent=indent or 0)
 
 
 def _encoded(value: Any) -> bytes:
@@ -74,7 +89,7 @@ def _encoded(value: Any) -> bytes:
     except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
         import json
 
-        text = as_utf8(json.dumps(value, ensure_ascii=False, default=msgspec.json.decode))
+        text = as_utf8(json.dumps(value, ensure_ascii=False))
         return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 

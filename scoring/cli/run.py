@@ -1,12 +1,13 @@
 """``da-score run``: score the whole log."""
 
 import contextlib
+from tempfile import SpooledTemporaryFile
 
 import click
 
 from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import encoded, on_terminal, say, show, write_json
+from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
 from scoring.cli.reading import broken_entries, sources
 from scoring.errors import InputError
 from scoring.files import list_names
@@ -16,6 +17,9 @@ from scoring.score import ScoredIteration, score_whole_log
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import is_iteration_score_name
 from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_payload
+
+_IN_MEMORY = 8 << 20
+"""How many bytes of JSON wait in memory; more of them wait in a temporary file."""
 
 
 @click.command(epilog="Example:  da-score run --last 5")
@@ -29,21 +33,21 @@ def command(settings: Settings, selection: Selection, no_write: bool) -> None:
     --task choose what is printed; the whole log is scored and written all the same.
     """
     log_dir, evidence, rubric = settings.iter_log_dir, sources(settings), find_rubric(settings.rubric)
-    items: list[object] = []
-
-    def add_item(one: ScoredIteration, lost: tuple[Loss, ...]) -> None:
-        if settings.json:
-            items.append(encoded(run_item(one, lost)))
-
     had_scores = False
     with contextlib.suppress(InputError):  # loading the log says why
         had_scores = any(map(is_iteration_score_name, list_names(log_dir)))
-    log = score_whole_log(
-        log_dir, evidence, rubric, selection, add_item, write=not no_write, observe=settings.json, broken=broken_entries
-    )
-    if settings.json:
-        write_json(run_payload(log, items))
-        return
+    with SpooledTemporaryFile(_IN_MEMORY) as items:
+
+        def add_item(one: ScoredIteration, lost: tuple[Loss, ...]) -> None:
+            put_item(items, run_item(one, lost))
+
+        show_one, write = add_item if settings.json else None, not no_write
+        log = score_whole_log(
+            log_dir, evidence, rubric, selection, show_one, write, observe=settings.json, broken=broken_entries
+        )
+        if settings.json:
+            write_json_around(run_payload(log), "iterations", items)
+            return
     if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")
         return

@@ -207,8 +207,8 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
     }
 
 
-def run_payload(scored: LogSummary, items: Iterable[object]) -> dict[str, Any]:
-    """Return a whole scored log; ``items`` are what :func:`run_item` returns of each iteration, or that encoded."""
+def run_payload(scored: LogSummary, items: Iterable[object] = ()) -> dict[str, Any]:
+    """Return a whole scored log; ``items`` are what :func:`run_item` returns of each iteration."""
     members = {line.iteration: line for line in scored.lines}
     return {
         "rubric_version": scored.rubric.version,

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, pr
 from helpers.projects import CODEX_SESSION, LOG, READING
 
 from scoring.cli import main
-from scoring.cli.output import encoded, write_json
+from scoring.cli.output import put_item, write_json, write_json_around
 from scoring.text import as_utf8, spans
 
 pytestmark = pytest.mark.sampled(3)
@@ -259,7 +260,7 @@ class TestWrittenJson:
     @pytest.mark.parametrize(
         "value",
         [
-            pytest.param({"a": 1, "b": [1.5, {"c": []}, {}], "d": {"e": None}}, id="nested"),
+            pytest.param({"a": [1.5, {"c": []}, {}, [[1, {"f": "\n"}]]], "d": {"e": None}, "b": 1}, id="nested"),
             pytest.param({"a": [0.1, 1.0, -0.0, 1 / 3, 123456.789]}, id="floats"),
             pytest.param({"a": ["".join(map(chr, range(127))), 'é€😀\u2028"\\/', "\udcff"]}, id="text"),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
@@ -268,7 +269,10 @@ class TestWrittenJson:
     def test_is_what_python_writes(self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
         write_json(value)
-        write_json({key: encoded(part) for key, part in value.items()})
+        with SpooledTemporaryFile() as items:
+            for item in value["a"]:
+                put_item(items, item)
+            write_json_around(value | {"a": []}, "a", items)
         assert capsysbinary.readouterr().out == expected * 2
 
     def test_reads_back_to_the_last_digit_or_is_not_begun(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -282,7 +286,7 @@ class TestWrittenJson:
         ("value", "written"),
         [
             pytest.param([float("nan"), float("inf"), -float("inf")], "[null, null, null]", id="no numbers"),
-            pytest.param([encoded({"a": 1}), "\udcff"], '[{"a": 1}, "\ufffd"]', id="encoded beside no text"),
+            pytest.param([{"a": 1}, "\udcff"], '[{"a": 1}, "\ufffd"]', id="no text"),
             pytest.param({"b": "ü\x9b\u200b", "c": {}}, '{"b": "ü\\u009b\u200b", "c": {}}', id="control characters"),
         ],
     )

@@ -10,8 +10,8 @@ from helpers.commands import COMMAND
 from helpers.meetings import record
 from helpers.repos import Repo
 
-MEMORY = {"--json": 1_200 << 10, "report": 600 << 10}
-"""How much memory a command may take on a log of a hundred thousand entries, in KiB: what it prints is held."""
+MEMORY = {"report": 600 << 10}
+"""How much memory a command may take on a log of a hundred thousand entries, in KiB, that holds what it shows."""
 
 PLAIN = 400 << 10
 """The same of commands that hold a line for each entry."""
