@@ -14,8 +14,7 @@ from zlib import crc32
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
-SIZE_LIMIT = 128 << 10
-"""The largest rubric, in bytes; the longest that was released has 10 KiB."""
+SIZE_LIMIT = 128 << 10  # the largest rubric, in bytes; the longest that was released has 10 KiB
 
 _DEPTH_LIMIT = 8
 
@@ -38,11 +37,7 @@ def profile_names() -> list[str]:
 
 @cache
 def released_profile(name: str) -> dict[str, object]:
-    """Return a released profile as plain data; the same object every time, not to be changed.
-
-    Raises:
-        RubricError: there is no such profile.
-    """
+    """Return a released profile as plain data, always the same object; RubricError where there is none."""
     if name not in profile_names():
         raise RubricError(f"profile {name!r} is not released; released: {', '.join(profile_names())}")
     data = read_released(PROFILES_DIR / f"{name}.yaml")
@@ -74,11 +69,7 @@ def as_json(path: Path) -> str:
 
 
 def read_data(path: Path) -> object:
-    """Return the plain data of a YAML file.
-
-    Raises:
-        RubricError: it cannot be read, or is not plain YAML.
-    """
+    """Return the plain data of a YAML file; RubricError where it cannot be read, or is not plain YAML."""
     try:
         if not path.is_file():
             raise RubricError("no such rubric file")

@@ -21,11 +21,9 @@ from rubric.scorer import (
     coverage_of,
 )
 
-SignalID = NewType("SignalID", str)
-"""Names one input signal, such as ``landed``."""
+SignalID = NewType("SignalID", str)  # names one input signal, such as ``landed``
 
-CombinationMethod = NewType("CombinationMethod", str)
-"""Names how sub-scores become one value."""
+CombinationMethod = NewType("CombinationMethod", str)  # names how sub-scores become one value
 
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
 """The one known method: the weighted mean over the signals that are present."""
@@ -48,8 +46,7 @@ REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = "reference", "all"
 """Which test flags of an entry are claims: those that the reference reads, or ``impl.tests_total_pass`` in schema 2
 too."""
 
-WEIGHT_TOLERANCE = 1e-9
-"""How far the sum of a rubric's weights may be from 1."""
+WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +98,7 @@ class Rubric:
     test_flags: str = REFERENCE_FLAGS
 
     def validate(self) -> None:
-        """Check every invariant of a rubric (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning").
-
-        Raises:
-            RubricError: naming the first one that is broken.
-        """
+        """Raise a RubricError naming the first broken invariant (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning")."""
         for problem in self.problems():
             raise RubricError(f"rubric {self.version or '(no version)'}: {problem}")
 

@@ -1,7 +1,6 @@
 """What users call a rubric: a released version, or the path of a file."""
 
-RUBRIC_VERSION = "2.1.0"
-"""The version that scores when the user names no other."""
+RUBRIC_VERSION = "2.1.0"  # the version that scores when the user names no other
 
 
 def is_rubric_file(name: str) -> bool:

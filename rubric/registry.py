@@ -24,11 +24,7 @@ def rubric_versions() -> list[str]:
 
 
 def newest_version(evidence: str) -> str:
-    """Return the newest released version that reads evidence under some rules.
-
-    Raises:
-        RubricError: no release names these rules.
-    """
+    """Return the newest released version that reads evidence under some rules; RubricError where none does."""
     for version in reversed(rubric_versions()):
         if evidence_of(version) == evidence:
             return version
@@ -42,22 +38,14 @@ def default_rubric() -> Rubric:
 
 @cache
 def released_rubric(version: str) -> Rubric:
-    """Return a released rubric.
-
-    Raises:
-        RubricError: when no release has that version.
-    """
+    """Return a released rubric; RubricError where no release has that version."""
     if version not in rubric_versions():
         raise RubricError(f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}")
     return _valid(VERSIONS_DIR / f"{version}.yaml", read_released)
 
 
 def find_rubric(name: str) -> Rubric:
-    """Return the rubric a user means: a released version, or the path of a rubric file.
-
-    Raises:
-        RubricError: when it is neither, or the file is no valid rubric.
-    """
+    """Return the rubric a user means, a released version or a valid file's path; RubricError where it is neither."""
     if is_rubric_file(name):
         return load_rubric(Path(name))
     try:
@@ -72,10 +60,7 @@ def evidence_of(name: str) -> str:
     """Return under which rules a rubric's evidence is read, as :func:`find_rubric` would, mostly without loading it.
 
     What reads long files begins with them before it reads the rubric; so a rubric file that does not have the word
-    evidence is not parsed for it.
-
-    Raises:
-        RubricError: as :func:`find_rubric`, when the rubric had to be loaded.
+    evidence is not parsed for it. Raises RubricError: as :func:`find_rubric`, when the rubric had to be loaded.
     """
     path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
     try:
@@ -86,11 +71,7 @@ def evidence_of(name: str) -> str:
 
 
 def load_rubric(path: Path) -> Rubric:
-    """Read and validate a rubric file.
-
-    Raises:
-        RubricError: naming the file and the field at fault.
-    """
+    """Read and validate a rubric file; RubricError names the file and the field at fault."""
     return _valid(path, read_data)
 
 
@@ -106,8 +87,7 @@ def _valid(path: Path, read: Callable[[Path], object]) -> Rubric:
 def parse_rubric(data: object) -> Rubric:
     """Build a rubric from plain data (the content of a rubric file), without checking its invariants.
 
-    Raises:
-        RubricError: naming a field that is missing, unknown, or of the wrong kind.
+    Raises RubricError: naming a field that is missing, unknown, or of the wrong kind.
     """
     top = _fields(data, "the rubric", (*_RUBRIC, "signals", "bands"))
     signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))

@@ -11,8 +11,7 @@ from functools import reduce
 from operator import add
 from typing import Literal, Protocol
 
-BAND_UNSCORED = "unscored"
-"""The band of an iteration or session in which nothing could be scored."""
+BAND_UNSCORED = "unscored"  # the band of an iteration or session in which nothing could be scored
 
 BAND_INSUFFICIENT = "insufficient"
 """The band of an iteration with too little evidence for another, and of a session of such iterations only."""
@@ -20,8 +19,7 @@ BAND_INSUFFICIENT = "insufficient"
 BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
 """What people read for a band that its name does not explain."""
 
-TOLERANCE = 1e-9
-"""Numbers no further apart are equal: rounding alone may have made the difference."""
+TOLERANCE = 1e-9  # numbers no further apart are equal: rounding alone may have made the difference
 
 Source = Literal["observed", "claimed"]
 """Where a sub-score comes from: it was observed, or the one who did the work says so."""

@@ -35,8 +35,7 @@ from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 
-_AT_ONCE = 1000
-"""How many sidecars wait in memory before they are written together."""
+_AT_ONCE = 1000  # how many sidecars wait in memory before they are written together
 
 
 class _Prepared(NamedTuple):
@@ -210,12 +209,9 @@ def score_log(
     """Score every iteration of a log. Writes nothing.
 
     With ``observe`` DR transcripts are read also where the rubric does not have them vote. A rubric that is lenient
-    with broken entries leaves them out, and the result lists them as ``broken``.
-
-    Raises:
-        LogError: the log cannot be loaded.
-        NotARepositoryError: ``repo_dir`` is in no git work tree.
-        GitError: the trunk that the options name is not there.
+    with broken entries leaves them out, and the result lists them as ``broken``. Raises LogError: the log cannot be
+    loaded; NotARepositoryError: ``repo_dir`` is in no git work tree; GitError: the trunk that the options name is not
+    there.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -234,11 +230,9 @@ def examine_iteration(
 ) -> ScoredIteration:
     """Score one iteration of a log, and return what led to its score. Writes nothing.
 
-    With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every
-    entry that a lenient rubric leaves out because it cannot be read.
-
-    Raises:
-        NotFoundError: the log has no such iteration; else as :func:`score_log`.
+    With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every entry
+    that a lenient rubric leaves out because it cannot be read. Raises NotFoundError: the log has no such iteration;
+    else as :func:`score_log`.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -322,11 +316,9 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     """Write the sidecar of every iteration and of every session, and return their paths.
 
     What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
-    from, when the rubric's rules keep that. ``warn`` gets every score that lost evidence which its old sidecar had,
-    and every session with an id that is no plain file name: it gets no sidecar.
-
-    Raises:
-        WriteError: at the first that could not be written; its ``written`` holds the paths written before.
+    from, when the rubric's rules keep that. ``warn`` gets every score that lost evidence which its old sidecar had, and
+    every session with an id that is no plain file name: it gets no sidecar. Raises WriteError: at the first that could
+    not be written; its ``written`` holds the paths written before.
     """
     paths = [iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
     write_iterations(iter_log_dir, scored.iterations, warn)

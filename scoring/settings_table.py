@@ -22,9 +22,8 @@ _MOST_DOTS = 1000
 def read_toml(text: str) -> dict[str, Any]:
     """Return what a text of TOML says.
 
-    Raises:
-        ValueError: it is no TOML, is longer than :data:`SIZE_LIMIT`, or a line of it has too many dots.
-        RecursionError: it is nested too deep.
+    Raises ValueError: it is no TOML, is longer than :data:`SIZE_LIMIT`, or a line of it has too many dots;
+    RecursionError: it is nested too deep.
     """
     if len(text) > SIZE_LIMIT:
         raise ValueError(f"larger than {in_words(SIZE_LIMIT)}")
@@ -69,10 +68,8 @@ def checked_table(
     """Return what a table of plain data sets, checked.
 
     Errors name ``where`` it is from, and its ``name`` there. Tables in it that something ``elsewhere`` checks are left
-    out. With ``whole`` every key must be there.
-
-    Raises:
-        SettingsError: it is no table, has an unknown key, lacks one, or a value is of another kind; in one line.
+    out. With ``whole`` every key must be there. Raises SettingsError: it is no table, has an unknown key, lacks one, or
+    a value is of another kind; in one line.
     """
     at = f"{where}: {name}" if name else where
     if not isinstance(table, Mapping):

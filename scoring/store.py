@@ -24,19 +24,15 @@ NAME: Final = "store.sqlite"
 Kind = Literal["transcript", "entry", "git", "fingerprint", "embedding"]
 KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "fingerprint", "embedding")
 
-SETTLED = 2_000_000_000
-"""For how many nanoseconds a file must have been left alone to be known by its stamp."""
+SETTLED = 2_000_000_000  # for how many nanoseconds a file must have been left alone to be known by its stamp
 
-KEPT_DAYS = 90
-"""After how many days a row is removed; what is still needed is then computed again."""
+KEPT_DAYS = 90  # after how many days a row is removed; what is still needed is then computed again
 
-_WAIT = 0.2
-"""How many seconds a command waits for another one that is writing to the store."""
+_WAIT = 0.2  # how many seconds a command waits for another one that is writing to the store
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """What SQLite says of wrong bytes, and of tables that are not ours."""
 _ERRORS = (sqlite3.Error, UnicodeError)  # of wrong bytes sqlite3 may make a message that it cannot read itself
-_BATCH = 8 << 20
-"""How many bytes wait in memory before they are written."""
+_BATCH = 8 << 20  # how many bytes wait in memory before they are written
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (
@@ -204,11 +200,7 @@ class Store:
 
 
 def _connected(place: Path) -> sqlite3.Connection:
-    """Open a store, or make it.
-
-    Raises:
-        OSError, sqlite3.Error, UnicodeError: it cannot be opened.
-    """
+    """Open a store, or make it; raise OSError, sqlite3.Error or UnicodeError where that cannot be done."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
     connection = sqlite3.connect(place, timeout=_WAIT)

@@ -16,11 +16,9 @@ WHITE_SPACE = (
 
 SHORT_LENGTH = 12
 
-_VALUE_WIDTH = 40
-"""Characters of a value that a message shows."""
+_VALUE_WIDTH = 40  # characters of a value that a message shows
 
-_MOST_BITS = 4000
-"""Python writes no whole number that is much longer."""
+_MOST_BITS = 4000  # Python writes no whole number that is much longer
 
 _ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")

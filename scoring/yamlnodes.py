@@ -16,8 +16,7 @@ from scoring.errors import YamlError
 from scoring.numbers import INT_MAX, INT_MIN
 from scoring.text import cut
 
-MAX_DEPTH = 100
-"""How deep a document may nest; logs nest four deep."""
+MAX_DEPTH = 100  # how deep a document may nest; logs nest four deep
 
 _UINT_MAX = 2**64 - 1
 
@@ -45,8 +44,7 @@ _INTEGER = re.compile(
     r"|0(?:b([-+][01]+)|o([-+][0-7]+))",  # yaml.v3 takes a sign behind these two as well
     re.ASCII,
 )
-_BASES = (0, 0, 16, 2, 8, 10, 2, 8)
-"""The base of the digits in each of its groups."""
+_BASES = (0, 0, 16, 2, 8, 10, 2, 8)  # the base of the digits in each of its groups
 
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _DOT_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
@@ -56,8 +54,7 @@ _TIME = re.compile(
     re.ASCII,
 )
 _NUMERIC = frozenset("+-.0123456789")
-LONGEST_INTEGER = 100
-"""No 64-bit number is written longer than this, and reading a huge one is slow."""
+LONGEST_INTEGER = 100  # no 64-bit number is written longer than this, and reading a huge one is slow
 
 
 class Scalar(Struct, eq=False, gc=False):
@@ -137,10 +134,8 @@ def is_merge(key: Node) -> bool:
 def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
     """Say what a plain scalar is: its tag and its value (None, bool, int, float, or the text itself).
 
-    A tag that YAML defines must fit the text; a tag of another kind leaves the text alone.
-
-    Raises:
-        YamlError: when the text is not what its tag says.
+    A tag that YAML defines must fit the text; a tag of another kind leaves the text alone. Raises YamlError: when the
+    text is not what its tag says.
     """
     if tag not in _RESOLVABLE:
         return tag, text
@@ -201,11 +196,7 @@ def shown_scalar(text: str) -> str:
 
 
 def parse(data: bytes) -> Node | None:
-    """Read the first document of a YAML stream; None when there is none.
-
-    Raises:
-        YamlError: broken syntax, an alias without an anchor, or nesting beyond :data:`MAX_DEPTH`.
-    """
+    """Read the first document of a YAML stream, None when there is none; YamlError where it is broken or too deep."""
     import yaml  # 15 ms that a log from the store does without
 
     try:

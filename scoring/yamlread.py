@@ -50,8 +50,7 @@ _FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
 
 _NAMELESS = NULLS | {"<<"}
 
-Take: TypeAlias = Callable[["Reader", Node], Any]
-"""How one field takes its node."""
+Take: TypeAlias = Callable[["Reader", Node], Any]  # how one field takes its node
 
 
 TRUE_FLAGS = frozenset({"true"})

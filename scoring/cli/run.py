@@ -18,8 +18,7 @@ from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import is_iteration_score_name
 from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_payload
 
-_IN_MEMORY = 8 << 20
-"""How many bytes of JSON wait in memory; more of them wait in a temporary file."""
+_IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait in a temporary file
 
 
 @click.command(epilog="Example:  da-score run --last 5")

@@ -51,12 +51,9 @@ class Demo:
 def build_demo(target: Path | str) -> Demo:
     """Write the demo into a directory, which is created when it is missing.
 
-    When that fails, what was written is removed again; the directory itself may stay, empty.
-
-    Raises:
-        InputError: ``target`` is no directory, or is not empty; it is left as it was.
-        GitError: git is not installed, or refused the history.
-        WriteError: the files could not be written.
+    When that fails, what was written is removed again; the directory itself may stay, empty. Raises InputError:
+    ``target`` is no directory, or is not empty; it is left as it was. Raises GitError: git is not installed, or refused
+    the history. Raises WriteError: the files could not be written.
     """
     target = Path(target)
     _make_ready(target)

@@ -65,8 +65,7 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-_BEFORE = 16
-"""How many entries before one are looked at first for the commit at which its window begins."""
+_BEFORE = 16  # how many entries before one are looked at first for the commit at which its window begins
 
 
 class Evidence:

@@ -22,8 +22,7 @@ SCHEMA_VERSION = "1.0.0"  # what is written
 
 CORRECTNESS = (0, 1, 2, 3)
 SCOPES = ("breach", "partial", "on-target")
-HALLUCINATIONS = ("major", "minor", "none")
-"""The values of each judgement, the worst first."""
+HALLUCINATIONS = ("major", "minor", "none")  # the values of each judgement, the worst first
 
 REVIEWER, ADMIN, READONLY = ROLES = ("reviewer", "admin", "readonly")
 

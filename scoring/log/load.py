@@ -31,9 +31,7 @@ def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
 
 
 def load_iteration_log(
-    directory: Path | str,
-    true_flags: Collection[str] = TRUE_FLAGS,
-    broken: Broken | None = None,
+    directory: Path | str, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
 ) -> list[IterationRecord]:
     """Read every entry of a log, sorted by iteration.
 

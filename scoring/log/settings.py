@@ -30,9 +30,7 @@ _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "
 
 
 def resolve_settings(
-    options: Mapping[str, Any],
-    environment: Mapping[str, str] | None = None,
-    files: bool = True,
+    options: Mapping[str, Any], environment: Mapping[str, str] | None = None, files: bool = True
 ) -> Settings:
     """Return the settings for some command-line options, by long name; None and () mean not given.
 

@@ -140,11 +140,9 @@ def log_outcomes(
 ) -> list[Outcome]:
     """Return what became of each iteration of a log, or of ``only`` some of them, in the order of the records.
 
-    The records are all of the log; None as ``cache_dir`` keeps no answers, as ``trunk`` looks for it.
-
-    Raises:
-        NotARepositoryError: ``repo_dir`` is in no git work tree.
-        GitError: there is no branch ``trunk``, or git cannot read the history of the trunk.
+    The records are all of the log; None as ``cache_dir`` keeps no answers, as ``trunk`` looks for it. Raises
+    NotARepositoryError: ``repo_dir`` is in no git work tree; GitError: there is no branch ``trunk``, or git cannot read
+    the history of the trunk.
     """
     return _Outcomes(repo_dir, records, trunk).outcomes(rules or OutcomeRules(), only, cache_dir)
 

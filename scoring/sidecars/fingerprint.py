@@ -116,8 +116,7 @@ class Fingerprints:
         return then is not None and then.sidecar == digest_of(sidecar) and then.inputs != inputs
 
 
-_NO_STAMP = b""
-"""A fingerprint holds what it was computed from, so it needs no stamp."""
+_NO_STAMP = b""  # A fingerprint holds what it was computed from, so it needs no stamp
 
 
 @contextlib.contextmanager

@@ -209,8 +209,7 @@ def is_written(iter_log_dir: Path | str, one: Sidecar) -> bool:
 def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
     """Persist scores, and what they were computed from: the evidence that may go first, the scores, the other evidence.
 
-    Raises:
-        WriteError: some could not be written; its ``written`` holds the paths of the scores that are.
+    Raises WriteError: some could not be written; its ``written`` holds the paths of the scores that are.
     """
     first: list[tuple[Path, bytes]] = []
     after: list[tuple[Path, bytes]] = []

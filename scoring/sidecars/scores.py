@@ -68,21 +68,16 @@ def _take_row(reader: Reader, node: Node) -> SignalContribution:
     return SignalContribution(**given | {"source": _SOURCES.get(given["source"])})
 
 
-SESSION_ID_LIMIT = 200
-"""The longest session id, in bytes, that becomes a file name."""
+SESSION_ID_LIMIT = 200  # the longest session id, in bytes, that becomes a file name
 
 _NO_FILE_NAME = "session id {!r} is no plain file name; it has no score file"
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
-PersistedContribution = SignalContribution
-"""One row of a persisted breakdown: the row of the score, as it is."""
+PersistedContribution = SignalContribution  # one row of a persisted breakdown: the row of the score, as it is
 
 
 class PersistedScore(Breakdown, Frozen, frozen=True):
-    """One iteration's score as it is on disk.
-
-    ``sidecar`` is what a sidecar holds of it, as its rubric says (:data:`rubric.model.SIDECAR`).
-    """
+    """One iteration's score as it is on disk; ``sidecar`` is what that holds of it (:data:`rubric.model.SIDECAR`)."""
 
     iteration: int
     rubric_version: str
@@ -144,11 +139,7 @@ def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
 
 
 def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
-    """Return where the score of a session is persisted.
-
-    Raises:
-        InputError: the id is empty or no plain file name.
-    """
+    """Return where the score of a session is persisted; InputError where the id is no plain file name."""
     if not is_plain_session_id(session_id):
         raise InputError(_NO_FILE_NAME.format(session_id))
     return Path(iter_log_dir) / f"session-{session_id}.score.yaml"
@@ -174,11 +165,7 @@ def write_iteration_score_with_record(iter_log_dir: Path | str, score: Score, re
 
 
 def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
-    """Persist a score that was built before, and return where.
-
-    Raises:
-        WriteError: it could not be written; the old file is untouched.
-    """
+    """Persist a score that was built before, and return where; WriteError where it cannot, the old file untouched."""
     path = iteration_score_path(iter_log_dir, score.iteration)
     write_atomically(path, emit(score.as_dict()))
     return path
@@ -187,20 +174,14 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
 def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
     """Persist scores in order and return where.
 
-    Raises:
-        WriteError: at the first that could not be written; its ``written`` holds the paths written before.
+    Raises WriteError: at the first that could not be written; its ``written`` holds the paths written before.
     """
     persisted = map(build_persisted_score, scores)
     return _write_all([(iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict())) for one in persisted])
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
-    """Persist a session's score, and return where.
-
-    Raises:
-        InputError: the session id is no plain file name.
-        WriteError: it could not be written; the old file is untouched.
-    """
+    """Persist a session's score, and return where; raises as its path, and as :func:`write_persisted_score`."""
     path = session_score_path(iter_log_dir, session.session_id)
     write_atomically(path, emit(session_as_dict(session)))
     return path
@@ -254,9 +235,7 @@ _SESSION: dict[str, Take] = _HEAD | {
 def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
     """Read a persisted score back.
 
-    Raises:
-        NotFoundError: there is none; the text names the path.
-        InputError: the file is no score sidecar.
+    Raises NotFoundError: there is none; the text names the path. Raises InputError: the file is no score sidecar.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     return _score(_read(path), str(path))
@@ -265,8 +244,7 @@ def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedS
 def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     """Read the bytes of an iteration's sidecar, wherever they come from; ``name`` says so in errors.
 
-    Raises:
-        InputError: they are no score sidecar, or what they say cannot be a score.
+    Raises InputError: they are no score sidecar, or what they say cannot be a score.
     """
     score = _score(data, name)
     check_numbers(score, name)
@@ -276,9 +254,8 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
 def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
     """Read a persisted score back to go on with it: what it says is checked: see :func:`check_numbers`.
 
-    Raises:
-        NotFoundError: there is none; the text names the path.
-        InputError: the file is no score sidecar, is of another iteration, or what it says cannot be a score.
+    Raises NotFoundError: there is none; the text names the path. Raises InputError: the file is no score sidecar, is of
+    another iteration, or what it says cannot be a score.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     score = parse_iteration_score(_read(path), str(path))
@@ -288,11 +265,7 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score read from ``name`` can be shown, drawn and added up, be it right or not.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Make sure, or raise InputError, that a score read from ``name`` can be shown and added up, be it right or not."""
     _check_value(score.value, name)
     if score.scored and not score.breakdown:  # one that says nothing, as the reference reads an empty file, is shown
         raise InputError(f"{name}: it is scored and has no breakdown")

@@ -54,8 +54,7 @@ class State(Frozen, frozen=True):
         return f"{self.name}: {self.reason}" if self.reason else self.name
 
 
-CURRENT = State("current")
-"""What a score is worth that was computed now, or equals that to the last digit."""
+CURRENT = State("current")  # what a score is worth that was computed now, or equals that to the last digit
 
 
 class _PartlyKept(Frozen, frozen=True):

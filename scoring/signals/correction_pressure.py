@@ -1,7 +1,4 @@
-"""correction_pressure: how little the iteration had to be corrected.
-
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
-"""
+"""How little the iteration had to be corrected (``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure")."""
 
 from collections.abc import Iterator
 

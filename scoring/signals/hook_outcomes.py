@@ -1,7 +1,4 @@
-"""hook_outcomes: did the iteration's hook gates allow, advise, or remediate.
-
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
-"""
+"""Did the iteration's hook gates allow, advise, or remediate (``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes")."""
 
 from collections.abc import Iterable, Iterator
 

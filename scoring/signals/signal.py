@@ -15,18 +15,15 @@ from scoring.text import counted
 
 KEEP_TRANSCRIPT = "keep the transcript of the session that made the commit where da-score looks for it"
 
-Pair: TypeAlias = tuple[AgentRole, SignalValue, SignalValue]
-"""Who claimed something, what, and what was observed."""
+Pair: TypeAlias = tuple[AgentRole, SignalValue, SignalValue]  # who claimed something, what, and what was observed
 
 
 class Signal(ABC):
     """One signal, complete in itself. Everything here is pure: facts in, judgement out."""
 
     id: ClassVar[SignalID]
-    better: ClassVar[str]
-    """How its vote becomes better, in words."""
-    supply: ClassVar[str]
-    """What makes it vote where it is absent, in words."""
+    better: ClassVar[str]  # how its vote becomes better, in words
+    supply: ClassVar[str]  # what makes it vote where it is absent, in words
     optional: ClassVar[bool] = False
     """Whether it is computed only under a rubric that has it, and its absence is nothing to worry about."""
     by_choice: ClassVar[bool] = False
@@ -103,8 +100,7 @@ def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
             yield f"{name} at {place}"
 
 
-MOST_SOURCES = 3
-"""How many transcripts are named as the places of an iteration's lines."""
+MOST_SOURCES = 3  # how many transcripts are named as the places of an iteration's lines
 
 
 def work_source(facts: IterationFacts) -> Iterator[str]:

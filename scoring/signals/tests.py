@@ -27,8 +27,7 @@ _MOST_NAMED, _LONGEST_NAME = 4, 40
 
 _RUN = "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
-FAILED_CAP = "fair"
-"""The best band of an iteration in which the last test run failed."""
+FAILED_CAP = "fair"  # the best band of an iteration in which the last test run failed
 
 
 class Tests(Signal):

@@ -1,7 +1,4 @@
-"""token_efficiency: how well the iteration used the prompt cache.
-
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "token_efficiency".
-"""
+"""How well the iteration used the prompt cache (``docs/OUTCOME_SCORING_RUBRIC.md``, "token_efficiency")."""
 
 import math
 from collections.abc import Iterator

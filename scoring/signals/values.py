@@ -8,8 +8,7 @@ from typing import Any, NewType
 from rubric import SignalID, Source
 from scoring.frozen import Frozen, PartlyCompared
 
-AgentRole = NewType("AgentRole", str)
-"""Who made a claim: ``impl``, ``verifier`` or ``review``."""
+AgentRole = NewType("AgentRole", str)  # who made a claim: ``impl``, ``verifier`` or ``review``
 
 ROLE_IMPL = AgentRole("impl")
 ROLE_VERIFIER = AgentRole("verifier")

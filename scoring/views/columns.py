@@ -16,8 +16,7 @@ from scoring.views.examined import Examined
 from scoring.views.spending import KINDS, Purchase, Used, purchase
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
-DataRow: TypeAlias = dict[str, Any]
-"""One row: a value or None for every column, in their order."""
+DataRow: TypeAlias = dict[str, Any]  # one row: a value or None for every column, in their order
 T = TypeVar("T")
 
 

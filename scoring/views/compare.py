@@ -17,8 +17,7 @@ from scoring.signals.landed import LANDED
 from scoring.signals.scope import SCOPE
 from scoring.statistics import Interval, paired_interval
 
-EQUAL_WITHIN = 1e-9
-"""Values no further apart are equal: weights are decimals, and their sums are not."""
+EQUAL_WITHIN = 1e-9  # values no further apart are equal: weights are decimals, and their sums are not
 
 DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar", "test_flags")
 """What a rubric's data says beside signals, method and bands."""

@@ -78,8 +78,7 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
-_SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")
-"""The reasons that the lines of signals give already."""
+_SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")  # the reasons that the lines of signals give already
 
 
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:

@@ -64,8 +64,7 @@ def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None
     return fresh / size, output, *(part / size for part in (*cached, for_an_hour))
 
 
-KINDS = ("input", "output", "cache_read", "cache_write")
-"""The kinds of tokens that have prices of their own."""
+KINDS = ("input", "output", "cache_read", "cache_write")  # the kinds of tokens that have prices of their own
 
 TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
 """Where the tokens come from: responses in transcripts, each once; lines, where one response may be in several (the

@@ -32,8 +32,7 @@ class Cell(NamedTuple):
         return printable(str(self.value) if text is None else text)
 
 
-AnyCell: TypeAlias = Cell | str | int
-"""A cell; a plain string or integer is shown as it is."""
+AnyCell: TypeAlias = Cell | str | int  # A cell; a plain string or integer is shown as it is
 
 
 def as_cell(cell: AnyCell) -> Cell:

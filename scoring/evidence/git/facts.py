@@ -130,8 +130,7 @@ class GitFacts(ABC):
     """What git says about the commits of one log. Git is asked in batches, whatever the length of the log."""
 
     rules: Rules
-    trunk: Trunk
-    """Where work lands, and how that was found out."""
+    trunk: Trunk  # where work lands, and how that was found out
     _resolved: Mapping[str, str | None]
 
     def resolve(self, name: str) -> str | None:

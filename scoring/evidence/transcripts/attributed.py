@@ -99,8 +99,7 @@ def attributed_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions])
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository."""
 
-    checkpoints: Mapping[str, Checkpoint] = {}
-    """The checkpoints of the repository, by their ids."""
+    checkpoints: Mapping[str, Checkpoint] = {}  # the checkpoints of the repository, by their ids
     _unclaimed: Sequence[SessionFound] = ()
 
     def start(self) -> Self:

@@ -17,8 +17,7 @@ from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 EMPTY = "session found, no turns in its part"
-NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
-"""Why an iteration has no lines."""
+NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  # why an iteration has no lines
 
 
 @dataclass(slots=True)

@@ -35,11 +35,9 @@ from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
-ARCHIVE = "archived_sessions"
-"""The name of the folder for sessions that were put away."""
+ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
 
-PREFIX = "rollout-"
-"""How the names of rollouts begin."""
+PREFIX = "rollout-"  # how the names of rollouts begin
 
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""

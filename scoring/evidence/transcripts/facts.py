@@ -289,8 +289,7 @@ class TranscriptSurvey(Frozen, frozen=True):
 
 
 NS = 1_000_000_000
-NS_MAX = 2**63 - 1
-"""Times beyond the years 1677 to 2262 are cut to this range; no commit lies there."""
+NS_MAX = 2**63 - 1  # times beyond the years 1677 to 2262 are cut to this range; no commit lies there
 
 _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
 _DAY_ONE = date(1970, 1, 1).toordinal()

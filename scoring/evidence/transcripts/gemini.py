@@ -35,8 +35,7 @@ SHELL = "run_shell_command"
 EDIT_TOOLS = frozenset(("write_file", "replace"))
 QUESTIONS = frozenset(("ask_user", "exit_plan_mode"))
 
-CANCELLED_BY_USER = "Request cancelled."
-"""What a message of the type info says when the user stopped the agent."""
+CANCELLED_BY_USER = "Request cancelled."  # what a message of the type info says when the user stopped the agent
 
 _REFUSALS = "did not allow", "denied"
 """Words in the reason of a call that was cancelled because the user refused it."""

@@ -60,30 +60,24 @@ TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-writt
 """Why a line is skipped."""
 
 ELSEWHERE = "work in another folder"
-NO_FOLDER = "names no folder it worked in"
-"""Why nothing of a transcript counts."""
+NO_FOLDER = "names no folder it worked in"  # why nothing of a transcript counts
 
-MODEL_LIMIT = 200
-"""How many characters of the name of a model are kept."""
+MODEL_LIMIT = 200  # how many characters of the name of a model are kept
 
-COUNT_LIMIT = 1 << 40
-"""The largest number of tokens that one line may state."""
+COUNT_LIMIT = 1 << 40  # the largest number of tokens that one line may state
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
-RawField: TypeAlias = msgspec.Raw | UnsetType
-"""A field that is only decoded where it is needed."""
+RawField: TypeAlias = msgspec.Raw | UnsetType  # A field that is only decoded where it is needed
 
 BROKEN = msgspec.MsgspecError, ValueError, RecursionError
 """What decoding raises: it is no JSON, of another type, or nested too deep."""
 
-InRepository = Callable[[str], bool]
-"""Whether work in a folder is work in the repository."""
+InRepository = Callable[[str], bool]  # whether work in a folder is work in the repository
 
 HASHED_FOLDER = "sha256:"
 """How a folder is named of which only the SHA-256 of its path is known, in hexadecimal digits behind this."""
 
-ReadAgain = Callable[[str], list[Rows]]
-"""Reads the transcripts of a session, named by its id, once more."""
+ReadAgain = Callable[[str], list[Rows]]  # reads the transcripts of a session, named by its id, once more
 
 
 class JsonReader:
@@ -188,12 +182,10 @@ class Harness(ABC):
 
     name: str
     """Its name, as details and provenance write it; "" when it is not reported."""
-    files: Sequence[FileNames] = JSON_LINES
-    """How its transcripts are named."""
+    files: Sequence[FileNames] = JSON_LINES  # how its transcripts are named
     reader: Callable[[TestTools | None], JsonReader]
     """Makes what reads a transcript; without test tools what is done in it is not looked at."""
-    counter: type[TranscriptCounter] = TranscriptCounter
-    """Counts its transcripts into a tally."""
+    counter: type[TranscriptCounter] = TranscriptCounter  # counts its transcripts into a tally
     input_holds_cached = False
     """Whether the input that it states has in it what was read from the cache."""
 

@@ -41,8 +41,7 @@ def codex_turn(given: int, cached: int, output: int) -> Turn:
     return given, output, cached, max(wrap64(given - cached), 0)
 
 
-_DEEPEST = 10_000
-"""How deep the reference lets JSON nest."""
+_DEEPEST = 10_000  # how deep the reference lets JSON nest
 _LEVELS = 100
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again."""
@@ -56,8 +55,7 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as written: its pairs in order, none dropped."""
 
 
-_NOT_WHOLE = object()
-"""A number that is not written as a whole number."""
+_NOT_WHOLE = object()  # A number that is not written as a whole number
 
 Spec: TypeAlias = Callable[[Any, Any], Any]
 """Decodes a JSON value over what its place already holds, and returns what it holds then."""
@@ -145,15 +143,9 @@ _CLAUDE = _object(
     )
 )
 _CODEX = _object(
-    payload=_object(
-        type=_text,
-        info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))),
-    )
+    payload=_object(type=_text, info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))))
 )
-_OBJECTIVE = _object(
-    timestamp=_text,
-    message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))),
-)
+_OBJECTIVE = _object(timestamp=_text, message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))))
 
 
 def read_exactly(line: bytes) -> Event | None:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-COMMAND_LIMIT = 65_536
-"""How many characters of a command line are looked at; what follows is cut off."""
+COMMAND_LIMIT = 65_536  # how many characters of a command line are looked at; what follows is cut off
 
 DEPTH_LIMIT = 6  # how many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``
 
@@ -40,8 +39,7 @@ def commands_of(text: str) -> list[ShellCommand]:
 _Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 """A command as it is read: words, what it writes, and whether a keyword before it hides its status."""
 
-_Events: TypeAlias = list[_Simple | str]
-"""Commands and what is between them."""
+_Events: TypeAlias = list[_Simple | str]  # commands and what is between them
 
 _OPENS, _CLOSES, _CLOSES_HIDDEN = "(", ")", "$)"
 """What is around a group; the last is behind one with a status that shows nowhere: a substitution, a loop."""

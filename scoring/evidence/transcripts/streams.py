@@ -18,8 +18,7 @@ from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOL
 SessionKey: TypeAlias = tuple[str, str]
 """A session: the name of its harness, and its id; a file that names no session is one, by its path."""
 
-SHA_DIGITS = 15
-"""How many hex digits of the SHA of a commit that a session made are kept."""
+SHA_DIGITS = 15  # how many hex digits of the SHA of a commit that a session made are kept
 
 
 class Made(NamedTuple):

@@ -15,8 +15,7 @@ from scoring.evidence.transcripts.shell import ShellCommand
 
 DATA = Path(__file__).parent / "test_tools.toml"
 
-LABEL_LIMIT = 60
-"""How many characters of a command are named."""
+LABEL_LIMIT = 60  # how many characters of a command are named
 
 _LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
 _OWN = "test-commands"  # the name of the tool that the setting's commands are
@@ -25,8 +24,7 @@ _LATEST = "latest"  # the one usual word that has "test" in it and means somethi
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
-_DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
-"""How the data writes a number."""
+_DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")  # how the data writes a number
 
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
 

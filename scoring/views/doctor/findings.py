@@ -11,11 +11,9 @@ from scoring.signals.table import is_chosen
 from scoring.text import counted, spans
 from scoring.views.doctor import Examination
 
-Level = Literal["problem", "note"]
-"""A problem costs evidence or stops a run; a note is good to know."""
+Level = Literal["problem", "note"]  # A problem costs evidence or stops a run; a note is good to know
 
-MERGE_TREE = (2, 38)
-"""The first git that can tell without a work tree whether a merge would change anything."""
+MERGE_TREE = (2, 38)  # the first git that can tell without a work tree whether a merge would change anything
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,7 @@ class Gate:
         return self.options[0].name
 
 
-Demand: TypeAlias = tuple[Gate, Any]
-"""A gate, and what is demanded."""
+Demand: TypeAlias = tuple[Gate, Any]  # A gate, and what is demanded
 
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:

@@ -23,8 +23,7 @@ INK, FAINT, ACCENT, GOOD, FAIR, POOR, SECOND = _COLOURS
 _VARIABLES = ("ink", "faint", "accent", "good", "fair", "poor", "second")
 _BAND_COLOURS = {"excellent": GOOD, "good": ACCENT, "fair": FAIR, "poor": POOR}
 _WIDE, _NARROW = 11, 4.7  # how wide a picture is, in inches, on a page and on a phone: letters are as large on both
-MOST_LINKS = 1500
-"""Up to how many iterations each dot of the scores leads to its breakdown."""
+MOST_LINKS = 1500  # up to how many iterations each dot of the scores leads to its breakdown
 _MOST_RULES = 15
 _MOST_DOTS = 600  # above that a picture shows the means of neighbours, which keeps the page small
 _RC: Any = {"svg.hashsalt": "da-score", "font.size": 10, "axes.edgecolor": FAINT}
