@@ -150,8 +150,9 @@ class Kept(msgspec.Struct, array_like=True):
     @classmethod
     def of(cls, rows: FileRows, secret: bytes, stamp: bytes) -> "Kept":
         """Return what is kept of rows."""
-        times = [time for part in rows.values() for found in part.covers for time in found]
-        times += [row[1] for part in rows.values() for table in part.tables.values() for row in table]
+        parts = [part for part in rows.values() if not part.lines]  # the others hold the numbers of lines
+        times = [time for part in parts for found in part.covers for time in found]
+        times += [row[1] for part in parts for table in part.tables.values() for row in table]
         return cls(min(times, default=0), max(times, default=-1), sealed(pack(rows), secret, stamp))
 
     def touches(self, window: IterationWindow) -> bool:

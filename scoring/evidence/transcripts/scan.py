@@ -86,6 +86,7 @@ class Scan:
         self._pool: Pool | None = None
         self._files: list[FileFound] = []
         self._skipped: Counter[str] = Counter()
+        self._secret = b""
         self._tallies = Tallies((), ())
 
     def __enter__(self) -> Self:
@@ -161,14 +162,13 @@ class Scan:
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 for warning in warnings:
                     self._warn(warning)
-            secret = store.secret
         for source in self._sources:
             rows = source.rows
-            if source.kept is not None and source.stamp is not None:
+            if rows is None and source.kept is not None and source.stamp is not None:
                 if windows is not None and not any(map(source.kept.touches, windows)):
                     continue
                 try:
-                    rows = source.kept.rows(secret, source.stamp)
+                    rows = source.kept.rows(self._secret, source.stamp)
                 except ValueError:  # as if nothing were kept
                     rows = self._reading.read(source.transcript).rows
             if rows is None:
@@ -190,11 +190,14 @@ class Scan:
                 found = os.fstat(fd)
                 size, stamp = found.st_size, stamp_of(found)
         value = store.get("transcript", self._key(transcript), stamp)
-        kept = None
-        if value is not None:
-            with contextlib.suppress(msgspec.MsgspecError):  # as if nothing were kept
-                kept = read_kept(value)
-        self._sources.append(_Source(transcript, size, stamp, kept))
+        kept = rows = None
+        if value is not None and stamp is not None:
+            self._secret = store.secret
+            with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
+                found_kept = read_kept(value)
+                rows = None if self._rules.alone else found_kept.rows(store.secret, stamp)
+                kept = found_kept
+        self._sources.append(_Source(transcript, size, stamp, kept, rows))
 
     def _key(self, transcript: TranscriptFile) -> bytes:
         """Return what rows are kept under: the path of a file, or the ids of objects, which no path can have."""

@@ -205,9 +205,17 @@ class TestWhatIsKept:
         write(
             tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
         )
-        first = self.once(tmp_path)
+        places = TranscriptPlaces(tmp_path, (tmp_path / "t",))
+
+        def as_the_reference(keep: bool) -> TranscriptFacts:
+            with reference_scan(places, cache_dir=tmp_path / "cache", keep=keep) as scan:
+                return scan.facts([ALWAYS])[0]
+
+        first, by_the_reference = self.once(tmp_path), as_the_reference(True)
         monkeypatch.setattr("scoring.evidence.transcripts.reading.read_whole", None)
-        assert self.once(tmp_path) == first
+        for keep in (True, False):
+            assert self.once(tmp_path, keep=keep) == first
+            assert as_the_reference(keep) == by_the_reference
         assert found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache") == [TranscriptFacts()]
 
     @pytest.mark.parametrize("bounds", [(None, 3), (0, 1), (0, 0), (1, 2), (3, 9), (9, 12), (10, 12), (5, 6)])
