@@ -56,8 +56,11 @@ def write_json(value: Any, indent: int | None = 1) -> None:
 
 def put_item(items: IO[bytes], value: Any) -> None:
     """Add a value to the items that :func:`write_json_around` takes from a file: memory does not hold a whole log."""
-    items.write(b",\n" if items.tell() else b"\n")
-    items.write(_json([[value]])[len(b"[\n [\n") : -len(b"\n ]\n]")])
+    item = _json([[value]])[len(b"[\n [\n") : -len(b"\n ]\n]")]
+    try:
+        items.write((b",\n" if items.tell() else b"\n") + item)
+    except OSError as e:
+        raise WriteError(f"temporary file: cannot write: {e.strerror}; set TMPDIR to a folder with room") from e
 
 
 def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> None:
