@@ -282,13 +282,14 @@ def score_whole_log(
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
             lost: tuple[Loss, ...] = ()
-            if write or os.path.lexists(iteration_score_path(iter_log_dir, one.record.iteration)):
-                prepared = _prepared(iter_log_dir, one)
-                waiting += [prepared] if write else []
-                lost = prepared.lost
-            if len(waiting) == _AT_ONCE:
-                _write(iter_log_dir, waiting, sources.warn, known)
-                waiting.clear()
+            if write:
+                waiting.append(_prepared(iter_log_dir, one))
+                lost = waiting[-1].lost
+                if len(waiting) == _AT_ONCE:
+                    _write(iter_log_dir, waiting, sources.warn, known)
+                    waiting.clear()
+            elif os.path.lexists(iteration_score_path(iter_log_dir, one.record.iteration)):
+                *_, lost = _compared(iter_log_dir, one)
             refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
             if one.record.iteration in chosen:
                 lines.append(one.line(lost))
@@ -305,10 +306,15 @@ def score_whole_log(
     return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), trunk, written)
 
 
-def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
+def _compared(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:
     files = sidecar_of(one.persisted, one.provenance)
-    is_there = is_written(iter_log_dir, files)
-    lost = () if is_there else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+    if is_written(iter_log_dir, files):
+        return files, True, ()
+    return files, False, tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+
+
+def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
+    files, is_there, lost = _compared(iter_log_dir, one)
     return _Prepared(files, is_there, lost, fingerprint(one.inputs, one.facts, files.data) if one.inputs else None)
 
 
@@ -336,13 +342,12 @@ def write_iterations(
 
 
 def _write(iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, known: Fingerprints | None) -> None:
-    unwritten = [one for one in prepared if not one.is_there]
-    for one in unwritten:
+    for one in prepared:
         if one.lost:
             warn(loss_warning(one.files.score.iteration, one.lost))
     remove_stale(Path(iter_log_dir))
     remove_stale_directories()
-    write_scores(iter_log_dir, [one.files for one in unwritten])
+    write_scores(iter_log_dir, [one.files for one in prepared if not one.is_there])
     for one in prepared:
         if known is not None and one.fingerprint is not None:  # kept once the files that it is of are written
             known.put(one.files.score.iteration, one.fingerprint)
