@@ -103,8 +103,8 @@ class Scan:
             with Store(self.cache_dir, self._keeps) as store:
                 for transcript in self._discovery.transcripts:
                     self._note(transcript, store)
-            waiting = {n: (s.transcript, s.size) for n, s in enumerate(self._sources) if s.kept is None}
-            self._pool = Pool(self._reading, waiting, self._processes)
+            unread = ((n, s) for n, s in enumerate(self._sources) if s.kept is None and s.rows is None)
+            self._pool = Pool(self._reading, {n: (s.transcript, s.size) for n, s in unread}, self._processes)
         return self
 
     def close(self) -> None:
@@ -194,9 +194,11 @@ class Scan:
         if value is not None and stamp is not None:
             self._secret = store.secret
             with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
-                found_kept = read_kept(value)
-                rows = None if self._rules.alone else found_kept.rows(store.secret, stamp)
-                kept = found_kept
+                opened_row = read_kept(value)
+                if self._rules.alone:  # whether its rows are needed depends on the windows
+                    kept = opened_row
+                else:
+                    rows = opened_row.rows(store.secret, stamp)
         self._sources.append(_Source(transcript, size, stamp, kept, rows))
 
     def _key(self, transcript: TranscriptFile) -> bytes:
