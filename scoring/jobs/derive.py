@@ -221,7 +221,7 @@ def _numbered(
 ) -> Iterator[DerivedEntry]:
     sizes = history.sizes(commit.sha for commit in missing)
     for iteration, commit in enumerate(missing, highest + 1):
-        branch = tips.get(commit.sha) or history.merged_from(commit.sha) or history.trunk_branch
+        branch = tips.get(commit.sha) or history.branch_behind(commit.sha)
         found_by, sessions = makers[commit.sha]
         yield DerivedEntry(iteration, commit, sessions, found_by, branch, sizes.get(commit.sha, ChangeSize()))
 

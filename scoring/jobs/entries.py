@@ -89,7 +89,7 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
             return {}
         raise NotFoundError(f"{repo_dir}: no commit {shown(name)} here")
     current = history.current_branch if name == "HEAD" else ""
-    branch = current or history.tips().get(commit.sha) or history.merged_from(commit.sha) or history.trunk_branch
+    branch = current or history.tips().get(commit.sha) or history.branch_behind(commit.sha)
     size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
     known = git_fields(commit, branch, size) | {"impl.summary": quoted(trim(commit.subject))}
     return known | ({} if commit.parents else {"first_commit": "true"})

@@ -159,9 +159,7 @@ class Settings(Frozen, frozen=True):
     processes: Annotated[
         int | None,
         SettingRow(
-            COUNT,
-            "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
-            "N",
+            COUNT, "How many processes read transcripts, git not counted.  [default: as many as are worth it]", "N"
         ),
     ] = None
 

@@ -129,19 +129,15 @@ class AttributedHistory(CorrectedHistory):
         answer = self._repository.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return as_text(answer.stdout).strip() if answer.returncode == 0 else ""
 
-    @property
-    def trunk_branch(self) -> str:
-        """The name of the trunk without that of its remote."""
+    def branch_behind(self, sha: str) -> str:
+        """Return the branch that brought a commit, as its merge names it; else the trunk, without its remote."""
+        index = self._graph.introduced.get(sha)
+        merge = sha if index is None else self._graph.mainline[index]
+        m = _MERGED.match(self._walk[merge].subject) if merge != sha else None
+        if branch := next(filter(None, m.groups()), "") if m else "":
+            return branch
         name = self.trunk.name
         return name.removeprefix(f"{self._references.remote}/") if self.trunk.ref.startswith("refs/remotes/") else name
-
-    def merged_from(self, sha: str) -> str:
-        """Return the branch that brought a trunk commit, as the merge's subject names it; "" where none does."""
-        index = self._graph.introduced.get(sha)
-        if index is None or (merge := self._graph.mainline[index]) == sha:
-            return ""
-        m = _MERGED.match(self._walk[merge].subject)
-        return next(filter(None, m.groups()), "") if m else ""
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""

@@ -67,7 +67,7 @@ MODEL_LIMIT = 200  # how many characters of the name of a model are kept
 COUNT_LIMIT = 1 << 40  # the largest number of tokens that one line may state
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
-RawField: TypeAlias = msgspec.Raw | UnsetType  # A field that is only decoded where it is needed
+RawField: TypeAlias = msgspec.Raw | UnsetType  # a field that is only decoded where it is needed
 
 BROKEN = msgspec.MsgspecError, ValueError, RecursionError
 """What decoding raises: it is no JSON, of another type, or nested too deep."""
