@@ -5,6 +5,7 @@ The agents that a commit may name as authors are data (``agents.toml``).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache, cached_property
 from itertools import islice
@@ -14,13 +15,15 @@ from typing import Any, NamedTuple
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.landed_lines import AttributedLandings
+from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import without_number
+from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
 MOST_ASKED = 2000  # commits that sessions made and that are looked for on the trunk by their change
+_DAY = timedelta(days=1)
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
@@ -136,6 +139,19 @@ class AttributedHistory(CorrectedHistory):
             if plain and len(commits) == 1:
                 known |= {name: sha for sha, subject in commits.items() for name in (plain, subject)}
         return known
+
+    def _same_subject(self, record: IterationRecord) -> str | None:
+        """Return the one trunk commit with this subject, unless it was written on another day than the entry's.
+
+        Where the number of a request is behind the subject, it may be a horizon younger.
+        """
+        sha = super()._same_subject(record)
+        try:
+            behind = date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date) if sha else _DAY
+        except ValueError:  # the entry, or the commit, says no day
+            return sha
+        same = sha and fold(trim(self._walk[sha].subject)) == fold(trim(record.impl.summary))
+        return sha if -_DAY <= behind <= (_DAY if same else timedelta(seconds=HORIZON)) else None
 
     def _tips_beside(self) -> Iterable[str]:
         return (*super()._tips_beside(), *(sha for _, sha in self._repository.request_heads))

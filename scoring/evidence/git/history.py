@@ -61,11 +61,15 @@ class CorrectedHistory(GitFacts):
         if not field or self.trunk.commit is None:
             return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten: is there a trunk commit with the summary as its subject?
-            alike = self._subjects.get(fold(trim(record.impl.summary)))
+            alike = self._same_subject(record)
             if alike is None:
                 return found(unknown=Unknown.UNRESOLVED)
             return found(facts.MESSAGE, alike, reverted_by=self._landings.reverted_by(alike))
         return replace(self._landings.of(sha), field=field)
+
+    def _same_subject(self, record: IterationRecord) -> str | None:
+        """Return the commit of the trunk that has the summary of an entry as its subject."""
+        return self._subjects.get(fold(trim(record.impl.summary)))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         found = partial(Changed, self.rules, trim(record.commit), sha)

@@ -8,6 +8,7 @@ import pytest
 from helpers.doors import watched_doors
 from helpers.landings import clone, record, started
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 from scoring.evidence.git import landed_lines
 from scoring.evidence.git.authorship import AttributedHistory
@@ -280,18 +281,24 @@ class TestReverts:
 
 class TestGoneCommit:
     @pytest.mark.parametrize(
-        ("subjects", "value"),
+        ("subjects", "day", "value"),
         [
-            pytest.param(["Count the visitors"], 1, id="one-has-its-subject"),
-            pytest.param(["count the visitors (#7)"], 1, id="with-a-number"),
-            pytest.param(["count the visitors", "count the visitors (#7)"], None, id="two-have"),
+            pytest.param(["Count the visitors"], "", 1, id="one-has-its-subject"),
+            pytest.param(["count the visitors"], "2026-04-13", 1, id="a-day-apart"),
+            pytest.param(["count the visitors"], "2026-04-01", None, id="eleven-days-later"),
+            pytest.param(["count the visitors (#7)"], "2026-04-01", 1, id="with-a-number-eleven-days-later"),
+            pytest.param(["count the visitors (#7)"], "2026-03-01", None, id="with-a-number-six-weeks-later"),
+            pytest.param(["count the visitors (#7)"], "2026-04-15", None, id="before-it"),
+            pytest.param(["count the visitors", "count the visitors (#7)"], "", None, id="two-have"),
         ],
     )
-    def test_is_found_by_the_summary(self, tmp_path: Path, subjects: Sequence[str], value: float | None) -> None:
+    def test_is_found_by_the_summary(
+        self, tmp_path: Path, subjects: Sequence[str], day: str, value: float | None
+    ) -> None:
         repo = started(tmp_path)
         for n, subject in enumerate(subjects):
             repo.commit({"b.txt": f"{n}\n"}, subject)
-        entry = record(1, "f" * 40, SUBJECT)
+        entry = replace(record(1, "f" * 40, SUBJECT), date=day)
         assert verdict(AttributedHistory(repo.path, [entry]).landing(entry))[0] == value
 
 
