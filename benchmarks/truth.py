@@ -1,4 +1,4 @@
-"""``python -m benchmarks truth``: compares what da-score says of iterations with what people read in the transcripts.
+"""``python -m benchmarks truth``: compares what da-score says of iterations with what readers found by hand.
 
 A label is a line of JSON: ``repository``, ``commit``, ``harness``, ``observation`` and ``truth``, which is "cannot say"
 where the reader could not; docs/VALIDITY.md, "Is what it observes true?", has what they are and how they were made. The
@@ -28,6 +28,7 @@ from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.jobs.derive import derive
 from scoring.meters.dr.calibrate import wilson
 from scoring.sidecars.provenance import provenance_as_dict
+from scoring.text import counted
 from scoring.views.score_pages import scored_now_payload
 
 RUBRIC = "3.1.0"
@@ -91,7 +92,7 @@ def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
     rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line.strip()]
     known = [row for row in rows if row.get("observation") in OBSERVATIONS]
     if len(known) < len(rows):
-        print(f"{len(rows) - len(known)} labels are of nothing that is compared here", file=sys.stderr)
+        print(f"left out {counted(len(rows) - len(known), 'label')} of what is not compared here", file=sys.stderr)
     found = [Label(*(row[name] for name in Label._fields)) for row in known]
     return [label for label in found if label.truth != CANNOT_SAY and half in (None, label.half)]
 
@@ -159,7 +160,7 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
                     values = [(label, said.get(label.commit, {})) for label in left.pop(of)]
                     yield from (Judged(one, one.observation in has, has.get(one.observation)) for one, has in values)
     for of, missing in left.items():
-        print(f"no repository has a commit of {of}: {len(missing)} labels are left out", file=sys.stderr)
+        print(f"left out {counted(len(missing), 'label')} of {of}: no repository here has its commits", file=sys.stderr)
 
 
 def share(part: int, whole: int) -> str:
@@ -216,7 +217,7 @@ def finding_table(judged: Sequence[Judged]) -> str:
 def tables(judged: Sequence[Judged]) -> str:
     """Return all tables, below a line that says of what they are."""
     counts = Counter(name for name, _ in {(one.label.repository, one.label.commit) for one in judged})
-    what = ", ".join(f"{count} commits of {name}" for name, count in sorted(counts.items()))
+    what = ", ".join(f"{count} commits of {name.replace('+', '/')}" for name, count in sorted(counts.items()))
     head = f"{len(judged)} labels: {what}. Intervals hold 95 % (Wilson)."
     return "\n\n".join((head, agreement_table(judged), finding_table(judged)))
 
