@@ -109,8 +109,8 @@ def said_of(one: ScoredIteration) -> dict[str, Any]:
     chain = payload.get("attribution") or {}
     if chain.get("method"):
         found["sessions"] = chain["sessions"]
-    if spent := payload.get("spending", {}).get("tokens"):
-        found["tokens"] = spent["total"]
+    if (used := payload.get("spending") or {}).get("source"):
+        found["tokens"] = used["tokens"]["total"]
     if chain.get("lines"):
         corrections = kept["corrections"] | (payload.get("corrections") or {})
         found |= {name: kept["tests"][name] for name in ("runs", "failed", "last")}
