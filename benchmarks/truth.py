@@ -216,8 +216,8 @@ def finding_table(judged: Sequence[Judged]) -> str:
 
 def tables(judged: Sequence[Judged]) -> str:
     """Return all tables, below a line that says of what they are."""
-    counts = Counter(name for name, _ in {(one.label.repository, one.label.commit) for one in judged})
-    what = ", ".join(f"{count} commits of {name.replace('+', '/')}" for name, count in sorted(counts.items()))
+    counts = Counter(name for name, _ in sorted({one.label[:2] for one in judged}))
+    what = ", ".join(f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items())
     head = f"{len(judged)} labels: {what}. Intervals hold 95 % (Wilson)."
     return "\n\n".join((head, agreement_table(judged), finding_table(judged)))
 
