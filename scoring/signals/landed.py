@@ -94,13 +94,17 @@ def missing_commit(facts: IterationFacts) -> str:
 
 
 _FETCH = "fetch the objects that are missing: git fetch --refetch --no-filter"
+_FETCH_HEADS = "fetch the heads of pull requests: git fetch origin '+refs/pull/*/head:refs/remotes/origin/pr/*'"
 _SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETCH) | {
     Unknown.NO_TRUNK: "name the branch on which work lands with --trunk",
     Unknown.UNRESOLVED: "fetch the commit, or name in the entry what it became when it was rewritten",
     Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
+    Unknown.TOO_YOUNG: "score it again when it has landed, or is 14 days old",
 }
+_SUPPLY |= dict.fromkeys((Unknown.NOT_FOUND, Unknown.ELSEWHERE, Unknown.ALIKE), _FETCH_HEADS)
+_SUPPLY |= dict.fromkeys((Unknown.PART, Unknown.NO_LINES, Unknown.LARGE), "name the trunk commit that holds the work")
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:
