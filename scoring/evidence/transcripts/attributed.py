@@ -63,7 +63,7 @@ from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
