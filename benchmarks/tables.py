@@ -25,18 +25,18 @@ def spread(found: Spread) -> tuple[str, str]:
     return number(found.middle), f"{number(found.low)} to {number(found.high)}"
 
 
-def put(directory: Path, name: str, text: str) -> None:
+def put(directory: Path, name: str, text: str, document: str = DOCUMENT) -> None:
     """Write a text into the document of a directory, between the marks of that name.
 
     Raises:
         LookupError: the document has no such marks.
     """
-    document = directory / DOCUMENT
-    whole = document.read_text("utf-8")
+    page = directory / document
+    whole = page.read_text("utf-8")
     start, end = f"<!-- measured: {name} -->", "<!-- /measured -->"
     changed, count = re.subn(
         f"({re.escape(start)}\n).*?({re.escape(end)})", lambda m: f"{m[1]}{text}\n{m[2]}", whole, flags=re.S
     )
     if count != 1:
-        raise LookupError(f"{document}: has {count} places marked {start}")
-    document.write_text(changed, "utf-8")
+        raise LookupError(f"{page}: has {count} places marked {start}")
+    page.write_text(changed, "utf-8")

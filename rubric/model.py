@@ -1,4 +1,4 @@
-"""What a rubric is: data that says which signals vote, with which weight, and how a value is named.
+"""What a rubric is: data that says which signals vote, with which weight, and how a value is named; and what it scores.
 
 A rubric never changes in place. Every persisted score names the version it was computed under, so two scores
 compare when, and only when, their versions do.
@@ -7,19 +7,20 @@ compare when, and only when, their versions do.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import NewType
 
-from rubric.datafiles import RubricError, profile_names
-from rubric.scorer import (
+from rubric.breakdown import (
     BAND_INSUFFICIENT,
     BAND_UNSCORED,
     TOLERANCE,
     Score,
     SignalContribution,
     SignalReadings,
-    combine,
     coverage_of,
 )
+from rubric.datafiles import RubricError, profile_names
 
 SignalID = NewType("SignalID", str)  # names one input signal, such as ``landed``
 
@@ -197,3 +198,30 @@ class Rubric:
     def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
         """Score many iterations, in input order."""
         return [self.score(readings) for readings in sets]
+
+
+def combine(
+    signals: Iterable[tuple[str, str, float]], readings: SignalReadings
+) -> tuple[float, bool, tuple[SignalContribution, ...]]:
+    """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``.
+
+    The value is the weighted mean over what is present, in the reference's order of operations, which matters to the
+    last digit: weights and contributions are added in rubric order, in doubles.
+    """
+    read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
+    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
+    total = reduce(add, (weight for _, _, weight, reading in read if reading.present), 0.0)
+    value = 0.0
+    rows = []
+    for sid, label, weight, reading in read:
+        if reading.present:
+            effective = weight / total
+            contribution = effective * reading.sub_score
+            value += contribution
+            voted = True, reading.sub_score, reading.detail, weight, effective, contribution
+            source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
+            rows.append(SignalContribution(sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")))
+        else:
+            applicable = getattr(reading, "applicable", True)
+            rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable))
+    return value, total > 0, tuple(rows)

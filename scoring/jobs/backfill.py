@@ -169,7 +169,8 @@ def _judged(
             write_scores(log, [files])
             known.put(n, now)
     elif old_data == data:
-        known.put(n, now)
+        if now != then:
+            known.put(n, now)
         if provenance and was is None and not plan.dry_run:
             write_scores(log, [files])
     if score := new if reason else old:

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec.structs import asdict
 
 from rubric import Score, SignalContribution, Source
+from rubric.breakdown import TOLERANCE, Breakdown
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
-from rubric.scorer import TOLERANCE, Breakdown
 from scoring.errors import InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
 from scoring.frozen import Frozen

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
-from rubric.scorer import TOLERANCE
+from rubric.breakdown import TOLERANCE
 from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file

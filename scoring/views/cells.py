@@ -1,7 +1,7 @@
 """The columns and cells that pages of scores share."""
 
 from rubric import Bounds
-from rubric.scorer import Coverage
+from rubric.breakdown import Coverage
 from scoring.views.table import Cell, Column, band_text, number
 
 BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Bounds
-from rubric.scorer import Rested
+from rubric.breakdown import Rested
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import State

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT
-from rubric.scorer import TOLERANCE
+from rubric.breakdown import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file

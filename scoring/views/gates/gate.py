@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from rubric import BAND_INSUFFICIENT
-from rubric.scorer import TOLERANCE
+from rubric.breakdown import TOLERANCE
 from scoring.errors import OptionError
 from scoring.evidence.git.facts import Unknown
 from scoring.sidecars.scores import PersistedScore

@@ -1,14 +1,11 @@
-"""From signals to a score: the weighted mean over what is present, in the reference's order of operations.
+"""What a score is: a value, its band and a row for each signal, with its coverage and bounds; and what makes one.
 
-The order matters to the last digit: weights and contributions are added in rubric order, in doubles.
-Nothing here knows where a signal came from.
+Nothing here knows where a signal came from, or how a rubric combines them.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Literal, Protocol
 
 BAND_UNSCORED = "unscored"  # the band of an iteration or session in which nothing could be scored
@@ -178,26 +175,3 @@ def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
     low = math.fsum(row.nominal_weight * row.sub_score for row in rows if row.present) / total
     absent = math.fsum(row.nominal_weight for row in rows if not row.present) / total
     return Bounds(min(low, 1.0), min(low + absent, 1.0))
-
-
-def combine(
-    signals: Iterable[tuple[str, str, float]], readings: SignalReadings
-) -> tuple[float, bool, tuple[SignalContribution, ...]]:
-    """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``."""
-    read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
-    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
-    total = reduce(add, (weight for _, _, weight, reading in read if reading.present), 0.0)
-    value = 0.0
-    rows = []
-    for sid, label, weight, reading in read:
-        if reading.present:
-            effective = weight / total
-            contribution = effective * reading.sub_score
-            value += contribution
-            voted = True, reading.sub_score, reading.detail, weight, effective, contribution
-            source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
-            rows.append(SignalContribution(sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")))
-        else:
-            applicable = getattr(reading, "applicable", True)
-            rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable))
-    return value, total > 0, tuple(rows)
