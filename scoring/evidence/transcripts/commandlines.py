@@ -12,6 +12,9 @@ from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, ShellComman
 FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 """Programs that leave the lines with a pattern."""
 
+_STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
+_ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
+_WORD = re.compile(r"\w[\w-]*")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _HOME = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _TEMPORARY = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/")  # noqa: S108 - names
@@ -28,9 +31,9 @@ def status_of(commands: Sequence[ShellCommand], at: int, harmless: Collection[st
         return False, False
     chain = chain_before(commands, at)
     first = chain[0].after if chain else run.after
-    stops = any(one.words[:1] == ("set",) and re.match(r"-[a-z]*e|-o", " ".join(one.words[1:])) for one in commands)
-    before = commands[:at] if stops else chain
-    passes = run.after != "||" and first != "?" and "xargs" not in run.through
+    texts = [" ".join(one.words) for one in commands[:at]]
+    before = commands[:at] if any(map(_STOPS.match, texts)) else chain
+    passes = run.after != "||" and first != "?" and "xargs" not in run.through and not any(map(_ENDS.match, texts))
     fails = all(one.words and one.words[0] in harmless and one.after != "|" for one in before)
     return passes, fails and OWN_FAILURES.isdisjoint(run.through)
 
@@ -127,9 +130,9 @@ def script_of(words: Sequence[str]) -> tuple[str, str]:
         while at < len(words) and words[at][:1] in ("-", "+"):
             if words[at][:2] != "--" and not {"n", "c"}.isdisjoint(words[at]):
                 return "", ""
-            at += 2 if words[at] in ("-o", "+o", "-O", "+O") else 1
+            at += 2 if words[at][-1] in "oO" and words[at][:2] != "--" else 1
     script, argument = (*words[at : at + 2], "", "")[:2]
-    return (script, argument) if at or "/" in script else ("", "")
+    return (script, argument if _WORD.fullmatch(argument) else "") if at or "/" in script else ("", "")
 
 
 def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:
@@ -139,6 +142,8 @@ def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) ->
     if program == "head":
         numbers = [int(n) for word in words[1:] if (n := word.lstrip("-n").removeprefix("lines=")).isdecimal()]
         return "-c" not in options and text.rstrip("\n").count("\n") + 1 < (numbers or [10])[0]
+    if program == "awk" or (program == "sed" and "-n" in options):
+        return False
     if program not in FILTERS or any(_CONTEXT.match(option) for option in options):
         return True
     given = [word for word in words[1:] if word[:1] != "-" and not word.isdecimal()]

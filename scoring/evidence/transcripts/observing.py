@@ -90,6 +90,7 @@ class Observations:
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
         self._runs: list[tuple[_Row, _Call | None]] = []
+        self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
@@ -144,6 +145,8 @@ class Observations:
             begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION)
         if patched:
             begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
+        if "worktree" in text:
+            self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
             begun.commits = makes_commits(commands)
             for reset in resets(commands):
@@ -208,7 +211,7 @@ class Observations:
             if begun.commits:
                 self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
             self._keep(begun, where, False)
-        homes = {span.cwd for span in rows.spans if span.cwd.startswith("/")}
+        homes = {folder for folder in (*self._trees, *(span.cwd for span in rows.spans)) if folder.startswith("/")}
         self._tables[RUN] += [row for row, begun in self._runs if begun is None or not begun.is_elsewhere(homes)]
         self._calls, self._without_id, self._runs = {}, [], []
         for kind, found in self._tables.items():
@@ -282,6 +285,12 @@ def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
         if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
             folder = posixpath.join(folder, command.words[1])
     return folder
+
+
+def _work_trees(words: Sequence[str]) -> Sequence[str]:
+    """Return what may be the folder of a work tree of the repository that a command adds."""
+    at = words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
+    return [word for word in words[at + 1 :] if word[:1] != "-"] if words[at : at + 1] == ("add",) else []
 
 
 @lru_cache(1 << 14)

@@ -194,13 +194,13 @@ class TestTools:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if failed is not False and self._table.refused.match(text):
             return None
-        tools = self._tried(command)
-        bad, good = self._said(tools, command, text, False), self._said(tools, command, text, True)
+        tools, ended = self._tried(command), failed is not False and _says(self._table.ended, text)
+        bad, good = (None if ended and passed else self._said(tools, command, text, passed) for passed in (False, True))
         if command is None:
             return bad or good or TestVerdict()
         if not bad and not good and command.by_cd and _CD_FAILED.search(text):
             return None
-        by_status = self._by_status(tools, command, text, failed)
+        by_status = self._by_status(tools, command, text, None if ended else failed)
         if command.hooked == "before" or (bad and good and (command.hooked or command.again)):
             return by_status
         found = bad or good or by_status
@@ -211,15 +211,13 @@ class TestTools:
 
     def _by_status(self, tools: Sequence[_Tool], command: TestCommand, text: str, failed: bool | None) -> TestVerdict:
         """Return what an exit status says, where nothing but the run can have set it."""
-        if failed and command.fails and not _says(self._table.ended, text) and not _says(self._table.unstarted, text):
+        if failed and command.fails and not _says(self._table.unstarted, text):
             return TestVerdict(False)
         passed = failed is False and command.passes and not any(_says(tool.empty, text) for tool in tools)
         return TestVerdict(True) if passed else TestVerdict()
 
     def _said(self, tools: Sequence[_Tool], command: TestCommand | None, text: str, passed: bool) -> TestVerdict | None:
         """Return what summaries say, the failing or the passing ones; None when there are none."""
-        if passed and _says(self._table.ended, text):
-            return None
         # Most tools have no word in the text: they are left out at once, since a command may run any of them.
         several = [(tool, tool.passing if passed else tool.failing) for tool in tools]
         near = [(tool, forms) for tool, forms in several if any(form.has in text for form in forms)]
@@ -239,11 +237,12 @@ class TestTools:
         for form in forms:
             if form.only == "filtered" and not any(words[0] in FILTERS for words in filters):
                 continue
-            alone = form.only != "sole" or (command is not None and tool.name not in command.beside)
-            if any(alone or "test" in line.lower() for _, line in _lines(form, text)):
-                unstarted = form.only == "sole" and not passed and _says(self._table.unstarted, text)
-                if not unstarted:
-                    return True
+            own = form.only in ("sole", "named")
+            alone = not own or (command is not None and tool.name not in command.beside)
+            lines = (line for _, line in _lines(form, text))
+            is_there = any(alone or (form.only == "named" and "test" in line.lower()) for line in lines)
+            if is_there and (passed or not own or not _says(self._table.unstarted, text)):
+                return True
         return False
 
     def _tried(self, command: TestCommand | None) -> list[_Tool]:

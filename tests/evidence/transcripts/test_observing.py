@@ -170,6 +170,11 @@ class TestRun:
         ((line, same, state, *rest),) = table(seen(ended), RUN)
         assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
 
+    def test_in_a_work_tree_that_the_session_adds_is_one(self) -> None:
+        added = bash("git worktree add -b x ../wt main", name="toolu_0")
+        assert len(table(seen(*added, *bash("cd ../wt && pytest", PASSED)), RUN)) == 1
+        assert table(seen(*bash("cd ../wt && pytest", PASSED)), RUN) == []
+
     def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
         ((*_, passed, good, bad),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
         assert (passed, good, bad) == (-1, -1, -1)

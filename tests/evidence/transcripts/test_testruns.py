@@ -152,8 +152,8 @@ RUNS = {
     "mise": "mise run test; mise test",
     "hatch": "hatch test; hatch run test",
     "dart": "flutter test; flutter test --no-pub test/a_test.dart; dart test; dart run test; fvm flutter test",
-    "script": "./scripts/test-cli.sh --keep; bash tests/smoke.sh; sh -x run_tests.sh; bash -eu ci/e2e-test; ./test.sh; "
-    "scripts/runTests; cd x && ./tests/run all",
+    "script": "./scripts/test-cli.sh --keep; bash tests/smoke.sh; sh -x run_tests.sh; bash -euo pipefail ci/e2e-test; "
+    "./test.sh x/utils.sh; ./test.sh; scripts/runTests; cd x && ./tests/run all",
 }
 
 WRAPPED = "rtk; rtk test; rtk proxy; env -u A B=1; xvfb-run -a; dotenv -e .env --; dotenv run --; direnv exec .; "
@@ -245,7 +245,7 @@ def test_every_start_in_the_data_is_a_run() -> None:
         pytest.param("bash testimonials/a.sh", id="a script: testimonials"),
         pytest.param("./scripts/setup-test-db.sh", id="a script that prepares"),
         pytest.param("./scripts/test-harness.sh x", id="a harness"),
-        pytest.param("./scripts/test.sh cleanup", id="a script that is to clean up"),
+        pytest.param("./scripts/test.sh clean-up", id="a script that is to clean up"),
         pytest.param("bash -n tests/a.sh", id="a script that is only checked"),
         pytest.param("cat tests/a.sh", id="a script that is shown"),
         pytest.param("/usr/bin/test -f x", id="test, by its path"),
@@ -280,6 +280,8 @@ def test_no_test_run(text: str) -> None:
         ("timeout 60 pytest", True, False),
         ("docker compose run app pytest", True, False),
         ("a || pytest", False, True),
+        ("cd x || exit 1; pytest", True, False),
+        ("a && exit; pytest", False, False),
         ("if a; then pytest; fi", False, True),
         ("if a; then b && pytest; fi", False, False),
         ("case $x in a) pytest;; esac", False, True),
@@ -311,7 +313,7 @@ PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
     ("text", "output", "failed", "found"),
     [
         pytest.param("cargo test", BROKEN, True, FAILED, id="its own compiler"),
-        pytest.param("cargo clippy && cargo test", BROKEN, True, NOTHING, id="another command's compiler"),
+        pytest.param("cargo clippy && cargo test", BROKEN + " (lib test)", True, NOTHING, id="another's compiler"),
         pytest.param("mise run test | tail", "[test] ERROR task failed", False, FAILED, id="its own task"),
         pytest.param("mise run lint && mise run test", "[lint] ERROR task failed", True, NOTHING, id="the task before"),
         pytest.param("mise run test && mise run lint", PARTS + "[lint] ERROR task failed", True, PASSED, id="behind"),
@@ -353,6 +355,8 @@ PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
         pytest.param(GO, "Exit code 143\nCommand timed out after 2m\n" + PARTS, True, NOTHING, id="out of time"),
         pytest.param(GO, "Exit code 137\n[Request interrupted by user for tool use]", True, NOTHING, id="stopped"),
         pytest.param(GO, "Exit code 1\nboom", True, FAILED, id="an exit code of its own"),
+        pytest.param(GO, "Command timed out after 2m\n" + PARTS, False, PASSED, id="a time that a test prints"),
+        pytest.param(f"{GO} | awk '/ok/'", PARTS, False, NOTHING, id="awk"),
         pytest.param("git commit -m x && " + GO, "FAIL\ta\t0.1s", True, NOTHING, id="a hook before"),
         pytest.param(GO + " && git push", PARTS + "FAIL\ta\t0.1s", True, NOTHING, id="a hook behind, or the run"),
         pytest.param(GO + " && git push", PARTS, False, PASSED, id="a hook behind that says nothing"),
