@@ -206,7 +206,7 @@ class TestTools:
         found = bad or good or by_status
         if by_status.passed is (not found.passed):  # a summary of a part is not the word of what runs it
             own = [self._table.tools[name] for name in command.tools if name != _OWN]
-            return self._said(own, command, text, found.passed is True) or TestVerdict()
+            return found if self._said(own, command, text, found.passed is True) else TestVerdict()
         return found
 
     def _by_status(self, tools: Sequence[_Tool], command: TestCommand, text: str, failed: bool | None) -> TestVerdict:
