@@ -15,6 +15,7 @@ FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 _STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
 _WORD = re.compile(r"\w[\w-]*")
+_PATTERN = re.compile(r"[.*+\[]")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _HOME = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _TEMPORARY = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/")  # noqa: S108 - names
@@ -47,7 +48,7 @@ def folder_of(
     """
     folders: list[tuple[int, str | None]] = [(0, "")]
     for n, one in enumerate(commands[: at + 1]):
-        while len(folders) > 1 and folders[-1][0] > one.depth:
+        while folders[-1][0] > one.since:
             folders.pop()
         if n < at and one.words[:1] in (("cd",), ("pushd",)):
             top = n > 0 and commands[n - 1].words == ("git", "rev-parse", "--show-toplevel")
@@ -76,17 +77,17 @@ def readers(commands: Sequence[ShellCommand], at: int) -> Iterator[tuple[str, ..
     """Yield the commands that read the output of one, or of a group that it is in, one after the other."""
     depth, follows = commands[at].depth, True
     for one in commands[at + 1 :]:
-        follows = one.after == "|" and (follows or one.depth < depth)
+        follows = one.after == "|" and (follows or one.since < depth)
         if follows:
             yield one.words
-        depth = min(depth, one.depth)
+        depth = min(depth, one.since)
 
 
 def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
     """Say of each command whether it is one: not of a name that the line defines, nor of a body that it never calls."""
-    defined = {one.words[0] for one in commands if one.defines}
-    defined |= {word.partition("=")[0] for one in commands if one.words[:1] == ("alias",) for word in one.words[1:]}
-    defined |= {one.words[1] for one in commands if one.words[:1] == ("function",) and len(one.words) > 1}
+    defined = {one.words[:1] for one in commands if one.defines}
+    defined |= {(word.partition("=")[0],) for one in commands if one.words[:1] == ("alias",) for word in one.words[1:]}
+    defined |= {one.words[1:2] for one in commands if one.words[:1] == ("function",)} - {()}
     used = {one.words[0] for one in commands if one.words and not one.defines}
     found, body = [], -1
     for one in commands:
@@ -94,7 +95,7 @@ def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
             body = -1
         if one.defines and one.words[0] not in used and body < 0:
             body = one.depth
-        found.append(body < 0 and not one.defines and one.words[:1] not in {(name,) for name in defined})
+        found.append(body < 0 and not one.defines and one.words[:1] not in defined)
     return found
 
 
@@ -113,7 +114,7 @@ def is_elsewhere(start: str, folder: str, homes: Collection[str]) -> bool:
     path = posixpath.normpath(posixpath.join(start, folder))
     if not path.startswith("/"):
         return path.startswith("..") or not _THROWN_AWAY.isdisjoint(path.split("/"))
-    for home in homes:
+    for home in sorted(homes, key=len):
         top = posixpath.normpath(home).rstrip("/")
         if f"{path}/".startswith(f"{top}/"):
             return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
@@ -140,17 +141,17 @@ def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) ->
     program = words[0]
     options = [word for word in words[1:] if word[:1] == "-"]
     if program == "head":
-        numbers = [int(n) for word in words[1:] if (n := word.lstrip("-n").removeprefix("lines=")).isdecimal()]
+        numbers = [int(n[:9]) for word in words[1:] if (n := word.lstrip("-n").removeprefix("lines=")).isdecimal()]
         return "-c" not in options and text.rstrip("\n").count("\n") + 1 < (numbers or [10])[0]
     if program == "awk" or (program == "sed" and "-n" in options):
         return False
     if program not in FILTERS or any(_CONTEXT.match(option) for option in options):
         return True
-    given = [word for word in words[1:] if word[:1] != "-" and not word.isdecimal()]
+    # No pattern of a transcript is tried: what is plain in it is looked for.
+    pattern = next((word for word in words[1:] if word[:1] != "-" and not word.isdecimal()), "")
     flags = "".join(option for option in options if option[:2] != "--")
-    pattern = given[0].replace(r"\|", "|") if given else ""
-    try:
-        found = re.compile(pattern, re.IGNORECASE if "i" in flags else 0)
-    except re.error:
-        return False
-    return any(map(found.search, failures)) != ("v" in flags or "--invert-match" in options)
+    fold = str.lower if "i" in flags else str
+    plain = [fold(part.strip("()^$\\")) for part in pattern.split("|")]
+    found = any(part in fold(failure) for part in plain for failure in failures)
+    inverted = "v" in flags or "--invert-match" in options
+    return found != inverted and not (inverted and _PATTERN.search(pattern))

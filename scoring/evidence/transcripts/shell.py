@@ -21,8 +21,8 @@ class ShellCommand(NamedTuple):
     only a redirection is left. ``writes`` are the files that it writes by redirection or as ``tee``, as written.
     ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line. ``after`` is
     what is before it: ``&&``, ``||``, ``|``, ``?`` in a branch that may not be taken, "" where a statement begins.
-    ``depth`` is in how many groups it is, ``through`` the programs that start it, and ``defines`` whether it is no
-    command but the name of a function, whose body follows one group deeper.
+    ``depth`` is in how many groups it is, ``since`` the fewest since the one before; ``through`` what starts
+    it, and ``defines`` whether it is no command but the name of a function, whose body follows one group deeper.
     """
 
     words: tuple[str, ...]
@@ -31,6 +31,7 @@ class ShellCommand(NamedTuple):
     last: bool = False
     after: str = ""
     depth: int = 0
+    since: int = 0
     through: tuple[str, ...] = ()
     defines: bool = False
 
@@ -411,7 +412,9 @@ class _Reader:
         if name in _SCRIPTED and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
                 self.events += [((), tuple(writes), False, (), False)] if writes else []
-                self.events += [_OPENS, *_Reader(script[0], self._depth - 1).read()]
+                inside = _Reader(script[0], self._depth - 1).read()
+                carried = (one if isinstance(one, str) else (*one[:3], through + one[3], one[4]) for one in inside)
+                self.events += [_OPENS, *carried]
                 self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
                 return
             words, more, inner = self._command(script)
@@ -503,20 +506,23 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
             seen, followed, statement, hidden = outside.pop()
             seen = seen or inside
     found.reverse()
-    return [one._replace(after=after, depth=depth) for one, (after, depth) in zip(found, _before(events), strict=True)]
+    places = zip(found, _before(events), strict=True)
+    return [one._replace(after=after, depth=depth, since=since) for one, (after, depth, since) in places]
 
 
-def _before(events: _Events) -> Iterator[tuple[str, int]]:
-    """Yield what is before each command, and in how many groups it is."""
-    mark, branches = "", 0
+def _before(events: _Events) -> Iterator[tuple[str, int, int]]:
+    """Yield what is before each command, in how many groups it is, and in how few since the one before."""
+    mark, branches, since = "", 0, 0
     outside: list[str] = []
     for event in events:
         if not isinstance(event, str):
-            yield mark or (_BRANCHES if branches else ""), len(outside)
+            yield mark or (_BRANCHES if branches else ""), len(outside), since
+            since = len(outside)
         elif event == _OPENS:
             outside.append(mark)
         elif event in (_CLOSES, _CLOSES_HIDDEN):
             mark = outside.pop() if outside else ""
+            since = min(since, len(outside))
         elif event in (_BRANCHES, _JOINS):
             branches += 1 if event == _BRANCHES else -1
         else:

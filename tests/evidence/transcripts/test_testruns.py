@@ -279,6 +279,7 @@ def test_no_test_run(text: str) -> None:
         ("pytest a && go test ./...", True, False),
         ("timeout 60 pytest", True, False),
         ("docker compose run app pytest", True, False),
+        ("docker compose run app sh -c 'cd x && pytest'", True, False),
         ("a || pytest", False, True),
         ("cd x || exit 1; pytest", True, False),
         ("a && exit; pytest", False, False),
@@ -343,6 +344,8 @@ PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
         pytest.param(f"{GO} | grep -E 'ok|FAIL'", PARTS, False, PASSED, id="grep with failures"),
         pytest.param(f"{GO} | grep -v FAIL", PARTS, False, NOTHING, id="grep -v of failures"),
         pytest.param(f"{GO} | grep -v 'no test'", PARTS, False, PASSED, id="grep -v of others"),
+        pytest.param(f"{GO} | grep -v 'F.*L'", PARTS, False, NOTHING, id="grep -v of a pattern"),
+        pytest.param(f"{GO} | grep -i '^fail\\|ok'", PARTS, False, PASSED, id="grep in any case"),
         pytest.param(f"{GO} | tee log | tail -3", PARTS, False, PASSED, id="tee and tail"),
         pytest.param(f"{GO} | grep -c FAIL", "0", False, NOTHING, id="a number"),
         pytest.param(f"{GO} > out; cat out", PARTS, False, PASSED, id="written and shown"),
@@ -407,7 +410,7 @@ def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> 
 
 HERE = "go test; cd cmd && go test; (cd /tmp/x && make) THEN go test; cd .. && go test; cd /Users/a/app && go test; "
 HERE += "cd ~/app/cmd && go test; go -C cmd test; pytest --basetemp /tmp/x; bash /Users/a/app/scripts/test.sh; "
-HERE += "cd $(git rev-parse --show-toplevel) && go test"
+HERE += "cd $(git rev-parse --show-toplevel) && go test; (cd /x && make) && (cd .. && go test)"
 THERE = "cd /Users/a/other && go test; cd ../../other && go test; cd tmp/clone && go test; go -C ../../other test; "
 THERE += "npm --prefix=/Users/b test; pytest /tmp/x/test_a.py; bash /tmp/test.sh; ~/bin/test-all; "
 THERE += "cd x/node_modules/y && npm test"
