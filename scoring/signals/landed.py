@@ -26,6 +26,13 @@ _UNKNOWN = {
     Unknown.FILES: "cannot read changed files for {sha}",
     Unknown.NO_CHANGE: "commit {sha} is off {trunk.name} and changes nothing",
     Unknown.OBJECTS: "cannot tell whether commit {sha} landed on {trunk.name}: objects are missing",
+    Unknown.PART: "commit {sha} is part of {whole} on {trunk.name}, where {lines} lines are",
+    Unknown.NOT_FOUND: "commit {sha} not found on {trunk.name}: {lines} lines are there",
+    Unknown.ELSEWHERE: "commit {sha} not found on {trunk.name}: {lines} lines are there, half in other files",
+    Unknown.TOO_YOUNG: "commit {sha} not found on {trunk.name}: {lines} lines are there, and it is not 14 days old",
+    Unknown.ALIKE: "commit {sha} not found on {trunk.name}: {lines} lines are there, but its subject is",
+    Unknown.NO_LINES: "commit {sha} not found on {trunk.name}, and it adds no lines to look for",
+    Unknown.LARGE: "commit {sha} not found on {trunk.name}, and it adds too many lines to look for",
 }
 _FOUND_BY = {
     git.ANCESTOR: "commit {sha} is an ancestor of {trunk}{merged}",
@@ -34,10 +41,16 @@ _FOUND_BY = {
     git.MERGE_TREE: "commit {sha} landed on {trunk}: merging it would change nothing",
     git.LATER_ANCESTOR: "commit {sha} landed on {trunk}{where}: it is an ancestor of {tip}",
     git.SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {common}",
+    git.NAMED: "commit {sha} landed on {trunk} in {commit}, which names it, with {lines}",
+    git.PULL_REQUEST: "commit {sha} landed on {trunk} in {commit} as part of {request}, with {lines}",
+    git.NUMBERED: "commit {sha} landed on {trunk} in {commit} with the same subject and {request}, and {lines}",
+    git.LISTED: "commit {sha} landed on {trunk} in {commit}, which lists its subject, with {lines}",
+    git.LINES: "commit {sha} landed on {trunk} in {commit} by lines: {lines}",
     git.MESSAGE: "unresolved SHA {field}; {trunk} has {commit} with the summary as its subject",
     git.NOT_LANDED: "commit {sha} did not land on {trunk}: not found by ancestry, patch id, squash, merge, "
     "later commit, branch or subject{untried}",
 }
+_NOT_THERE = "commit {sha} did not land on {trunk}: none of its {lines} lines is there after 14 days{untried}"
 
 
 class Landed(Signal):
@@ -81,13 +94,17 @@ def missing_commit(facts: IterationFacts) -> str:
 
 
 _FETCH = "fetch the objects that are missing: git fetch --refetch --no-filter"
+_FETCH_HEADS = "fetch the heads of pull requests: git fetch origin '+refs/pull/*/head:refs/remotes/origin/pr/*'"
 _SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETCH) | {
     Unknown.NO_TRUNK: "name the branch on which work lands with --trunk",
     Unknown.UNRESOLVED: "fetch the commit, or name in the entry what it became when it was rewritten",
     Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
+    Unknown.TOO_YOUNG: "score it again when it has landed, or is 14 days old",
 }
+_SUPPLY |= dict.fromkeys((Unknown.NOT_FOUND, Unknown.ELSEWHERE, Unknown.ALIKE), _FETCH_HEADS)
+_SUPPLY |= dict.fromkeys((Unknown.PART, Unknown.NO_LINES, Unknown.LARGE), "name the trunk commit that holds the work")
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:
@@ -113,8 +130,11 @@ def landed_value(landing: Landing) -> SignalValue:
         why = _UNKNOWN[landing.unknown]
         if landing.unknown is Unknown.UNRESOLVED and landing.trunk.shallow and landing.rules == "corrected":
             why += "; history is shallow"
-        detail = why.format(field=short(landing.field), sha=short(landing.sha or ""), trunk=landing.trunk)
-        return absent_signal(detail, why.format(field="…", sha="…", trunk=landing.trunk))
+        whole = f"#{landing.request}" if landing.request else short(landing.part_of or "")
+        lines = "{} of {}".format(*landing.lines or (0, 0))
+        sha = short(landing.sha or "")
+        detail = why.format(field=short(landing.field), sha=sha, trunk=landing.trunk, whole=whole, lines=lines)
+        return absent_signal(detail, why.format(field="…", sha="…", trunk=landing.trunk, whole="…", lines="K of N"))
     landed = 1 if landing.landed and not landing.reverted_by else 0
     return present_signal(landed, _reference_words(landing) if landing.rules == "reference" else _words(landing))
 
@@ -133,7 +153,10 @@ def _reference_words(landing: Landing) -> str:
 def _words(landing: Landing) -> str:
     commit, tip = short(landing.commit or ""), landing.tip
     speaker = f"branch {tip.branch}" if tip and tip.branch else f"iteration {tip.iteration}'s commit" if tip else ""
-    found = _FOUND_BY[landing.found_by].format(
+    there, of = landing.lines or (0, 0)
+    not_there = _NOT_THERE if of and landing.found_by == git.NOT_LANDED else ""
+    common = f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}"
+    found = (not_there or _FOUND_BY[landing.found_by]).format(
         field=short(landing.field),
         sha=short(landing.sha or ""),
         trunk=landing.trunk.name,
@@ -141,7 +164,9 @@ def _words(landing: Landing) -> str:
         merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
         where=f" in {commit}" if commit else "",
         tip=f"{speaker} {short(tip.sha)}, found by {tip.method}" if tip else "",
-        common=f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}",
+        common=common if landing.common_files else f"{there} of its {of} lines",
+        lines=of if not_there else f"{there} of its {of} lines",
+        request=f"#{landing.request}" if landing.request else "",
         untried=f" (no merge tried: {_too_old(landing.old_git)})" if landing.old_git else "",
     )
     if landing.found_by == git.NOT_LANDED:

@@ -5,19 +5,25 @@ The agents that a commit may name as authors are data (``agents.toml``).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from fnmatch import translate
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
+from scoring.evidence.git.walk import without_number
+from scoring.log.model import IterationRecord
+from scoring.text import fold, trim
 
 MOST_ASKED = 2000  # commits that sessions made and that are looked for on the trunk by their change
+_DAY = timedelta(days=1)
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
@@ -93,15 +99,26 @@ class AttributedHistory(CorrectedHistory):
 
     counts_commits_once = True
 
+    _decides = AttributedLandings
+
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHAs of names that stand for a commit here."""
         return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
 
     def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """Return, for each commit under its name, its SHA and that of the trunk commit that brought its change."""
+        """Return, for each commit under its name, its SHA and that of the trunk commit that it became."""
         here = dict(islice(named.items(), MOST_ASKED))
-        landings = self.landings(here.values())
-        return {name: tuple(filter(None, (sha, landings[sha].commit))) for name, sha in here.items()}
+        became = self.became(here.values())
+        return {name: (sha, *became.get(sha, ())[:1]) for name, sha in here.items()}
+
+    def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Return the trunk commit that each commit became, whole or in part, and the word for how that is known.
+
+        One of which that is not known is left out; ``docs/EVIDENCE.md``, "Landing".
+        """
+        found = ((sha, landing) for sha, landing in self.landings(shas).items())
+        known = {sha: (landing.commit or landing.part_of, landing.found_by or PART) for sha, landing in found}
+        return {sha: (commit, how) for sha, (commit, how) in known.items() if commit}
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed that no entry may name, by SHA."""
@@ -110,6 +127,34 @@ class AttributedHistory(CorrectedHistory):
             return {sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK) for sha in first}
         found = self._landings_of(self._graph_with(first), self._commits(first), first)
         return {sha: found.of(sha) for sha in first}
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        """The commits of the trunk by the subjects that one alone has, with and without the number of a request."""
+        alike: dict[str, dict[str, str]] = {}
+        for commit in self._walk.values():
+            alike.setdefault(fold(trim(without_number(commit.subject))), {})[commit.sha] = fold(trim(commit.subject))
+        known: dict[str, str] = {}
+        for plain, commits in alike.items():
+            if plain and len(commits) == 1:
+                known |= {name: sha for sha, subject in commits.items() for name in (plain, subject)}
+        return known
+
+    def _same_subject(self, record: IterationRecord) -> str | None:
+        """Return the one trunk commit with this subject, unless it was written on another day than the entry's.
+
+        Where the number of a request is behind the subject, it may be a horizon younger.
+        """
+        sha = super()._same_subject(record)
+        try:
+            behind = date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date) if sha else _DAY
+        except ValueError:  # the entry, or the commit, says no day
+            return sha
+        same = sha and fold(trim(self._walk[sha].subject)) == fold(trim(record.impl.summary))
+        return sha if -_DAY <= behind <= (_DAY if same else timedelta(seconds=HORIZON)) else None
+
+    def _tips_beside(self) -> Iterable[str]:
+        return (*super()._tips_beside(), *(sha for _, sha in self._repository.request_heads))
 
     def on_trunk(self) -> list[str]:
         """Return the commits of the trunk, newest first."""

@@ -16,6 +16,8 @@ Rules = Literal["reference", "corrected"]  # under which a fact was found; their
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
 LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
+NAMED, PULL_REQUEST, NUMBERED = "named", "pull-request", "numbered-subject"
+LISTED, LINES, PART = "listed-subject", "lines", "part"
 REVERTED, NOT_LANDED = "reverted", "not-landed"
 
 MERGE_GIT = (2, 38)  # the first git that can merge without a work tree
@@ -33,6 +35,13 @@ class Unknown(StrEnum):
     FILES = "the changed files cannot be read"
     NO_CHANGE = "the commit is off the trunk and changes nothing"
     OBJECTS = "objects are missing"
+    PART = "too little of it is in the commit that it is part of"
+    NOT_FOUND = "some of its lines are on the trunk"
+    ELSEWHERE = "its lines are in other files of the trunk"
+    TOO_YOUNG = "none of its lines is on the trunk yet"
+    ALIKE = "none of its lines is on the trunk, but its subject is"
+    NO_LINES = "it adds no lines that could be found"
+    LARGE = "it adds too many lines"
 
 
 class Trunk(Frozen, frozen=True):
@@ -74,6 +83,10 @@ class Landing(Frozen, frozen=True):
         common_files: how many files the commit shares with the one of the same subject, where that is how it was found.
         tip: the commit that speaks for this one, where one does.
         unknown: why it cannot be known; None when it is known.
+        lines: how many of the significant lines that it adds are there (in ``commit`` or ``part_of``, where there is
+            one, else in any trunk commit at or after it), and how many they are; None where they were not looked for.
+        request: the number of the pull or merge request that brought that trunk commit; None where it names none.
+        part_of: the trunk commit that it is part of, without enough of its lines; None without one.
         old_git: the version of git, where that was too old to try a merge.
     """
 
@@ -89,6 +102,9 @@ class Landing(Frozen, frozen=True):
     common_files: int = 0
     tip: Tip | None = None
     unknown: Unknown | None = None
+    lines: tuple[int, int] | None = None
+    request: int | None = None
+    part_of: str | None = None
     old_git: tuple[int, int] | None = None
 
     @property

@@ -25,6 +25,7 @@ class CorrectedHistory(GitFacts):
 
     rules = "corrected"
 
+    _decides: type[Landings] = Landings
     counts_commits_once = False
     """Whether a commit that several iterations name is the lowest one's alone, and bounds no later iteration anew."""
 
@@ -60,11 +61,15 @@ class CorrectedHistory(GitFacts):
         if not field or self.trunk.commit is None:
             return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten: is there a trunk commit with the summary as its subject?
-            alike = self._subjects.get(fold(trim(record.impl.summary)))
+            alike = self._same_subject(record)
             if alike is None:
                 return found(unknown=Unknown.UNRESOLVED)
             return found(facts.MESSAGE, alike, reverted_by=self._landings.reverted_by(alike))
         return replace(self._landings.of(sha), field=field)
+
+    def _same_subject(self, record: IterationRecord) -> str | None:
+        """Return the commit of the trunk that has the summary of an entry as its subject."""
+        return self._subjects.get(fold(trim(record.impl.summary)))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         found = partial(Changed, self.rules, trim(record.commit), sha)
@@ -113,10 +118,14 @@ class CorrectedHistory(GitFacts):
         if not beside:
             return CommitGraph(trunk)
         # Without a trunk nothing lands, and no branch can speak for what it contains.
-        tips = [sha for sha in dict.fromkeys(self._references.commits.values()) if trunk and sha not in self._walk]
+        tips = [sha for sha in dict.fromkeys(self._tips_beside()) if trunk and sha not in self._walk]
         lines = lines_beside(self._repository, beside, tips, self.trunk.commit)
         # Where clocks were wrong, git may list commits that the trunk contains.
         return CommitGraph(trunk, [line for line in lines if line[0] not in self._walk])
+
+    def _tips_beside(self) -> Iterable[str]:
+        """Return the commits that may contain what is beside the trunk."""
+        return self._references.commits.values()
 
     @cached_property
     def _landings(self) -> Landings:
@@ -128,7 +137,7 @@ class CorrectedHistory(GitFacts):
         names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in refs.items()}
         iterations = sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration)
         branches = sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch)
-        return Landings(self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches)
+        return self._decides(self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches)
 
     @cached_property
     def _shallow(self) -> frozenset[str]:

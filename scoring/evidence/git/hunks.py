@@ -4,13 +4,15 @@ Differences of white space alone are none, and renames are followed, as ``git bl
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import Pair, line_of
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
 _OPTIONS = (
@@ -27,12 +29,13 @@ _PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t":
 class Hunk(NamedTuple):
     """Lines that were replaced: ``removed`` ones from ``at`` on, counted from 0, by others.
 
-    ``added`` has a 1 for each new line that counts and a 0 for a blank one.
+    ``added`` has a 1 for each new line that counts and a 0 for a blank one, ``kept`` what the caller keeps of each.
     """
 
     at: int
     removed: int
     added: bytes
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -47,15 +50,22 @@ class PatchedFile:
 
 
 Counts = Callable[[str], bool]  # says of a path whether its lines count; those of other files are taken for blank
+Keep = Callable[[bytes], int]  # makes a number of a new line
+FileLine = tuple[str, int]  # a path, and what is kept of a line in it
+
+_LONG = 100  # bytes of a line that is known by its digest
+_SHORT = 2  # characters of a line that says nothing
 
 
-def patches(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> Iterator[list[PatchedFile]]:
+def patches(
+    repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None
+) -> Iterator[list[PatchedFile]]:
     """Yield what changed from the second commit of each pair to the first; GitError for what git cannot read."""
     if not pairs:
         return
     read = 0
     lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=as_lines(map(line_of, pairs)))
-    for files in _blocks(lines, counts):
+    for files in _blocks(lines, counts, keep):
         yield files
         read += 1
     if read != len(pairs):  # of what is no commit, git may say nothing at all and still be content
@@ -76,7 +86,7 @@ def patch_from(
     return next((file for file in files if file.path == path and file.status == "R"), None)
 
 
-def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile]]:
+def _blocks(lines: Iterable[bytes], counts: Counts, keep: Keep | None = None) -> Iterator[list[PatchedFile]]:
     """Split the output at its headers; what is in a hunk is read by its counts, so that it cannot pass for one."""
     files: dict[str, PatchedFile] | None = None
     into: PatchedFile | None = None
@@ -84,7 +94,7 @@ def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile
     for line in rest:
         start = line[:4]
         if start[:3] == b"@@ ":
-            hunk = _hunk(line, rest, into is not None and counts(into.path))
+            hunk = _hunk(line, rest, into is not None and counts(into.path), keep)
             if into is not None:
                 into.hunks.append(hunk)
         elif start == b"--- ":
@@ -102,11 +112,12 @@ def _blocks(lines: Iterable[bytes], counts: Counts) -> Iterator[list[PatchedFile
         yield list(files.values())
 
 
-def _hunk(head: bytes, rest: Iterator[bytes], counts: bool) -> Hunk:
+def _hunk(head: bytes, rest: Iterator[bytes], counts: bool, keep: Keep | None) -> Hunk:
     m = _HUNK.match(head)
     assert m
     removed, added = int(m[2] or 1), int(m[4] or 1)
     marks = bytearray()
+    kept = []
     gone = 0
     while gone < removed or len(marks) < added:
         line = next(rest)
@@ -114,7 +125,9 @@ def _hunk(head: bytes, rest: Iterator[bytes], counts: bool) -> Hunk:
             gone += 1
         elif line[:1] == b"+":
             marks.append(counts and bool(line[1:].strip()))
-    return Hunk(int(m[1]) - (removed > 0), removed, bytes(marks))
+            if keep is not None:
+                kept.append(keep(line[1:]))
+    return Hunk(int(m[1]) - (removed > 0), removed, bytes(marks), tuple(kept))
 
 
 def _raw(line: bytes) -> PatchedFile:
@@ -137,3 +150,41 @@ def _unquoted(name: bytes) -> str:
     return as_text(
         _ESCAPE.sub(lambda m: _PLAIN.get(m[1], bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1]), name[1:-1])
     )
+
+
+class AddedLines(NamedTuple):
+    """How often a commit adds each line that says something, the files that it moved, and whether some are left out."""
+
+    lines: Mapping[FileLine, int]
+    moves: tuple[tuple[str, str], ...]
+    cut: bool
+
+
+def added_lines(repository: GitRepository, pairs: Sequence[Pair], keep: Keep) -> dict[str, AddedLines]:
+    """Return which lines commits add, those aside for which ``keep`` gives 0; one that git cannot read is left out.
+
+    A negative number stands for lines that are not kept.
+    """
+
+    def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
+        try:
+            read = patches(repository, batch, lambda _: False, keep)
+            return {pair: _added(files) for pair, files in zip(batch, read, strict=True)}
+        except GitError:
+            return None
+
+    return {sha: added for (sha, _), added in answered(ask, pairs).items()}
+
+
+def bare(line: bytes) -> bytes:
+    """Return a line without its blanks, a long one as its digest; b"" for one of two characters at most."""
+    text = line.translate(None, b" \t\r\f\v")
+    if len(text) > _LONG:
+        return blake2b(text, digest_size=16).digest()
+    return text if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT else b""
+
+
+def _added(files: Sequence[PatchedFile]) -> AddedLines:
+    lines = Counter((file.path, text) for file in files for hunk in file.hunks for text in hunk.kept if text)
+    moves = tuple((file.was, file.path) for file in files if file.status == "R")
+    return AddedLines(lines, moves, any(text < 0 for _, text in lines))

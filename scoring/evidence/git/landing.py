@@ -3,7 +3,7 @@
 Each method asks git about all commits at once.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from scoring.evidence.git import facts
@@ -43,14 +43,20 @@ class Landings:
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
-        messages = ((graph.position[commit.sha], commit.sha, commit.message) for commit in walk if commit.message)
-        self._reverts = Reverts(messages, graph.brought_by)
         self._subjects: dict[str, list[str]] = {}
         for commit in walk:
             self._subjects.setdefault(commit.subject, []).append(commit.sha)
+        self._times = {commit.sha: commit.time or 0 for commit in walk}
+        self._reverts = Reverts(self._messages(walk), graph.brought_by)
         self._changes: dict[Pair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()
         self._old_git: tuple[int, int] | None = None
+
+    def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
+        """Yield place, SHA and message of the commits that may speak of a revert."""
+        for commit in walk:
+            if commit.message:
+                yield self._graph.position[commit.sha], commit.sha, commit.message
 
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""

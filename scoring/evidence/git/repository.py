@@ -15,6 +15,8 @@ TRUNK = "master"  # under the reference's rules, and of the repositories that ar
 
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
+_REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
+_REQUEST_HEAD = re.compile(r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
@@ -69,6 +71,13 @@ class GitRepository(Git):
         answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(sha, ref, target) for sha, ref, target in rows]
+
+    @cached_property
+    def request_heads(self) -> "list[tuple[int, str]]":
+        """The heads of pull and merge requests that were fetched, wherever: their numbers and tips."""
+        answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname)", *_REQUESTS, _BRANCHES[1]))
+        rows = (line.split(" ") for line in answer.split("\n") if line)
+        return [(int(m[1]), sha) for sha, ref in rows if (m := _REQUEST_HEAD.search(ref))]
 
     @property
     def top_level(self) -> Path:

@@ -15,6 +15,15 @@ _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
 _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
 
+_TITLE = re.compile(r'\ARevert "(.+)"(?: \([#!]\d{1,9}\))?$', re.MULTILINE)
+_REQUEST = re.compile(r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$", re.MULTILINE)
+
+
+def reverted_name(message: str) -> tuple[str, int]:
+    """Return the subject, and the number of the pull or merge request, that a generated message says to revert."""
+    title, request = _TITLE.search(message), _REQUEST.search(message)
+    return title[1] if title else "", int(request[1]) if request else 0
+
 
 def reverted_shas(message: str) -> list[str]:
     """Return the SHAs, full or abbreviated and in lower case, that a message says to revert, in its order."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.graph import Line
 from scoring.evidence.git.repository import MOST_FAILURES, GitRepository, answered
+from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
 
@@ -14,6 +15,17 @@ _LOG = ("-z", "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%s%x00%B%x00")
 _TELLING = re.compile("revert|entire-checkpoint:|co-authored-by:", re.IGNORECASE)
 _NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG)
 _SHOW = ("show", "--stdin", "--name-only", "--ignore-submodules=none", "--format=%x00%H %ct")
+
+_NUMBERED = re.compile(r"(.*) \([#!](\d{1,9})\)")
+_MERGED = re.compile(
+    r"\AMerge pull request #(\d{1,9})\b|\A.*\(pull request #(\d{1,9})\)$|^See merge request \S*!(\d{1,9})[ \t\r]*$",
+    re.MULTILINE,
+)
+_MENTIONED = re.compile(r"[#!](\d{1,9})\b")
+_LISTED_SUBJECT = re.compile(r"^ *[*-] +(\S.*)$", re.MULTILINE)
+_LISTED_SHA = re.compile(r"^[ *-]*(?:commit |\(cherry picked from commit )?([0-9a-f]{7,64})\b", re.MULTILINE)
+_NAMED_SHA = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,64}(?![0-9A-Za-z])")
+_SHA_DIGITS = 7
 
 
 class Commit(NamedTuple):
@@ -69,6 +81,47 @@ def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
         found.setdefault(fold(trim(commit.subject)), commit.sha)
     found.pop("", None)
     return found
+
+
+def without_number(subject: str) -> str:
+    """Return a subject without the number of a pull or merge request behind it."""
+    m = _NUMBERED.fullmatch(subject)
+    return trim(m[1]) if m else subject
+
+
+def request_of(message: str) -> int | None:
+    """Return the number of the pull or merge request that a commit brought, as its message says; None without one."""
+    m = _NUMBERED.fullmatch(trim(message.partition("\n")[0])) or _MERGED.search(message)
+    return int(m[m.lastindex or 0]) if m else None
+
+
+class CommitNames:
+    """What the messages of commits name: other commits, subjects, and pull and merge requests."""
+
+    def __init__(self, commits: Iterable[Commit]) -> None:
+        """Read messages; those that revert a commit do not name it."""
+        self.request: dict[str, int] = {}
+        """The pull or merge request that a commit brought."""
+        self.requests: dict[int, dict[str, bool]] = {}
+        """The commits that name a request, and whether they brought it."""
+        self.subjects: dict[str, list[str]] = {}
+        """The commits that list a subject."""
+        self._shas: dict[str, list[tuple[str, str, bool]]] = {}
+        for sha, message in ((commit.sha, commit.message) for commit in commits):
+            if brought := request_of(message):
+                self.request[sha] = brought
+            for number in dict.fromkeys(map(int, _MENTIONED.findall(message))):
+                self.requests.setdefault(number, {})[sha] = number == brought
+            for subject in dict.fromkeys(map(trim, _LISTED_SUBJECT.findall(message))):
+                self.subjects.setdefault(subject, []).append(sha)
+            listed, reverted = set(_LISTED_SHA.findall(message)), set(reverted_shas(message))
+            for named in dict.fromkeys(_NAMED_SHA.findall(message)):
+                if named not in reverted:
+                    self._shas.setdefault(named[:_SHA_DIGITS], []).append((named, sha, named in listed))
+
+    def naming(self, sha: str) -> list[tuple[str, bool]]:
+        """Return the commits that name a commit, in full or in part, and whether they list it as their own."""
+        return [(by, listed) for part, by, listed in self._shas.get(sha[:_SHA_DIGITS], ()) if sha.startswith(part)]
 
 
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:

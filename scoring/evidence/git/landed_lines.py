@@ -1,0 +1,299 @@
+"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
+
+A subject, a list or a number of a pull request names a trunk commit; the lines say whether the work is in it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from scoring.evidence.git import facts
+from scoring.evidence.git.changes import Pair
+from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.graph import Contained
+from scoring.evidence.git.hunks import FileLine, added_lines, bare
+from scoring.evidence.git.landing import Landings
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.reverts import reverted_name, reverted_shas
+from scoring.evidence.git.walk import Commit, CommitNames, named_commits, request_of, without_number
+
+HORIZON = 14 * 86_400
+"""Seconds after which work that has left no line on the trunk is not there."""
+
+MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
+MOST_TEXTS = 1_000_000  # different lines that are searched for
+_LEAST = 5  # lines by which alone a commit is found
+_RARE = 20  # files that may have a line by which a moved file is found
+
+_EXACT = {facts.PATCH_ID, facts.SQUASH}
+_BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts.SUBJECT)
+_SUBJECTS = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
+
+
+class LinesThere(NamedTuple):
+    """Of the lines of a commit: how many there are, and how many trunk commits added.
+
+    ``by_commit`` has how many each of these commits added, ``distinct`` how many different ones, ``anywhere`` is how
+    many any added, whatever the file.
+    """
+
+    lines: int
+    there: int
+    by_commit: Mapping[str, int]
+    distinct: Mapping[str, int]
+    anywhere: int
+
+
+class TrunkLines:
+    """The significant lines of some commits off the trunk, and which trunk commits add the same, by file and text."""
+
+    def __init__(self, repository: GitRepository, own: Sequence[Pair], trunk: Sequence[Pair]) -> None:
+        """Read what commits add, against their first parents; one that git cannot compare is left out."""
+        ids: dict[bytes, int] = {}
+
+        def new(line: bytes) -> int:
+            text = bare(line)
+            if not text:
+                return 0
+            return ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
+
+        self.own = added_lines(repository, own, new)
+        found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0)) if ids else {}
+        self.whole = len(found) == len(trunk) or not ids
+        """Whether all of the trunk could be read."""
+        self._files: dict[str, str] = {}
+        for added in (*self.own.values(), *found.values()):
+            for was, path in added.moves:
+                self._files[self._file(was)] = self._file(path)
+        self._where: dict[FileLine, dict[str, int]] = {}
+        self._with: dict[int, set[str]] = {}
+        for sha, added in found.items():
+            for (path, text), count in added.lines.items():
+                file = self._file(path)
+                commits = self._where.setdefault((file, text), {})
+                commits[sha] = commits.get(sha, 0) + count
+                self._with.setdefault(text, set()).add(file)
+
+    def there(self, sha: str, counts: Callable[[str], bool]) -> LinesThere | None:
+        """Return which of a commit's lines the trunk commits added that ``counts`` accepts; None when not known."""
+        if (own := self.own.get(sha)) is None or own.cut:
+            return None
+        lines: Counter[FileLine] = Counter()
+        for (path, text), count in own.lines.items():
+            lines[self._file(path), text] += count
+        moved = self._moved(lines)
+        known: dict[str, bool] = {}
+        by_commit: Counter[str] = Counter()
+        distinct: Counter[str] = Counter()
+        there = 0
+        for (file, text), count in lines.items():
+            found = 0
+            for commit, n in self._where.get((moved.get(file, file), text), {}).items():
+                if commit not in known:
+                    known[commit] = counts(commit)
+                if known[commit]:
+                    by_commit[commit] += min(n, count)
+                    distinct[commit] += 1
+                    found += n
+            there += min(found, count)
+        anywhere = sum(count for (_, text), count in lines.items() if text in self._with)
+        return LinesThere(lines.total(), there, by_commit, distinct, anywhere)
+
+    def _file(self, path: str) -> str:
+        """Return the name that a path and all that it was moved to, or from, have in common."""
+        while (name := self._files.get(path, path)) != path:
+            self._files[path] = path = self._files.get(name, name)
+        return path
+
+    def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
+        """Return, for files with few of their lines on the trunk, the file that has half of them."""
+        texts: dict[str, list[int]] = {}
+        for file, text in lines:
+            texts.setdefault(file, []).append(text)
+        found = {}
+        for file, some in texts.items():
+            with_them = [self._with[text] for text in some if text in self._with]
+            if sum(file in files for files in with_them) * 2 >= len(some):
+                continue
+            alike = Counter(other for files in with_them if len(files) <= _RARE for other in files)
+            for other, count in alike.most_common(1):
+                if count >= max(_LEAST, len(some) / 2):
+                    found[file] = other
+        return found
+
+
+class _Candidate(NamedTuple):
+    """A trunk commit that a name speaks for, how, and whether the name alone says that the work was to be in it."""
+
+    how: str
+    commit: str
+    sure: bool = False
+
+
+class AttributedLandings(Landings):
+    """The landing of commits by their lines, where their change is not on the trunk as it was made."""
+
+    def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
+        """Yield what may speak of a revert, with the SHA where it has the subject or the request instead."""
+        place = self._graph.position
+        for at, by, message in super()._messages(walk):
+            known = any(len(sha) < len(self._tip) or self._graph.on_trunk(sha) for sha in reverted_shas(message))
+            title, request = ("", 0) if known else reverted_name(message)
+            alike = (*self._subjects.get(title, ()), *(self._requested.get(request, ()) if request else ()))
+            older = min(((place[commit], commit) for commit in alike if place[commit] > at), default=None)
+            yield at, by, f"{message}\nreverts {older[1]}" if older else message
+
+    def of(self, sha: str) -> Landing:
+        """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
+        return super().of(sha) if self._shallow or self._graph.on_trunk(sha) else self._weighed[sha]
+
+    @cached_property
+    def _weighed(self) -> dict[str, Landing]:
+        return self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
+
+    @cached_property
+    def _asked(self) -> dict[str, Landing]:
+        """What is known of the commits about which nothing exact is."""
+        unsure = (None, Unknown.OBJECTS)
+        return {sha: by for sha, by in self._decided.items() if by.unknown in unsure and by.found_by not in _EXACT}
+
+    @cached_property
+    def _since(self) -> list[str]:
+        """The trunk commits at or after the oldest commit in question, newest first."""
+        oldest = min(map(self._written, self._asked))
+        return [sha for sha in self._graph.trunk if self._times[sha] >= oldest]
+
+    @cached_property
+    def _lines(self) -> TrunkLines:
+        read = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
+        own, trunk = ([(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read))
+        return TrunkLines(self._repository, own, trunk)
+
+    @cached_property
+    def _names(self) -> CommitNames:
+        return CommitNames(named_commits(self._repository, self._since[:MOST_READ]).values())
+
+    @cached_property
+    def _numbered(self) -> dict[str, list[str]]:
+        """The trunk commits by their subjects without the number of a pull request behind it."""
+        found: dict[str, list[str]] = {}
+        for subject, commits in self._subjects.items():
+            if (plain := without_number(subject)) != subject:
+                found.setdefault(plain, []).extend(commits)
+        return found
+
+    @cached_property
+    def _requested(self) -> dict[int, list[str]]:
+        """The trunk commits by the number of the pull or merge request that their subject has."""
+        found: dict[int, list[str]] = {}
+        for subject, commits in self._subjects.items():
+            if number := request_of(subject):
+                found.setdefault(number, []).extend(commits)
+        return found
+
+    @cached_property
+    def _requests(self) -> dict[str, list[int]]:
+        """The numbers of the pull and merge requests that hold a commit in question and that the trunk names."""
+        marks = self._graph.marks(list(self._asked))
+        heads = [head for head in self._repository.request_heads if head[0] in self._names.requests]
+        return {
+            sha: [number for number, tip in heads if marks.get(tip, 0) >> n & 1] for n, sha in enumerate(self._asked)
+        }
+
+    @cached_property
+    def _brought(self) -> dict[int, list[str]]:
+        """The commits that each commit of the mainline brought, merges aside."""
+        found: dict[int, list[str]] = {}
+        for sha in self._since:
+            if len(self._graph.parents[sha]) < 2:
+                found.setdefault(self._graph.introduced[sha], []).append(sha)
+        return found
+
+    def _written(self, sha: str) -> int:
+        """Return when a commit was first made, in seconds since 1970."""
+        times = (self._commits[sha].time, self._commits[sha].authored)
+        return min((time for time in times if time is not None), default=0)
+
+    def _by_lines(self, sha: str, before: Landing) -> Landing:
+        """Return what names and lines say of a commit."""
+        since, contained = self._written(sha), Contained(self._graph, sha)
+        there = self._lines.there(sha, lambda commit: self._times[commit] >= since and commit not in contained)
+        if there is None and before.found_by == facts.MERGE_TREE:
+            return before
+        if there is None:
+            return self._found(sha, unknown=Unknown.LARGE if sha in self._lines.own else Unknown.OBJECTS)
+        later = before.found_by == facts.LATER_ANCESTOR
+        share = there.by_commit[before.commit] if before.commit else there.there
+        enough = share * 2 >= there.lines > 0
+        if not there.lines and later and before.whole:
+            enough = self._may_be_there(sha, before.commit)
+        if later and enough and before.commit:
+            return replace(before, lines=(share, there.lines))
+        candidates = [one for one in self._candidates(sha) if one.commit not in contained]
+        if there.lines and (found := self._in_one(sha, there, candidates)):
+            return found
+        if before.found_by == facts.MERGE_TREE or (later and enough):
+            return before
+        if later and before.whole and before.commit:
+            candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, sure=True))
+        return self._not_found(sha, there, candidates, before)
+
+    def _candidates(self, sha: str) -> list[_Candidate]:
+        """Return the trunk commits that a name speaks for."""
+        subject, names = self._commits[sha].subject, self._names
+        found = [_Candidate(facts.NAMED, commit, listed) for commit, listed in names.naming(sha)]
+        for number in self._requests[sha]:
+            found += [_Candidate(facts.PULL_REQUEST, commit, sure) for commit, sure in names.requests[number].items()]
+        found += [_Candidate(facts.NUMBERED, commit) for commit in self._numbered.get(subject, ())]
+        found += [_Candidate(facts.LISTED, commit) for commit in names.subjects.get(subject, ())]
+        found += [_Candidate(facts.SUBJECT, commit) for commit in self._subjects.get(subject, ()) if subject]
+        return [one._replace(commit=commit) for one in found for commit in self._single(one.commit)]
+
+    def _single(self, sha: str) -> Sequence[str]:
+        """Return a trunk commit, or of a merge what it brought."""
+        if len(self._graph.parents[sha]) < 2:
+            return (sha,)
+        return self._brought.get(self._graph.introduced[sha], ())
+
+    def _in_one(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate]) -> Landing | None:
+        """Return the landing in a trunk commit that has enough of the lines: half where a name speaks for it."""
+        end, place = (self._commits[sha].time or 0) + HORIZON, self._graph.position
+        good: dict[str, set[str]] = {}
+        for one in candidates:
+            if there.by_commit[one.commit] * 2 >= there.lines:
+                good.setdefault(one.how, set()).add(one.commit)
+        for commit, n in there.by_commit.items():
+            if n * 10 >= there.lines * 9 and there.distinct[commit] >= _LEAST and self._times[commit] <= end:
+                good.setdefault(facts.LINES, set()).add(commit)
+        for how in (*_BY_NAME, facts.LINES):
+            if how in good:
+                best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))
+                landed, who = self._standing(best, sha)
+                share = there.by_commit[landed], there.lines
+                number = self._names.request.get(landed)
+                return self._found(sha, how, landed, None, who, whole=False, lines=share, request=number)
+        return None
+
+    def _not_found(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing) -> Landing:
+        """Return what is not known; that it did not land only where none of its lines is there after a horizon."""
+        found = partial(self._found, sha, lines=(there.there, there.lines))
+        sure = [one.commit for one in candidates if one.sure]
+        if sure:
+            best = max(sure, key=lambda commit: there.by_commit[commit])
+            lines = there.by_commit[best], there.lines
+            why = Unknown.PART if there.lines else Unknown.NO_LINES
+            return found(unknown=why, part_of=best, request=self._names.request.get(best), lines=lines)
+        if not there.lines:
+            return found(unknown=Unknown.NO_LINES)
+        if there.there or there.anywhere * 2 >= there.lines:
+            return found(unknown=Unknown.NOT_FOUND if there.there else Unknown.ELSEWHERE)
+        if before.unknown or not self._lines.whole or len(self._since) > MOST_READ:
+            return found(unknown=Unknown.OBJECTS)
+        if self._times[self._tip] < (self._commits[sha].time or 0) + HORIZON:
+            return found(unknown=Unknown.TOO_YOUNG)
+        if any(one.how in _SUBJECTS for one in candidates):
+            return found(unknown=Unknown.ALIKE)
+        return found(facts.NOT_LANDED, old_git=self._old_git)

@@ -1,0 +1,327 @@
+"""Whether work has landed by its lines, under attributed rules: each way that fires beside one that does not."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.landings import clone, record, started
+from helpers.repos import Repo
+from msgspec.structs import replace
+
+from scoring.evidence.git import landed_lines
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import Landing
+from scoring.signals.landed import landed_value
+
+pytestmark = pytest.mark.sampled(40)
+
+DAY = 86_400
+SUBJECT = "count the visitors"
+
+
+def lines(*numbers: int, of: str = "visitors") -> str:
+    return "".join(f"the {n}th of all {of}\n" for n in numbers)
+
+
+TEN = range(10)
+OTHER = range(90, 96)  # lines of the same commit of the trunk that are not the work's
+
+
+class Work(NamedTuple):
+    """A repository with the trunk checked out, and a commit off it that adds ten lines to work.txt."""
+
+    repo: Repo
+    sha: str
+
+
+def work(folder: Path, files: dict[str, str | bytes | None] | None = None, subject: str = SUBJECT) -> Work:
+    repo = started(folder)
+    repo.commit({"old.txt": lines(1, 2, 3, of="old days") + "x\n"}, "older")
+    repo.branch("work")
+    sha = repo.commit(files or {"work.txt": lines(*TEN)}, subject)
+    repo.commit({"work.txt": lines(7), "more.txt": "more\n"}, "go on with it")
+    repo.checkout("master")
+    return Work(repo, sha)
+
+
+def taken(made: Work, part: Sequence[int], message: str, path: str = "work.txt", days: float = 1) -> str:
+    """Commit some of the ten lines on the trunk, with others, so many days after the work."""
+    content = lines(*OTHER, *part)
+    return made.repo.commit({path: content}, message, made.repo.clock + int(days * DAY))
+
+
+def later(made: Work, days: float = 20) -> None:
+    made.repo.commit({"b.txt": f"{days} days later\n"}, "time goes by", made.repo.clock + int(days * DAY))
+
+
+def without_branch(made: Work) -> None:
+    made.repo.git("update-ref", "refs/kept/work", made.sha)
+    made.repo.git("branch", "-q", "-D", "work")
+
+
+def asked(repo: Repo | Path, *commits: str) -> list[Landing]:
+    records = [record(n, commit) for n, commit in enumerate(commits, 1)]
+    history = AttributedHistory(repo if isinstance(repo, Path) else repo.path, records)
+    return [history.landing(one) for one in records]
+
+
+def verdict(landing: Landing) -> tuple[float | None, str]:
+    value = landed_value(landing)
+    return (value.sub_score if value.present else None), landing.found_by or (landing.unknown or "").split(",")[0]
+
+
+class Way(NamedTuple):
+    """What the trunk commit says; ``{sha}`` is the work's. How that is found, and what is said of too few lines."""
+
+    message: str
+    found_by: str
+    few: str
+    ref: str = ""
+
+
+LIST = "all about visitors (#7)\n\n* show them\n\n* count the visitors\n\n  and why\n"
+WAYS = {
+    "same subject": Way(SUBJECT, "subject", "not found on master: 4 of 10 lines are there"),
+    "with a number": Way(f"{SUBJECT} (#7)", "numbered-subject", "not found on master: 4 of 10 lines are there"),
+    "listed subject": Way(LIST, "listed-subject", "not found on master: 4 of 10 lines are there"),
+    "listed by SHA": Way("squashed\n\ncommit {sha}\nAuthor: A\n", "named", "is part of {taken}"),
+    "cherry-picked": Way("other\n\n(cherry picked from commit {sha})", "named", "is part of {taken}"),
+    "named by SHA": Way("goes on from {sha:.9}", "named", "not found on master: 4 of 10 lines are there"),
+    "pull request": Way("visitors (#7)", "pull-request", "is part of #7", "refs/pull/7/head"),
+    "fetched as a branch": Way("visitors (#7)", "pull-request", "is part of #7", "refs/remotes/origin/pr/7"),
+    "merge request": Way("visitors (!7)", "pull-request", "is part of #7", "refs/merge-requests/7/head"),
+    "mentioned request": Way("see #7", "pull-request", "not found on master: 4 of 10", "refs/pull/7/head"),
+    "another request": Way("visitors (#8)", "", "not found on master: 4 of 10", "refs/pull/7/head"),
+    "no name": Way("visitors", "", "not found on master: 4 of 10 lines are there"),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+class TestNamed:
+    def arranged(self, folder: Path, name: str, part: Sequence[int]) -> tuple[Work, str, Landing]:
+        way, made = WAYS[name], work(folder)
+        if way.ref:
+            made.repo.git("update-ref", way.ref, "work")
+        without_branch(made)
+        sha = taken(made, part, way.message.format(sha=made.sha))
+        later(made)
+        return made, sha, asked(made.repo, made.sha)[0]
+
+    def test_with_half_of_the_lines_is_found(self, tmp_path: Path, name: str) -> None:
+        made, sha, found = self.arranged(tmp_path, name, TEN[:5])
+        if not WAYS[name].found_by:
+            assert verdict(found) == (None, "some of its lines are on the trunk")
+            return
+        assert (verdict(found), found.commit) == ((1, WAYS[name].found_by), sha)
+        assert landed_value(found).detail.startswith(f"commit {made.sha[:12]} landed on master in {sha[:12]}")
+        assert "5 of its 10 lines" in landed_value(found).detail
+
+    def test_with_fewer_is_not(self, tmp_path: Path, name: str) -> None:
+        _, sha, found = self.arranged(tmp_path, name, TEN[:4])
+        assert landed_value(found).present is False
+        assert WAYS[name].few.format(taken=sha[:12]) in landed_value(found).detail
+        assert found.part_of == (sha if "part of" in WAYS[name].few else None)
+
+
+class TestByLines:
+    @pytest.mark.parametrize(
+        ("files", "part", "days", "found"),
+        [
+            pytest.param({}, TEN[:9], 1, True, id="nine-tenths"),
+            pytest.param({}, TEN[:8], 1, False, id="eight-tenths"),
+            pytest.param({}, TEN, 13.5, True, id="within-the-horizon"),
+            pytest.param({}, TEN, 14.5, False, id="behind-the-horizon"),
+            pytest.param({}, TEN, -1, False, id="made-before-it"),
+            pytest.param({"work.txt": lines(*TEN[:5])}, TEN[:5], 1, True, id="five-lines"),
+            pytest.param({"work.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="four-lines"),
+            pytest.param({"work.txt": lines(1, 1, 1, 2, 2, 2)}, [1, 1, 1, 2, 2, 2], 1, False, id="two-different-lines"),
+            pytest.param({"work.txt": lines(*TEN) + "\n}\n  {}\n" * 9}, TEN, 1, True, id="short-lines-do-not-count"),
+            pytest.param({"work.txt": lines(*TEN).replace("\n", "\r\n")}, TEN, 1, True, id="other-line-ends"),
+            pytest.param({"work.txt": lines(*TEN).replace("the", "\tthe")}, TEN, 1, True, id="indented"),
+            pytest.param({"done.txt": lines(*TEN)}, TEN, 1, True, id="in-a-file-that-was-moved-since"),
+            pytest.param({"done.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="too-few-for-a-moved-file"),
+        ],
+    )
+    def test_alone(
+        self, tmp_path: Path, files: dict[str, str | bytes | None], part: Sequence[int], days: float, found: bool
+    ) -> None:
+        made = work(tmp_path, files)
+        without_branch(made)
+        taken(made, part, "visitors", days=days)
+        landing = asked(made.repo, made.sha)[0]
+        assert landing.found_by == ("lines" if found else "")
+        assert landed_value(landing).present is found
+
+    def test_in_a_file_that_the_trunk_moved(self, tmp_path: Path) -> None:
+        made = work(tmp_path, {"old.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5])})
+        without_branch(made)
+        made.repo.git("mv", "old.txt", "new.txt")
+        made.repo.commit(message="moved")
+        sha = made.repo.commit({"new.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5], *OTHER)}, "visitors")
+        landing = asked(made.repo, made.sha)[0]
+        assert (landing.found_by, landing.commit) == ("lines", sha)
+
+    def test_lines_of_another_file_are_not_there(self, tmp_path: Path) -> None:
+        made = work(tmp_path, {"work.txt": lines(*TEN), "other.txt": lines(20, 21, of="others")})
+        without_branch(made)
+        taken(made, [], "others", "work.txt")
+        made.repo.commit({"far.txt": lines(20, 21, of="others") + lines(*OTHER)}, "elsewhere")
+        later(made)
+        assert asked(made.repo, made.sha)[0].lines == (0, 12)
+
+
+class TestNotThere:
+    @pytest.mark.parametrize(
+        ("files", "days", "expected"),
+        [
+            pytest.param({}, 20, (0, "not-landed"), id="none-after-a-horizon"),
+            pytest.param({}, 12, (None, "none of its lines is on the trunk yet"), id="younger"),
+            pytest.param({"old.txt": None}, 20, (None, "it adds no lines that could be found"), id="deletes-alone"),
+            pytest.param(
+                {"old.txt": "}\n"}, 20, (None, "it adds no lines that could be found"), id="short-lines-alone"
+            ),
+            pytest.param({"p.png": b"\0\1\n\2"}, 20, (None, "it adds no lines that could be found"), id="binary"),
+        ],
+    )
+    def test_of_all_its_lines(
+        self, tmp_path: Path, files: dict[str, str | bytes | None], days: int, expected: tuple[float | None, str]
+    ) -> None:
+        made = work(tmp_path, files)
+        later(made, days)
+        assert verdict(asked(made.repo, made.sha)[0]) == expected
+
+    def test_says_so_in_words(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        later(made)
+        said = f"commit {made.sha[:12]} did not land on master: none of its 10 lines is there after 14 days"
+        assert landed_value(asked(made.repo, made.sha)[0]).detail == said
+
+    def test_is_not_said_where_the_subject_is_there(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        made.repo.commit({"b.txt": "c\n"}, SUBJECT)
+        later(made)
+        assert verdict(asked(made.repo, made.sha)[0])[0] is None
+
+    def test_is_not_said_where_half_is_in_other_files(self, tmp_path: Path) -> None:
+        made = work(tmp_path, {"work.txt": lines(1, 2)})
+        made.repo.commit({"b.txt": lines(2)}, "elsewhere")
+        later(made)
+        assert verdict(asked(made.repo, made.sha)[0]) == (None, "its lines are in other files of the trunk")
+
+    @pytest.mark.parametrize(
+        ("limit", "unknown"), [("MOST_TEXTS", "it adds too many lines"), ("MOST_READ", "objects are missing")]
+    )
+    def test_is_not_said_of_what_was_not_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, unknown: str
+    ) -> None:
+        made = work(tmp_path)
+        later(made)
+        later(made)
+        monkeypatch.setattr(landed_lines, limit, 1)
+        assert verdict(asked(made.repo, made.sha)[0]) == (None, unknown)
+
+    def test_is_not_said_where_objects_are_missing(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        later(made)
+        made.repo.config("uploadpack.allowFilter", "true")
+        partial = clone(made.repo.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        assert verdict(asked(partial, made.sha)[0]) == (None, "objects are missing")
+
+
+class TestLaterAncestor:
+    @pytest.mark.parametrize("kept", [True, False], ids=["is-found", "of-what-the-branch-undid-is-a-part"])
+    def test_that_landed(self, tmp_path: Path, kept: bool) -> None:
+        made = work(tmp_path)
+        made.repo.checkout("work")
+        made.repo.commit({"work.txt": lines(*TEN, 11) if kept else lines(80, 81)}, "settle it")
+        made.repo.checkout("master")
+        made.repo.git("merge", "-q", "--squash", "work")
+        sha = made.repo.commit(message="all of it")
+        found = asked(made.repo, made.sha)[0]
+        assert (found.landed, found.commit or found.part_of) == (kept, sha)
+        assert found.found_by == ("later-ancestor" if kept else "")
+
+
+class TestReverts:
+    TITLE = f"{SUBJECT} (#7)"
+
+    @pytest.mark.parametrize(
+        ("messages", "value"),
+        [
+            pytest.param(["this reverts {sha}"], 0, id="by-sha"),
+            pytest.param([f'Revert "{TITLE}" (#8)\n\nReverts some/place#7'], 0, id="by-both"),
+            pytest.param([f'Revert "{TITLE}"'], 0, id="by-subject"),
+            pytest.param([f'Revert "{TITLE}"\n\nThis reverts commit {"ab" * 20}.'], 0, id="by-a-sha-of-the-branch"),
+            pytest.param(["undo it (#8)\n\nReverts some/place#7"], 0, id="by-request"),
+            pytest.param(['Revert "some other"', "Reverts some/place#6"], 1, id="of-another"),
+            pytest.param([f'not to revert: "{TITLE}" (#7)'], 1, id="in-passing"),
+            pytest.param([f'Revert "{TITLE}" (#8)', f'Revert "Revert "{TITLE}" (#8)" (#9)'], 1, id="of-the-revert"),
+        ],
+    )
+    @pytest.mark.parametrize("on_trunk", [True, False], ids=["on-the-trunk", "beside-it"])
+    def test_are_found_by_what_they_say(
+        self, tmp_path: Path, messages: Sequence[str], value: float, on_trunk: bool
+    ) -> None:
+        made = work(tmp_path)
+        sha = taken(made, TEN, self.TITLE)
+        for n, message in enumerate(messages):
+            made.repo.commit({"b.txt": f"{n}\n"}, message.format(sha=sha))
+        assert verdict(asked(made.repo, sha if on_trunk else made.sha)[0])[0] == value
+
+    def test_what_landed_again_has_landed(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        made.repo.revert(taken(made, TEN, self.TITLE))
+        assert verdict(asked(made.repo, made.sha)[0])[0] == 0
+        again = taken(made, TEN, f"{SUBJECT} (#9)")
+        found = asked(made.repo, made.sha)[0]
+        assert (verdict(found)[0], found.commit) == (1, again)
+
+
+class TestGoneCommit:
+    @pytest.mark.parametrize(
+        ("subjects", "day", "value"),
+        [
+            pytest.param(["Count the visitors"], "", 1, id="one-has-its-subject"),
+            pytest.param(["count the visitors"], "2026-04-13", 1, id="a-day-apart"),
+            pytest.param(["count the visitors"], "2026-04-01", None, id="eleven-days-later"),
+            pytest.param(["count the visitors (#7)"], "2026-04-01", 1, id="with-a-number-eleven-days-later"),
+            pytest.param(["count the visitors (#7)"], "2026-03-01", None, id="with-a-number-six-weeks-later"),
+            pytest.param(["count the visitors (#7)"], "2026-04-15", None, id="before-it"),
+            pytest.param(["count the visitors", "count the visitors (#7)"], "", None, id="two-have"),
+        ],
+    )
+    def test_is_found_by_the_summary(
+        self, tmp_path: Path, subjects: Sequence[str], day: str, value: float | None
+    ) -> None:
+        repo = started(tmp_path)
+        for n, subject in enumerate(subjects):
+            repo.commit({"b.txt": f"{n}\n"}, subject)
+        entry = replace(record(1, "f" * 40, SUBJECT), date=day)
+        assert verdict(AttributedHistory(repo.path, [entry]).landing(entry))[0] == value
+
+
+class TestBecame:
+    def test_names_the_trunk_commit_and_how(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        tip = made.repo.head("work")
+        made.repo.git("update-ref", "refs/pull/7/head", made.sha)
+        sha = taken(made, TEN[:4], "visitors (#7)")
+        other = made.repo.commit({"more.txt": "more\n", "c.txt": "c\n"}, "another thing")
+        history = AttributedHistory(made.repo.path, [])
+        assert history.became([made.sha, tip, sha]) == {made.sha: (sha, "part"), sha: (sha, "ancestor")}
+        assert history.landed_as({"a": made.sha, "b": tip}) == {"a": (made.sha, sha), "b": (tip,)}
+        assert other not in history.became([made.sha, tip])
+
+
+def test_a_log_that_is_all_on_the_trunk_asks_for_no_line(tmp_path: Path) -> None:
+    made = work(tmp_path)
+
+    def asks(ask: Callable[[], object]) -> bool:
+        with watched_doors() as doors:
+            ask()
+        return any("--patch" in command for command in doors.commands)
+
+    assert not asks(lambda: asked(made.repo, made.repo.head()))
+    assert asks(lambda: asked(made.repo, made.repo.head(), made.sha))
