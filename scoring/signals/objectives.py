@@ -42,7 +42,7 @@ def _own_lines(observed: Observed) -> dict[str, SignalValue]:
     """Check what only an iteration's own lines can show."""
     tests, corrections = observed.tests, observed.corrections
     missing = unattributed(observed)
-    no_verdict = missing or ("" if tests.last_passed is not None else "no test run with a verdict")
+    no_verdict = missing or ("" if tests.last_passed is not None else "no last test run with a verdict")
 
     def check(absent: str, seen: bool, detail: str) -> SignalValue:
         return absent_signal(absent) if absent else present_signal(float(seen), detail + attribution(observed))

@@ -27,6 +27,8 @@ _MOST_NAMED, _LONGEST_NAME = 4, 40
 
 _RUN = "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
 
+NO_VERDICT = "last run has no verdict"
+
 FAILED_CAP = "fair"  # the best band of an iteration in which the last test run failed
 
 
@@ -90,7 +92,7 @@ class Tests(Signal):
 
 
 def tests_value(observed: Observed) -> SignalValue:
-    """Judge the last test run with a verdict: 0 failed, 0.5 passed before code was edited, 1 passed after all edits.
+    """Judge the last test run: 0 failed, 0.5 passed before code was edited, 1 passed after all edits, else no verdict.
 
     A last run that failed keeps the band from being better than ``fair``.
     """
@@ -101,8 +103,8 @@ def tests_value(observed: Observed) -> SignalValue:
         none = "no test run in"
         return absent_signal(f"{none} {observed.tool_calls} tool calls{attribution(observed)}", f"{none} N tool calls")
     if tests.last_passed is None:
-        runs = counted(tests.runs, "test run")
-        return absent_signal(f"{runs} and no verdict{attribution(observed)}", "test runs and no verdict")
+        runs = f"{counted(tests.runs, 'test run')}, {tests.failed} failed"
+        return absent_signal(f"{NO_VERDICT} ({runs}){attribution(observed)}", NO_VERDICT)
     said = _in_words(tests)
     fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
     if not tests.last_passed:

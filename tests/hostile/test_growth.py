@@ -161,7 +161,7 @@ def _meeting(text: str) -> None:
 
 def _verdicts(text: str) -> None:
     """Read an output whose command is not known, which asks every tool, and one whose tool is."""
-    for command in (None, Run("pytest", "", True, ("pytest",))):
+    for command in (None, Run("pytest", "", True, True, ("pytest",))):
         TOOLS.verdict(command, text, False)
 
 

@@ -114,7 +114,10 @@ class TestTests:
         ("observed", "detail"),
         [
             (replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit"),
-            (replace(SEEN, tests=TestsSeen(runs=3)), "3 test runs and no verdict; evidence by commit"),
+            (
+                replace(SEEN, tests=TestsSeen(runs=3, failed=1)),
+                "last run has no verdict (3 test runs, 1 failed); evidence by commit",
+            ),
             (NOTHING, "3 sessions overlap"),
             (Observed(), "no session found for this iteration"),
             (Observed("session", ("s",), "session found, no turns in its part"), "session found, no turns in its part"),

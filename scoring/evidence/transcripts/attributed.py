@@ -67,7 +67,7 @@ from scoring.evidence.transcripts.work_trees import (
 )
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-transcripts", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 

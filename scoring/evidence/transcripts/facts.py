@@ -138,9 +138,9 @@ the session that made its commit, in the session that its entry names, or in its
 class TestsSeen(Frozen, frozen=True):
     """The test runs that were seen in an iteration's own lines.
 
-    ``last_passed`` is the verdict of the last run with one before the iteration's end; ``edited_after`` whether code
-    was edited between the two. Of that run are ``command``, its first words, and the numbers of tests, None where its
-    output does not say.
+    ``last_passed`` is the verdict of the last run before the iteration's end, None where it has none, whatever earlier
+    ones have; ``edited_after`` whether code was edited between the two. Of that run are ``command``, its first words,
+    and the numbers of tests, None where its output does not say.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name

@@ -6,13 +6,14 @@ paths that were written and the first words of test commands.
 """
 
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
+from scoring.evidence.transcripts.commandlines import is_elsewhere
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
     AGENT,
@@ -63,11 +64,17 @@ class _Call:
     agent: bool = False
     alone: bool = False
     run: TestCommand | None = None
+    folder: str = ""
     commits: bool = False
     ended: bool = False
     edits: Sequence[tuple[int, int]] = ()
     resets: Sequence[_Row] = ()
     words: Sequence[_Row] = ()
+
+    def is_elsewhere(self, homes: Collection[str]) -> bool:
+        """Whether it runs tests of other code than that in the folders of its session."""
+        folder = self.run.folder if self.run else None
+        return folder is not None and is_elsewhere(self.folder, folder, homes)
 
 
 class Observations:
@@ -82,6 +89,8 @@ class Observations:
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
+        self._runs: list[tuple[_Row, _Call | None]] = []
+        self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
@@ -130,11 +139,14 @@ class Observations:
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
         begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
+        begun.folder = folder
         span, number = begun.span, begun.number
         if ">" in text or "tee" in text:
             begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION)
         if patched:
             begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
+        if "worktree" in text:
+            self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
             begun.commits = makes_commits(commands)
             for reset in resets(commands):
@@ -153,16 +165,15 @@ class Observations:
             # Of a call in another file, the result may show what was called.
             key, text = _key(call), output()
             verdict = self._tools.verdict(None, text, None)
-            if verdict.passed is not None:
+            if verdict and verdict.passed is not None:
                 self._run(key, RESULT_ONLY, -1, verdict)
             self._made(key, RESULT_ONLY, text)
             return key
         if not begun.ended:
             begun.ended = True
             text = output() if begun.run or begun.commits else ""
-            if begun.run:
-                verdict = self._tools.verdict(begun.run, text, failed)
-                self._run(begun.key, WHOLE, self._text(begun.run.label), verdict)
+            if begun.run and (verdict := self._tools.verdict(begun.run, text, failed)):
+                self._run(begun.key, WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
                 self._made(begun.key, WHOLE, text)
             if begun.words or begun.edits or begun.agent:
@@ -195,11 +206,14 @@ class Observations:
                 continue
             where = begun.span, begun.number
             if begun.run:
-                self._tables[RUN].append((*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1))
+                row = (*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1)
+                self._runs.append((row, begun))
             if begun.commits:
                 self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
             self._keep(begun, where, False)
-        self._calls, self._without_id = {}, []
+        homes = {folder for folder in (*self._trees, *(span.cwd for span in rows.spans)) if folder.startswith("/")}
+        self._tables[RUN] += [row for row, begun in self._runs if begun is None or not begun.is_elsewhere(homes)]
+        self._calls, self._without_id, self._runs = {}, [], []
         for kind, found in self._tables.items():
             if found:
                 rows.tables[kind] = sorted(found, key=itemgetter(1))
@@ -225,8 +239,11 @@ class Observations:
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = ()
 
-    def _run(self, key: int, state: int, label: int, verdict: TestVerdict) -> None:
-        self._row(RUN, key, state, label, *(-1 if number is None else int(number) for number in verdict))
+    def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
+        if begun and begun.run and begun.run.folder is None:
+            verdict = TestVerdict()  # of what code is not known
+        numbers = (-1 if number is None else int(number) for number in verdict)
+        self._runs.append(((self._span, self._number, key, state, label, *numbers), begun))
 
     def _made(self, key: int, state: int, text: str) -> None:
         for line in commit_lines(text):
@@ -268,6 +285,12 @@ def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
         if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
             folder = posixpath.join(folder, command.words[1])
     return folder
+
+
+def _work_trees(words: Sequence[str]) -> Sequence[str]:
+    """Return what may be the folder of a work tree of the repository that a command adds."""
+    at = words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
+    return [word for word in words[at + 1 :] if word[:1] != "-"] if words[at : at + 1] == ("add",) else []
 
 
 @lru_cache(1 << 14)

@@ -5,7 +5,7 @@ test run is"). The time taken is linear in the length of the text. The module is
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -19,13 +19,21 @@ class ShellCommand(NamedTuple):
 
     ``words`` are without quotes, assignments, keywords and programs that only start another one; there are none where
     only a redirection is left. ``writes`` are the files that it writes by redirection or as ``tee``, as written.
-    ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line.
+    ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line. ``after`` is
+    what is before it: ``&&``, ``||``, ``|``, ``?`` in a branch that may not be taken, "" where a statement begins.
+    ``depth`` is in how many groups it is, ``since`` the fewest since the one before; ``through`` what starts
+    it, and ``defines`` whether it is no command but the name of a function, whose body follows one group deeper.
     """
 
     words: tuple[str, ...]
     writes: tuple[str, ...] = ()
     hidden: bool = False
     last: bool = False
+    after: str = ""
+    depth: int = 0
+    since: int = 0
+    through: tuple[str, ...] = ()
+    defines: bool = False
 
 
 def commands_of(text: str) -> list[ShellCommand]:
@@ -36,13 +44,15 @@ def commands_of(text: str) -> list[ShellCommand]:
     return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
-_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
-"""A command as it is read: words, what it writes, and whether a keyword before it hides its status."""
+_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool, tuple[str, ...], bool]
+"""A command as it is read: words, writes, whether a keyword before it hides its status, through what, defines."""
 
 _Events: TypeAlias = list[_Simple | str]  # commands and what is between them
 
 _OPENS, _CLOSES, _CLOSES_HIDDEN = "(", ")", "$)"
 """What is around a group; the last is behind one with a status that shows nowhere: a substitution, a loop."""
+
+_BRANCHES, _JOINS = "?", "!?"  # where commands begin and end that may not be reached: those of if and case
 
 _SPECIAL = re.compile(
     r"""'[^']*+'|"[^"\\`$]*+"|&&|\|\||;;?&?|&>>?|\|&?|[<>]&(?:\d+|-)
@@ -53,11 +63,13 @@ _SPECIAL = re.compile(
 """Everything that is not simply a part of a word or a blank."""
 
 _IN_DOUBLE = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
+_EMPTY = re.compile(r"[ \t]{0,9}\)")  # behind the name of a function
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _SCRIPT = re.compile(r"[\s|&;()<>'\"`]")  # what a word was quoted for that a shell is given as its script
-_SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_SCRIPTED = SHELLS | {"nix-shell"}
 _SEPARATORS = {"&&": "&&", "||": "||", "|": "|", "|&": "|", "&": "&"}
 _SEPARATORS |= dict.fromkeys((";", "\n", ";;", ";&", ";;&"), ";")
 """What is between commands, and which of the five ways to go on it is."""
@@ -71,20 +83,29 @@ _HIDES = frozenset({"if", "elif", "while", "until", "!"})
 
 
 class _Start(NamedTuple):
-    """A program that only starts another one: its second word if it has one, options with a value, words before."""
+    """A program that only starts another one: its next words, each one of some, options with a value, words before.
 
-    then: tuple[str, ...] = ()
+    With ``until``, the command is behind the first of these words; one of ``maybe`` may be before it.
+    """
+
+    then: tuple[frozenset[str], ...] = ()
     valued: frozenset[str] = frozenset()
     skips: int = 0
     queries: frozenset[str] = frozenset()
+    until: frozenset[str] = frozenset()
+    maybe: frozenset[str] = frozenset()
 
     def behind(self, words: Sequence[str], at: int) -> int:
         """Return where the command begins that it starts; one before ``at`` when it starts none."""
         before = at - 1
         at = self._behind_options(words, at)
-        if self.then:
-            if at >= len(words) or words[at] not in self.then:
+        for names in self.then:
+            if at >= len(words) or words[at] not in names:
                 return before
+            at = at + 1 if self.until else self._behind_options(words, at + 1)
+        if self.until:
+            at = next((n + 1 for n in range(at, len(words)) if words[n] in self.until), len(words))
+        if at + 1 < len(words) and words[at] in self.maybe:
             at = self._behind_options(words, at + 1)
         at += self.skips
         return at if at < len(words) and self.queries.isdisjoint(words[before:at]) else before
@@ -95,11 +116,14 @@ class _Start(NamedTuple):
         return at
 
 
-def _start(*then: str, valued: str = "", skips: int = 0, queries: str = "") -> _Start:
-    return _Start(then, frozenset(valued.split()), skips, frozenset(queries.split()))
+def _start(*then: str, skips: int = 0, **words: str) -> _Start:
+    given = {name: frozenset(text.split()) for name, text in words.items()}
+    return _Start(tuple(frozenset(text.split()) for text in then), skips=skips, **given)
 
 
 _UV = "--with --with-editable --extra --group --only-group --python -p --project --directory --env-file --package"
+_COMPOSE = "-f --file -p --project-name --profile --env-file --project-directory "
+_COMPOSE += "-e --env -u --user -w --workdir --name -v --volume --publish -l --label --index"
 _STARTS = {
     "env": _start(valued="-u --unset -C --chdir"),
     "time": _start(valued="-f -o"),
@@ -108,33 +132,50 @@ _STARTS = {
     "doas": _start(valued="-u -C"),
     "nice": _start(valued="-n"),
     "ionice": _start(valued="-c -n"),
-    "nohup builtin setsid unbuffer": _start(),
+    "nohup builtin setsid unbuffer chronic arch corepack": _start(),
     "exec": _start(valued="-a"),
     "command": _start(queries="-v -V"),
     "stdbuf": _start(valued="-i -o -e"),
     "caffeinate": _start(valued="-t"),
-    "xvfb-run": _start(valued="-n -s -e"),
+    "flock": _start(valued="-w --timeout -E", skips=1),
+    "xvfb-run": _start(valued="-n -s -e -f -p -w"),
     "xargs": _start(valued="-n -P -I -L -d -a -s -E"),
+    "rtk": _start(maybe="test err proxy summary"),
+    "dotenv": _start(valued="-e -f -v", maybe="run"),
+    "dotenvx doppler op infisical": _start("run", valued="-f --env-file -p --project -c --config"),
     "npx": _start(valued="-p --package", queries="-c --call"),
     "bunx": _start(valued="-p --package"),
     "uvx": _start(valued="--with --from --python -p"),
-    "npm": _start("exec", "x", valued="-p --package -w --workspace --prefix"),
-    "pnpm": _start("exec", "dlx", valued="-C --dir --filter -F --package"),
-    "yarn": _start("exec", "dlx", valued="-p --package --cwd"),
+    "npm": _start("exec x", valued="-p --package -w --workspace --prefix"),
+    "pnpm": _start("exec dlx", valued="-C --dir --filter -F --package"),
+    "yarn": _start("exec dlx", valued="-p --package --cwd"),
     "bun": _start("x"),
     "uv": _start("run", valued=_UV),
     "pipx": _start("run", valued="--spec --python"),
     "poetry": _start("run", valued="-C --directory -P --project"),
     "pdm": _start("run", valued="-p --project"),
-    "pipenv rye": _start("run"),
+    "pipenv rye volta": _start("run"),
     "pixi": _start("run", valued="-e --environment --manifest-path"),
     "conda mamba": _start("run", valued="-n --name -p --prefix --cwd"),
     "bundle asdf": _start("exec"),
-    "mise": _start("exec", "x", valued="-C --cd"),
-    "direnv": _start("exec", skips=1),
+    "fnm": _start("exec", valued="--using"),
+    "mise": _start("exec x", valued="-C --cd"),
+    "direnv aws-vault": _start("exec", skips=1),
+    "devbox": _start("run", valued="-c --config -e --env"),
+    "flox": _start("activate", until="-- -c"),
+    "nix": _start("develop shell", until="-c --command"),
+    "docker podman": _start("compose", "exec run", valued=_COMPOSE, skips=1, queries="--entrypoint"),
+    "docker-compose podman-compose": _start("exec run", valued=_COMPOSE, skips=1, queries="--entrypoint"),
 }
+"""What passes a command on; ``docs/TEST_TOOLS.md`` has the table."""
+
 _STARTS = {name: start for names, start in _STARTS.items() for name in names.split()}
 _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
+
+_FAILING = "timeout gtimeout sudo doas xargs flock pipx uvx conda mamba mise direnv aws-vault devbox flox nix "
+_FAILING += "docker podman docker-compose podman-compose"
+OWN_FAILURES = frozenset(_FAILING.split())
+"""Those of them that may fail before the command runs, or end it: a failure is not always that of the command."""
 
 
 class _Frame(NamedTuple):
@@ -150,6 +191,8 @@ class _Frame(NamedTuple):
 
 # Groups that are no part of a command: nothing goes on when they end.
 _GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], [], [], False)
+_BODY = _Frame("}", True, [], [], [], False)
+_PLAIN_FRAMES = (_GROUP, _LOOP, _BODY)
 
 
 @dataclass(slots=True, eq=False)
@@ -166,6 +209,7 @@ class _Reader:
     _words: list[str] = field(default_factory=list)
     _redirections: list[tuple[int, bool]] = field(default_factory=list)
     _pieces: list[str] = field(default_factory=list)
+    _defines: bool = False  # the body of a function comes next
 
     def _begin(self) -> None:
         """Begin a command: no words, no redirections, and no piece of a word."""
@@ -292,6 +336,12 @@ class _Reader:
             end = self._text.find(")", pos)
             return len(self._text) if end < 0 else end + 1
         self._end_word()
+        if self._words and not self._redirections and (empty := _EMPTY.match(self._text, pos)):
+            name = self._words[-1]
+            self._begin()
+            self._defines = True
+            self.events.append(((name,), (), False, (), True))
+            return empty.end()
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
         if not self._words and not self._redirections:
@@ -309,7 +359,7 @@ class _Reader:
             self.events.append(_CLOSES_HIDDEN if frame.hides else _CLOSES)
             if frame.closes == closes:
                 break
-        if frame is _GROUP or frame is _LOOP:
+        if any(frame is plain for plain in _PLAIN_FRAMES):
             self._begin()
             return pos
         self._words, self._redirections, self._pieces, in_double = frame[2:]
@@ -355,36 +405,47 @@ class _Reader:
                     writes.append(target)
         writes.reverse()
         hides = False
+        through: tuple[str, ...] = ()
         if words and (words[0].rpartition("/")[2] in _BEFORE or "=" in words[0]):
-            words, hides = self._command(words)
+            words, hides, through = self._command(words)
         name = words[0].rpartition("/")[2] if words else ""
-        if name in _SHELLS and (script := _script_of(words)):
+        if name in _SCRIPTED and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
-                self.events += [((), tuple(writes), False)] if writes else []
-                self.events += [_OPENS, *_Reader(script[0], self._depth - 1).read()]
+                self.events += [((), tuple(writes), False, (), False)] if writes else []
+                inside = _Reader(script[0], self._depth - 1).read()
+                carried = (one if isinstance(one, str) else (*one[:3], through + one[3], one[4]) for one in inside)
+                self.events += [_OPENS, *carried]
                 self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
                 return
-            words, more = self._command(script)
-            hides = hides or more
+            words, more, inner = self._command(script)
+            hides, through = hides or more, through + inner
         elif name == "tee":
             writes += [word for word in words[1:] if word[:1] != "-" and not word.startswith("/dev/")]
+        if name == "case":
+            self.events.append(_BRANCHES)
         if words or writes:
-            self.events.append((tuple(words), tuple(writes), hides))
+            self.events.append((tuple(words), tuple(writes), hides, through, False))
 
-    def _command(self, words: list[str]) -> tuple[list[str], bool]:
-        """Take off what only comes before a command; return also whether that hides its status."""
+    def _command(self, words: list[str]) -> tuple[list[str], bool, tuple[str, ...]]:
+        """Take off what only comes before a command; return also whether that hides its status, and the programs."""
         at, hides = 0, False
+        through: tuple[str, ...] = ()
         while at < len(words):
             word = words[at]
             if word in _OPENERS:
                 hides = hides or word in _HIDES
-                if word == "do":
-                    self._frames.append(_LOOP)
+                if word == "do" or (word == "{" and self._defines):
+                    self._frames.append(_LOOP if word == "do" else _BODY)
                     self.events.append(_OPENS)
+                    self._defines = False
+                elif word == "if":
+                    self.events.append(_BRANCHES)
                 at += 1
             elif word in _CLOSERS:
-                if word == "done" and self._frames and self._frames[-1].closes == word:
+                if word in ("done", "}") and self._frames and self._frames[-1].closes == word:
                     self._back(word, 0)
+                elif word in ("fi", "esac"):
+                    self.events.append(_JOINS)
                 at += 1
             elif "=" in word and _ASSIGNMENT.match(word):
                 at += 1
@@ -393,8 +454,9 @@ class _Reader:
                 behind = start.behind(words, at + 1) if start else at
                 if behind == at:
                     break
+                through += (word.rpartition("/")[2],)
                 at = behind
-        return words[at:], hides
+        return words[at:], hides, through
 
 
 def _script_of(words: Sequence[str]) -> list[str]:
@@ -419,8 +481,9 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     is_last = whole
     for event in reversed(events):
         if not isinstance(event, str):
-            words, writes, hides = event
-            found.append(ShellCommand(words, writes, hides or hidden, is_last and bool(words)))
+            words, writes, hides, through, defines = event
+            shows = is_last and bool(words)
+            found.append(ShellCommand(words, writes, hides or hidden, shows, through=through, defines=defines))
             if words:
                 seen, is_last = True, False
         elif event == "&&":
@@ -434,13 +497,33 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
         elif event == "&":
             followed = followed or seen
             hidden = statement = True
-        elif event != _OPENS:
+        elif event in (_CLOSES, _CLOSES_HIDDEN):
             outside.append((seen, followed, statement, hidden))
             seen, hidden = False, hidden or event == _CLOSES_HIDDEN
             followed = statement = hidden
-        elif outside:
+        elif event == _OPENS and outside:
             inside = seen
             seen, followed, statement, hidden = outside.pop()
             seen = seen or inside
     found.reverse()
-    return found
+    places = zip(found, _before(events), strict=True)
+    return [one._replace(after=after, depth=depth, since=since) for one, (after, depth, since) in places]
+
+
+def _before(events: _Events) -> Iterator[tuple[str, int, int]]:
+    """Yield what is before each command, in how many groups it is, and in how few since the one before."""
+    mark, branches, since = "", 0, 0
+    outside: list[str] = []
+    for event in events:
+        if not isinstance(event, str):
+            yield mark or (_BRANCHES if branches else ""), len(outside), since
+            since = len(outside)
+        elif event == _OPENS:
+            outside.append(mark)
+        elif event in (_CLOSES, _CLOSES_HIDDEN):
+            mark = outside.pop() if outside else ""
+            since = min(since, len(outside))
+        elif event in (_BRANCHES, _JOINS):
+            branches += 1 if event == _BRANCHES else -1
+        else:
+            mark = "" if event in (";", "&") else event

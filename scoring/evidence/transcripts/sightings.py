@@ -72,13 +72,13 @@ class Sightings:
         return len({(one.session, one.key) for one in calls if one.key}) + sum(not one.key for one in calls)
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
-        """Return the test runs, and the last one with a verdict before an end."""
+        """Return the test runs, and the last one before an end, if it has a verdict."""
         runs = self._of("run")
         failed = sum(run.passed is False for run in runs)
-        decided = [run for run in runs if run.passed is not None and (end is None or run.time <= end)]
-        if not decided:
+        before = [run for run in runs if end is None or run.time <= end]
+        if not before or before[-1].passed is None:
             return TestsSeen(len(runs), failed), None
-        last = decided[-1]
+        last = before[-1]
         later = (edit for edit in self._of("edit") if edit.time > last.time and (end is None or edit.time <= end))
         edited = any(is_code(edit.text) for edit in later)
         return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last

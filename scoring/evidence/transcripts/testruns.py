@@ -1,7 +1,8 @@
 """Which commands are test runs, and what their output says about how they ended.
 
 The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
-its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it.
+its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it. The module is
+long because a command and its output are read with the same table.
 """
 
 import re
@@ -11,6 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scoring.evidence.transcripts.commandlines import (
+    FILTERS,
+    are_run,
+    chain_before,
+    folder_of,
+    leaves_failures,
+    readers,
+    script_of,
+    status_of,
+)
 from scoring.evidence.transcripts.shell import ShellCommand
 
 DATA = Path(__file__).parent / "test_tools.toml"
@@ -20,10 +31,12 @@ LABEL_LIMIT = 60  # how many characters of a command are named
 _LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
 _OWN = "test-commands"  # the name of the tool that the setting's commands are
 _LATEST = "latest"  # the one usual word that has "test" in it and means something else
+_SCRIPT = "script"  # the name of the tool that the repository's own scripts are
 
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
+_CD_FAILED = re.compile(r"^[^\n]{0,100}\bcd:[^\n]{0,300}(?:no such file|not a directory|permission)", re.M | re.I)
 _DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")  # how the data writes a number
 
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
@@ -32,13 +45,24 @@ _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
 class TestCommand(NamedTuple):
     """A command line that runs tests: the tool of its last test command, that command's first words, and all tools.
 
-    ``exit_counts`` is whether the exit status of the line is that of the last test command.
+    ``passes`` and ``fails`` are whether an exit status of 0, and another one, of the line can only be that of the last
+    test command. ``folder`` is where that runs, from where the line does; None where nothing says it. ``beside`` are
+    the tools that other commands of the line also run, ``filters`` what reads its output, ``by_cd`` whether it is not
+    reached when a ``cd`` fails, ``hooked`` where a commit or a push with its hooks is: "before", "behind" or "", and
+    ``again`` whether it runs only where another run failed.
     """
 
     tool: str
     label: str
-    exit_counts: bool
+    passes: bool = False
+    fails: bool = False
     tools: tuple[str, ...] = ()
+    folder: str | None = ""
+    beside: frozenset[str] = frozenset()
+    filters: tuple[tuple[str, ...], ...] = ()
+    by_cd: bool = False
+    hooked: str = ""
+    again: bool = False
 
 
 class TestVerdict(NamedTuple):
@@ -50,10 +74,11 @@ class TestVerdict(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A line of a summary: a text that is in it, and how it begins."""
+    """A line of a summary: a text that is in it, how it begins, and when it counts ("": always)."""
 
     has: str
     line: re.Pattern[str]
+    only: str = ""
 
 
 class _Start(NamedTuple):
@@ -76,12 +101,20 @@ class _Tool(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The data: tools by name, how commands begin by program, and what may come before."""
+    """The data: tools by name, how commands begin by program, and what may come before; what says that nothing ran."""
 
     tools: dict[str, _Tool]
     starts: dict[str, list[tuple[_Start, str]]]
     carriers: dict[str, list[_Start]]
     prefilter: re.Pattern[str]
+    refused: re.Pattern[str]
+    unstarted: tuple[_Form, ...]
+    ended: tuple[_Form, ...]
+    harmless: frozenset[str]
+    folders: frozenset[str]
+    hooks: frozenset[str]
+    script: re.Pattern[str]
+    no_script: re.Pattern[str]
 
 
 class TestTools:
@@ -98,15 +131,40 @@ class TestTools:
 
     def run_of(self, commands: Sequence[ShellCommand]) -> TestCommand | None:
         """Return what tests a command line runs; None when it runs none."""
-        found = [(tool, command) for command in commands if command.words and (tool := self._tool(command.words))]
+        called = are_run(commands)
+        found = [(at, tool) for at, one in enumerate(commands) if called[at] and (tool := self._tool(one))]
         if not found:
             return None
-        tool, command = found[-1]
-        tools = tuple(dict.fromkeys(name for name, _ in found))
-        return TestCommand(tool, _label(command.words), command.last and not command.hidden, tools)
+        at, tool = found[-1]
+        runs, last, table = {n for n, _ in found}, commands[at], self._table
+        others = [one for n, one in enumerate(commands) if n not in runs and one.words]
+        programs = {_program_of(one.words[0]) for one in others}
+        hooks = [n for n, one in enumerate(commands) if self._has_hooks(one)]
+        passes, fails = status_of(commands, at, table.harmless)
+        return TestCommand(
+            tool,
+            _label(last.words),
+            passes,
+            fails,
+            tuple(dict.fromkeys(name for _, name in found)),
+            folder_of(commands, at, table.folders, tool == _SCRIPT),
+            frozenset(name for program in programs for _, name in table.starts.get(program, ())),
+            tuple(readers(commands, at)),
+            any(one.words[:1] in (("cd",), ("pushd",)) for one in chain_before(commands, at)),
+            "" if not hooks else "before" if hooks[0] < found[0][0] else "behind",
+            len(found) > 1 and last.after == "||",
+        )
 
-    def _tool(self, words: Sequence[str]) -> str:
+    def _has_hooks(self, command: ShellCommand) -> bool:
+        first = command.words[1:5]
+        is_git = command.words[:1] == ("git",) and "stash" not in first and "--no-verify" not in command.words
+        return is_git and not self._table.hooks.isdisjoint(first)
+
+    def _tool(self, command: ShellCommand) -> str:
         """Return the name of the tool that a simple command runs; "" when it runs none."""
+        words: Sequence[str] = command.words
+        if not words:
+            return ""
         for own in self._extra:
             if f"/{words[0]}".endswith(f"/{own[0].removeprefix('./')}") and tuple(words[1 : len(own)]) == own[1:]:
                 return _OWN
@@ -118,32 +176,74 @@ class TestTools:
                     return "" if any(word in tool.never for word in words[1:]) else name
             carried = [at for start in self._table.carriers.get(program, ()) if (at := _begins(start, words))]
             if not carried or (behind := _behind_options(words, max(carried), frozenset())) >= len(words):
-                return ""
+                break
             words = words[behind:]
-        return ""
+        script, argument = script_of(command.words)
+        table = self._table
+        runs = table.script.search(script) and not any(map(table.no_script.search, (script, argument)))
+        return _SCRIPT if runs and table.tools[_SCRIPT].never.isdisjoint(command.words) else ""
 
-    def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict:
-        """Return how a test run ended; ``command`` is None where any tool may have run, ``failed`` where not known.
+    def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict | None:
+        """Return how a test run ended, None where none began; ``command`` is None where any tool may have run.
 
-        A failing summary anywhere in the output decides, else a passing one, else the exit status where it counts.
+        ``failed`` is None where not known. A failing summary anywhere in the output decides, else a passing one, else
+        the exit status where it is that of the run (``docs/TEST_TOOLS.md``, "The verdict").
         """
         text = _COLOURS.sub("", output) if "\x1b" in output else output
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        tools = self._tried(command)
-        for passed in (False, True):
-            # Most tools have no word in the text: they are left out at once, since a command may run any of them.
-            forms = [(tool, tool.passing if passed else tool.failing) for tool in tools]
-            near = {tool.name for tool, several in forms for form in several if form.has in text}
-            said = [tool for tool, several in forms if tool.name in near and _says(several, text)]
-            if said:
-                counts = [_counts(tool, text, passed) for tool in said]
-                return TestVerdict(passed, *max(counts, key=lambda pair: sum(count is not None for count in pair)))
-        if failed is None or command is None or not command.exit_counts:
-            return TestVerdict()
-        if not failed and any(_says(tool.empty, text) for tool in tools):
-            return TestVerdict()
-        return TestVerdict(not failed)
+        if failed is not False and self._table.refused.match(text):
+            return None
+        tools, ended = self._tried(command), failed is not False and _says(self._table.ended, text)
+        bad, good = (None if ended and passed else self._said(tools, command, text, passed) for passed in (False, True))
+        if command is None:
+            return bad or good or TestVerdict()
+        if not bad and not good and command.by_cd and _CD_FAILED.search(text):
+            return None
+        by_status = self._by_status(tools, command, text, None if ended else failed)
+        if command.hooked == "before" or (bad and good and (command.hooked or command.again)):
+            return by_status
+        found = bad or good or by_status
+        if by_status.passed is (not found.passed):  # a summary of a part is not the word of what runs it
+            own = [self._table.tools[name] for name in command.tools if name != _OWN]
+            return found if self._said(own, command, text, found.passed is True) else TestVerdict()
+        return found
+
+    def _by_status(self, tools: Sequence[_Tool], command: TestCommand, text: str, failed: bool | None) -> TestVerdict:
+        """Return what an exit status says, where nothing but the run can have set it."""
+        if failed and command.fails and not _says(self._table.unstarted, text):
+            return TestVerdict(False)
+        passed = failed is False and command.passes and not any(_says(tool.empty, text) for tool in tools)
+        return TestVerdict(True) if passed else TestVerdict()
+
+    def _said(self, tools: Sequence[_Tool], command: TestCommand | None, text: str, passed: bool) -> TestVerdict | None:
+        """Return what summaries say, the failing or the passing ones; None when there are none."""
+        # Most tools have no word in the text: they are left out at once, since a command may run any of them.
+        several = [(tool, tool.passing if passed else tool.failing) for tool in tools]
+        near = [(tool, forms) for tool, forms in several if any(form.has in text for form in forms)]
+        said = [tool for tool, forms in near if self._holds(tool, forms, command, text, passed)]
+        counts = [_counts(tool, text, passed) for tool in said]
+        return TestVerdict(passed, *max(counts, key=lambda two: sum(n is not None for n in two))) if counts else None
+
+    def _holds(self, tool: _Tool, forms: Sequence[_Form], command: TestCommand | None, text: str, passed: bool) -> bool:
+        """Whether a tool's summaries are in a text, and are its own: not another command's, and not cut short."""
+        filters = () if command is None else command.filters
+        if (
+            passed
+            and tool.sums
+            and not all(leaves_failures(words, text, [form.has for form in tool.failing]) for words in filters)
+        ):
+            return False
+        for form in forms:
+            if form.only == "filtered" and not any(words[0] in FILTERS for words in filters):
+                continue
+            own = form.only in ("sole", "named")
+            alone = not own or (command is not None and tool.name not in command.beside)
+            lines = (line for _, line in _lines(form, text))
+            is_there = any(alone or (form.only == "named" and "test" in line.lower()) for line in lines)
+            if is_there and (passed or not own or not _says(self._table.unstarted, text)):
+                return True
+        return False
 
     def _tried(self, command: TestCommand | None) -> list[_Tool]:
         tools = self._table.tools
@@ -264,7 +364,21 @@ def _table() -> _Table:
         carriers.setdefault(program, []).append(start)
     needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
     needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
-    return _Table(tools, starts, carriers, re.compile("|".join(map(re.escape, sorted(needles)))))
+    prefilter = re.compile("|".join(map(re.escape, sorted(needles))))
+    return _Table(
+        tools,
+        starts,
+        carriers,
+        prefilter,
+        refused=_any_of(data["refused"]),
+        unstarted=_forms(data["unstarted"]),
+        ended=_forms(data["ended"]),
+        harmless=frozenset(data["harmless"]),
+        folders=frozenset(data["folders"]),
+        hooks=frozenset(data["hooks"]),
+        script=_any_of(data["script"]),
+        no_script=_any_of(data["no_script"]),
+    )
 
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
@@ -273,11 +387,19 @@ def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
     return _Tool(
         name=given["name"],
         never=never | frozenset(given.get("never", ())),
-        **{kind: tuple(_Form(has, _pattern(line)) for has, line in given.get(kind, ())) for kind in kinds},
+        **{kind: _forms(given.get(kind, ())) for kind in kinds},
         numbers={name: _pattern(given[name].replace(r"(\d+)", r"(?<!\d)(\d+)")) for name in names},
         sums=given.get("sums", False),
         runs_any=given.get("runs_any", False),
     )
+
+
+def _forms(given: Iterable[Sequence[str]]) -> tuple[_Form, ...]:
+    return tuple(_Form(has, _pattern(line), *only) for has, line, *only in given)
+
+
+def _any_of(given: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(given))
 
 
 def _pattern(given: str) -> re.Pattern[str]:

@@ -154,6 +154,10 @@ class TestRun:
             "text that another tool shows": [agent(use("Read", file_path="/a")), user(result(content=FAILED))],
             "a result alone that says nothing": [user(result(content="3 files changed"))],
             "refused": refused("Bash", command="pytest"),
+            "denied": bash("pytest", "Permission to use Bash has been denied.", is_error=True),
+            "of a folder that is not there": bash("cd x && pytest", "bash: cd: x: No such file", is_error=True),
+            "of other code": bash("cd /tmp/clone && pytest", FAILED),
+            "of other code, and it never ended": bash("cd /work/other && pytest", FAILED)[:1],
         },
     )
     def test_is_none_where_no_tests_ran(self, lines: Sequence[Line]) -> None:
@@ -165,6 +169,15 @@ class TestRun:
         assert (line, key, state, rest[1:]) == (0, key_of("toolu_1"), CALL_ONLY, [-1, -1, -1])
         ((line, same, state, *rest),) = table(seen(ended), RUN)
         assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
+
+    def test_in_a_work_tree_that_the_session_adds_is_one(self) -> None:
+        added = bash("git worktree add -b x ../wt main", name="toolu_0")
+        assert len(table(seen(*added, *bash("cd ../wt && pytest", PASSED)), RUN)) == 1
+        assert table(seen(*bash("cd ../wt && pytest", PASSED)), RUN) == []
+
+    def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
+        ((*_, passed, good, bad),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
+        assert (passed, good, bad) == (-1, -1, -1)
 
     def test_that_is_written_again_counts_once(self) -> None:
         assert len(table(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)), RUN)) == 1

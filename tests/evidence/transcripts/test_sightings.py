@@ -121,6 +121,26 @@ def test_files_that_the_session_edited_are_taken_back(
     assert [one.corrections.resets for one in observed(made).values()] == [0, resets]
 
 
+@pytest.mark.parametrize(
+    ("printed", "tests"),
+    [
+        pytest.param(("1 failed in 0.1s", "1 passed in 0.1s"), (2, 1, True), id="passed in the end"),
+        pytest.param(("1 passed in 0.1s", "1 failed in 0.1s"), (2, 1, False), id="failed in the end"),
+        pytest.param(("1 failed in 0.1s", ""), (2, 1, None), id="no verdict in the end"),
+    ],
+)
+def test_the_last_run_decides(
+    made: History, observed: Read, printed: tuple[str, ...], tests: tuple[int, int, bool | None]
+) -> None:
+    session = made.session("s1")
+    for n, said in enumerate(printed):
+        session.run(10 + n, 1 << n, "pytest -q | tail", said)
+    commit(made, session, 20, "work", 8)
+    seen = observed(made)[1]
+    assert (seen.tests.runs, seen.tests.failed, seen.tests.last_passed) == tests
+    assert any(one.kind == "tests" for one in seen.seen) is (tests[2] is not None)
+
+
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("printed", "resets"),

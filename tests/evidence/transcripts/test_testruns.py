@@ -9,6 +9,7 @@ import pytest
 from helpers.timing import is_linear
 
 from scoring.evidence.transcripts import testruns
+from scoring.evidence.transcripts.commandlines import is_elsewhere
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import DATA, LABEL_LIMIT
 from scoring.evidence.transcripts.testruns import TestVerdict as Verdict
@@ -20,7 +21,7 @@ TABLE = tomllib.loads(DATA.read_text("utf-8"))
 TOOLS = testruns.TestTools()
 MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))["output"]
 ENDS = ("passing", "failing", "erroring", "crashed")
-WITHOUT_OUTPUTS = {"hatch", "just", "task", "mise"}
+WITHOUT_OUTPUTS = {"hatch", "just", "task", "mise", "script"}
 """Tools that run other ones, and could not be run here; they have no forms, or one that says that the other failed."""
 
 
@@ -31,7 +32,9 @@ def run_of(text: str, tools: testruns.TestTools = TOOLS) -> testruns.TestCommand
 def verdict(text: str, output: str, failed: bool | None = None, tools: testruns.TestTools = TOOLS) -> Verdict:
     run = run_of(text, tools)
     assert run is not None
-    return tools.verdict(run, output, failed)
+    found = tools.verdict(run, output, failed)
+    assert found is not None
+    return found
 
 
 class Printed(NamedTuple):
@@ -73,7 +76,7 @@ class TestWhatToolsPrint:
         run = run_of(printed.command)
         assert run is not None
         assert run.tool == printed.tool
-        assert run.exit_counts
+        assert (run.passes, run.fails) == (True, True)
         assert TOOLS.verdict(run, printed.text, None) == printed.read
 
     @pytest.mark.sampled(6)
@@ -84,7 +87,9 @@ class TestWhatToolsPrint:
     @pytest.mark.sampled(6)
     def test_decides_against_the_exit_status(self, printed: Printed) -> None:
         if printed.read.passed is not None:
-            assert verdict(printed.command, printed.text, printed.read.passed) == printed.read
+            found = verdict(printed.command, printed.text, printed.read.passed)
+            # A summary of a part of what another tool runs is not the word of that tool.
+            assert found == printed.read or (found == Verdict() and printed.tool in ("npm", "rake", "make"))
 
     @pytest.mark.sampled(6)
     def test_is_read_with_other_line_ends_and_colours_and_behind_a_pipe(self, printed: Printed) -> None:
@@ -146,7 +151,27 @@ RUNS = {
     "task": "task test; task lint test:unit",
     "mise": "mise run test; mise test",
     "hatch": "hatch test; hatch run test",
+    "dart": "flutter test; flutter test --no-pub test/a_test.dart; dart test; dart run test; fvm flutter test",
+    "script": "./scripts/test-cli.sh --keep; bash tests/smoke.sh; sh -x run_tests.sh; bash -euo pipefail ci/e2e-test; "
+    "./test.sh x/utils.sh; ./test.sh; scripts/runTests; cd x && ./tests/run all",
 }
+
+WRAPPED = "rtk; rtk test; rtk proxy; env -u A B=1; xvfb-run -a; dotenv -e .env --; dotenv run --; direnv exec .; "
+WRAPPED += (
+    "nix develop -c; nix develop .#ci --command; docker compose exec -T app; docker compose -f a.yml run --rm app; "
+)
+WRAPPED += "docker-compose exec -e A=1 app; devbox run --; flox activate --; mise exec --; uv run; poetry run; npx; "
+WRAPPED += "arch -arm64; flock -w 9 lock; nix-shell --run"
+
+
+@pytest.mark.parametrize("wrapper", WRAPPED.split("; "))
+def test_a_wrapper_passes_a_command_on(wrapper: str) -> None:
+    quote = "'" if wrapper == "nix-shell --run" else ""
+    run = run_of(f"{wrapper} {quote}go test ./...{quote}")
+    assert run is not None
+    assert (run.tool, run.label) == ("go", "go test ./...")
+    assert run_of(f"{wrapper} {quote}go vet ./...{quote}") is None
+    assert run_of(wrapper.removesuffix(" test")) is None
 
 
 @pytest.mark.parametrize(
@@ -208,6 +233,25 @@ def test_every_start_in_the_data_is_a_run() -> None:
         pytest.param("# pytest", id="comment"),
         pytest.param("sed -n 1,20p tests/test_a.py", id="a file of tests"),
         pytest.param("./pytest-report", id="a name that goes on"),
+        pytest.param("pytest() { echo; }; pytest", id="a function of the tool's name"),
+        pytest.param("function pytest { echo; }\npytest", id="one with the keyword"),
+        pytest.param("alias pytest=true; pytest", id="an alias of its name"),
+        pytest.param("f() { pytest; }; g", id="in a function that is not called"),
+        pytest.param("git commit -m x", id="a commit, with its hooks"),
+        pytest.param("git push", id="a push, with its hooks"),
+        pytest.param("./scripts/latest.sh", id="a script: latest"),
+        pytest.param("bash contest.sh", id="a script: contest"),
+        pytest.param("./bin/attestation", id="a script: attestation"),
+        pytest.param("bash testimonials/a.sh", id="a script: testimonials"),
+        pytest.param("./scripts/setup-test-db.sh", id="a script that prepares"),
+        pytest.param("./scripts/test-harness.sh x", id="a harness"),
+        pytest.param("./scripts/test.sh clean-up", id="a script that is to clean up"),
+        pytest.param("bash -n tests/a.sh", id="a script that is only checked"),
+        pytest.param("cat tests/a.sh", id="a script that is shown"),
+        pytest.param("/usr/bin/test -f x", id="test, by its path"),
+        pytest.param("docker compose up test", id="a service"),
+        pytest.param("dart run build_runner", id="another program of dart"),
+        pytest.param("flutter pub get test", id="another command of flutter"),
         pytest.param("", id="nothing"),
     ],
 )
@@ -216,29 +260,192 @@ def test_no_test_run(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "counts"),
+    ("text", "passes", "fails"),
     [
-        ("pytest", True),
-        ("cd x && pytest", True),
-        ("cd x; pytest", True),
-        ("ruff check . && pytest 2>&1", True),
-        ("pytest a && go test ./...", True),
-        ("bash -lc 'cd x && pytest'", True),
-        ("pytest | tail", False),
-        ("pytest || true", False),
-        ("pytest; echo $?", False),
-        ("pytest && echo ok", False),
-        ("pytest &", False),
-        ("pytest a; pytest b", True),
+        ("pytest", True, True),
+        ("cd x && pytest", True, True),
+        ("cd x; pytest", True, True),
+        ("bash -lc 'cd x && pytest'", True, True),
+        ("pytest a; pytest b", True, True),
+        ("a; pytest 2>&1", True, True),
+        ("(cd x && pytest)", True, True),
+        ("env A=1 npx pytest", True, True),
+        ("pytest > out.txt 2>&1", True, True),
+        ("a && pytest", True, False),
+        ("a | b && pytest", True, False),
+        ("(a; b) && pytest", True, False),
+        ("set -e; a; pytest", True, False),
+        ("set -euo pipefail\na\npytest", True, False),
+        ("pytest a && go test ./...", True, False),
+        ("timeout 60 pytest", True, False),
+        ("docker compose run app pytest", True, False),
+        ("docker compose run app sh -c 'cd x && pytest'", True, False),
+        ("a || pytest", False, True),
+        ("cd x || exit 1; pytest", True, False),
+        ("a && exit; pytest", False, False),
+        ("if a; then pytest; fi", False, True),
+        ("if a; then b && pytest; fi", False, False),
+        ("case $x in a) pytest;; esac", False, True),
+        ("find . | xargs pytest", False, False),
+        ("pytest | tail", False, False),
+        ("pytest | tee log", False, False),
+        ("pytest || true", False, False),
+        ("pytest; echo $?", False, False),
+        ("pytest && echo ok", False, False),
+        ("pytest &", False, False),
+        ("! pytest", False, False),
+        ("for x in a b; do pytest $x; done", False, False),
+        ("f() { pytest; }; f", False, False),
     ],
 )
-def test_whether_the_exit_status_counts(text: str, counts: bool) -> None:
+def test_what_the_exit_status_says(text: str, passes: bool, fails: bool) -> None:
+    assert verdict(text, "", False) == Verdict(True if passes else None)
+    assert verdict(text, "", True) == Verdict(False if fails else None)
+    assert verdict(text, "", None) == Verdict()
+
+
+BROKEN = "error: could not compile `a`"
+GO = "go test ./..."
+PARTS = "ok  \ta\t0.1s\nok  \tb\t0.1s\n"
+PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "failed", "found"),
+    [
+        pytest.param("cargo test", BROKEN, True, FAILED, id="its own compiler"),
+        pytest.param("cargo clippy && cargo test", BROKEN + " (lib test)", True, NOTHING, id="another's compiler"),
+        pytest.param("mise run test | tail", "[test] ERROR task failed", False, FAILED, id="its own task"),
+        pytest.param("mise run lint && mise run test", "[lint] ERROR task failed", True, NOTHING, id="the task before"),
+        pytest.param("mise run test && mise run lint", PARTS + "[lint] ERROR task failed", True, PASSED, id="behind"),
+        pytest.param("mise run lint && mise run test", "[test] ERROR task failed", True, FAILED, id="a named one"),
+        pytest.param("pnpm test | tail", "\u2009ELIFECYCLE\u2009 Test failed.", False, FAILED, id="pnpm's blanks"),
+        pytest.param("pnpm test | tail", "the word ELIFECYCLE", False, NOTHING, id="a word of pnpm"),
+        pytest.param("pnpm test", "sh: 1: vitest: not found\n ELIFECYCLE  Test failed.", True, NOTHING, id="no tool"),
+        pytest.param("npm test", "2 passed in 0.1s", True, NOTHING, id="a part that passed"),
+        pytest.param("./scripts/test.sh", "1 failed in 0.1s", False, NOTHING, id="a part that failed, as it should"),
+        pytest.param("npx jest | tail", "  \u25cf cart \u203a adds", False, FAILED, id="jest's bullet"),
+        pytest.param("npx jest | tail", "  \u25cf Test suite failed to run", False, FAILED, id="jest's suite"),
+        pytest.param("npx jest | tail", "  \u25cf Validation Warning:", False, NOTHING, id="another bullet"),
+        pytest.param(
+            f"{GO} -v | grep -E '^(---|FAIL)'", "--- PASS: TestA (0.1s)", False, Verdict(True, 1, 0), id="PASS"
+        ),
+        pytest.param(f"{GO} -v | grep PASS", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, failures left out"),
+        pytest.param(f"{GO} -v | head -1", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, cut"),
+        pytest.param(f"{GO} -v | cat", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, no end"),
+        pytest.param(
+            f"{GO} -v | tail", "--- PASS: TestA (0.1s)\nPASS", False, Verdict(True, 1, 0), id="PASS at the end"
+        ),
+        pytest.param(f"{GO} | head -9", PARTS, False, PASSED, id="head, all of it"),
+        pytest.param(f"{GO} | head -n 2", PARTS, False, NOTHING, id="head, cut"),
+        pytest.param(f"{GO} | head -n 2", "ok  \ta\t0.1s\nFAIL\tb\t0.1s", False, FAILED, id="head, a failure"),
+        pytest.param(f"{GO} && b | head -n 2", PARTS, False, PASSED, id="head of something else"),
+        pytest.param(f"{GO} | grep ok", PARTS, False, NOTHING, id="grep without failures"),
+        pytest.param(f"{GO} | grep -E 'ok|FAIL'", PARTS, False, PASSED, id="grep with failures"),
+        pytest.param(f"{GO} | grep -v FAIL", PARTS, False, NOTHING, id="grep -v of failures"),
+        pytest.param(f"{GO} | grep -v 'no test'", PARTS, False, PASSED, id="grep -v of others"),
+        pytest.param(f"{GO} | grep -v 'F.*L'", PARTS, False, NOTHING, id="grep -v of a pattern"),
+        pytest.param(f"{GO} | grep -i '^fail\\|ok'", PARTS, False, PASSED, id="grep in any case"),
+        pytest.param(f"{GO} | tee log | tail -3", PARTS, False, PASSED, id="tee and tail"),
+        pytest.param(f"{GO} | grep -c FAIL", "0", False, NOTHING, id="a number"),
+        pytest.param(f"{GO} > out; cat out", PARTS, False, PASSED, id="written and shown"),
+        pytest.param("go vet; go test", "go: go.mod file not found", True, NOTHING, id="no module"),
+        pytest.param("python -m pytest", "python: No module named pytest", True, NOTHING, id="no pytest"),
+        pytest.param("make test", "make: *** No rule to make target 'test'.  Stop.", True, NOTHING, id="no target"),
+        pytest.param(
+            "./scripts/test.sh", "bash: ./scripts/test.sh: No such file or directory", True, NOTHING, id="no file"
+        ),
+        pytest.param("./scripts/test.sh", "cat: x: No such file or directory", True, FAILED, id="a file of the script"),
+        pytest.param(GO, "Exit code 143\nCommand timed out after 2m\n" + PARTS, True, NOTHING, id="out of time"),
+        pytest.param(GO, "Exit code 137\n[Request interrupted by user for tool use]", True, NOTHING, id="stopped"),
+        pytest.param(GO, "Exit code 1\nboom", True, FAILED, id="an exit code of its own"),
+        pytest.param(GO, "Command timed out after 2m\n" + PARTS, False, PASSED, id="a time that a test prints"),
+        pytest.param(f"{GO} | awk '/ok/'", PARTS, False, NOTHING, id="awk"),
+        pytest.param("git commit -m x && " + GO, "FAIL\ta\t0.1s", True, NOTHING, id="a hook before"),
+        pytest.param(GO + " && git push", PARTS + "FAIL\ta\t0.1s", True, NOTHING, id="a hook behind, or the run"),
+        pytest.param(GO + " && git push", PARTS, False, PASSED, id="a hook behind that says nothing"),
+        pytest.param(GO + " && git stash push", PARTS + "FAIL\ta\t0.1s", True, FAILED, id="no hook"),
+        pytest.param("pytest -x || pytest -x", "1 failed in 0.1s\n2 passed in 0.1s", False, NOTHING, id="again"),
+        pytest.param(
+            "pytest -x || pytest -x", "1 failed in 0.1s\n1 failed in 0.1s", True, Verdict(False, None, 1), id="twice"
+        ),
+        pytest.param("rtk " + GO, "Go test: 4 passed, 1 failed in 2 packages", True, FAILED, id="rtk go"),
+        pytest.param("rtk " + GO, "Go test: 4 passed in 2 packages", False, PASSED, id="rtk go, passed"),
+        pytest.param(
+            "rtk pytest | cat", "Pytest: 4 passed, 0 failed, 1 skipped", False, Verdict(True, 4, 0), id="rtk pytest"
+        ),
+        pytest.param("rtk vitest run | cat", "PASS (4) FAIL (1)", False, FAILED, id="rtk vitest"),
+        pytest.param(
+            "rtk cargo test | cat", "cargo test: 4 passed (1 suite, 0.1s)", False, Verdict(True, 4, 0), id="rtk cargo"
+        ),
+        pytest.param("rtk pytest | cat", "we ran Pytest: 4 passed", False, NOTHING, id="a sentence about rtk's"),
+        pytest.param("dart test | cat", "00:03 +0 ~2: All tests skipped.", False, NOTHING, id="dart, skipped"),
+        pytest.param("dart test", "No tests ran.", False, NOTHING, id="dart, none"),
+        pytest.param("dart test | cat", "he said: All tests passed!", False, NOTHING, id="a sentence about dart's"),
+    ],
+)
+def test_only_what_is_certain_is_a_verdict(text: str, output: str, failed: bool, found: Verdict) -> None:
+    assert verdict(text, output, failed) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "began"),
+    [
+        pytest.param("pytest", "Permission to use Bash with command pytest has been denied.", False, id="denied"),
+        pytest.param("pytest", "<tool_use_error>Cancelled</tool_use_error>", False, id="an error of the harness"),
+        pytest.param("pytest", "PreToolUse:Bash hook error: no", False, id="stopped by a hook of the harness"),
+        pytest.param("pytest", "1 failed in 0.1s\nPermission to use Bash has been denied", True, id="said later"),
+        pytest.param("cd x && pytest", "bash: line 1: cd: x: No such file or directory", False, id="no folder"),
+        pytest.param("cd x && pytest", "(eval):cd:1: no such file or directory: x", False, id="no folder, zsh"),
+        pytest.param(
+            "cd x; pytest", "bash: line 1: cd: x: No such file or directory\n1 failed in 0.1s", True, id="goes on"
+        ),
+    ],
+)
+def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> None:
+    run = run_of(text)
+    assert (TOOLS.verdict(run, output, True) == Verdict(False, None, 1)) is began
+    assert (TOOLS.verdict(run, output, True) is not None) is began
+
+
+HERE = "go test; cd cmd && go test; (cd /tmp/x && make) THEN go test; cd .. && go test; cd /Users/a/app && go test; "
+HERE += "cd ~/app/cmd && go test; go -C cmd test; pytest --basetemp /tmp/x; bash /Users/a/app/scripts/test.sh; "
+HERE += "cd $(git rev-parse --show-toplevel) && go test; (cd /x && make) && (cd .. && go test)"
+THERE = "cd /Users/a/other && go test; cd ../../other && go test; cd tmp/clone && go test; go -C ../../other test; "
+THERE += "npm --prefix=/Users/b test; pytest /tmp/x/test_a.py; bash /tmp/test.sh; ~/bin/test-all; "
+THERE += "cd x/node_modules/y && npm test"
+NOWHERE = 'cd "$DIR" && go test; cd - && go test; cd $(mktemp -d) && go test; $HOME/test.sh; pushd && go test'
+
+
+@pytest.mark.parametrize(
+    ("text", "elsewhere"),
+    [
+        (re.sub(" THEN ", "; ", text), kind)
+        for texts, kind in ((HERE, False), (THERE, True), (NOWHERE, None))
+        for text in texts.split("; ")
+    ],
+)
+def test_where_a_run_is(text: str, elsewhere: bool | None) -> None:
     run = run_of(text)
     assert run is not None
-    assert run.exit_counts is counts
-    assert verdict(text, "", True) == Verdict(False if counts else None)
-    assert verdict(text, "", False) == Verdict(True if counts else None)
-    assert verdict(text, "", None) == Verdict()
+    homes = ["/Users/a/app/pkg", "/Users/a/app"]
+    found = None if run.folder is None else is_elsewhere("/Users/a/app/pkg", run.folder, homes)
+    assert found is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("folder", "homes", "elsewhere"),
+    [
+        pytest.param("cmd", (), False, id="no folder is known"),
+        pytest.param("../x", (), True, id="outside of one that is not known"),
+        pytest.param("/w/x", (), False, id="any, where none is known"),
+        pytest.param("/tmp/x", (), True, id="a temporary one"),
+        pytest.param("/tmp/x/cmd", ("/tmp/x",), False, id="a session in a temporary one"),
+        pytest.param("/w/appendix", ("/w/app",), True, id="a name that goes on"),
+    ],
+)
+def test_what_is_elsewhere(folder: str, homes: tuple[str, ...], elsewhere: bool) -> None:
+    assert is_elsewhere("", folder, homes) is elsewhere
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,157 @@
+"""What a command line says of one of its commands: what its exit status means, who reads its output, where it runs.
+
+Nothing is known of tools here; ``docs/TEST_TOOLS.md``, "The verdict", says what it is for.
+"""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, ShellCommand
+
+FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
+"""Programs that leave the lines with a pattern."""
+
+_STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
+_ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
+_WORD = re.compile(r"\w[\w-]*")
+_PATTERN = re.compile(r"[.*+\[]")
+_CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
+_HOME = re.compile(r"/(?:Users|home)/[^/]+|/root")
+_TEMPORARY = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/")  # noqa: S108 - names
+_THROWN_AWAY = frozenset(("tmp", "temp", ".tmp", "node_modules"))
+
+
+def status_of(commands: Sequence[ShellCommand], at: int, harmless: Collection[str]) -> tuple[bool, bool]:
+    """Return whether a status of 0, and another one, of a line can only be that of one of its commands.
+
+    Those that are ``harmless`` do not fail, or say so.
+    """
+    run = commands[at]
+    if run.hidden or not run.last:
+        return False, False
+    chain = chain_before(commands, at)
+    first = chain[0].after if chain else run.after
+    texts = [" ".join(one.words) for one in commands[:at]]
+    before = commands[:at] if any(map(_STOPS.match, texts)) else chain
+    passes = run.after != "||" and first != "?" and "xargs" not in run.through and not any(map(_ENDS.match, texts))
+    fails = all(one.words and one.words[0] in harmless and one.after != "|" for one in before)
+    return passes, fails and OWN_FAILURES.isdisjoint(run.through)
+
+
+def folder_of(
+    commands: Sequence[ShellCommand], at: int, options: Collection[str], is_script: bool = False
+) -> str | None:
+    """Return the folder that a command runs in, or takes its tests from, as far as plain words say it.
+
+    It is relative to where the line runs; ``options`` are those with a folder. None where no plain word says it.
+    """
+    folders: list[tuple[int, str | None]] = [(0, "")]
+    for n, one in enumerate(commands[: at + 1]):
+        while folders[-1][0] > one.since:
+            folders.pop()
+        if n < at and one.words[:1] in (("cd",), ("pushd",)):
+            top = n > 0 and commands[n - 1].words == ("git", "rev-parse", "--show-toplevel")
+            folders.append((one.depth, "" if top else _joined(folders[-1][1], " ".join(one.words[1:]))))
+    folder, words = folders[-1][1], commands[at].words
+    for word, value in zip(words, (*words[1:], ""), strict=True):
+        option, given, same = word.partition("=")
+        if option in options:
+            folder = _joined(folder, same if given else value)
+        elif value.startswith(_TEMPORARY) and word[:1] != "-":
+            folder = _joined(folder, value)
+    if is_script:
+        folder = _joined(folder, posixpath.dirname(script_of(words)[0]) or ".")
+    return folder
+
+
+def chain_before(commands: Sequence[ShellCommand], at: int) -> list[ShellCommand]:
+    """Return the commands that must have succeeded for one to be reached, in order."""
+    first = at
+    while first > 0 and commands[first].after in ("&&", "|"):
+        first -= 1
+    return list(commands[first:at])
+
+
+def readers(commands: Sequence[ShellCommand], at: int) -> Iterator[tuple[str, ...]]:
+    """Yield the commands that read the output of one, or of a group that it is in, one after the other."""
+    depth, follows = commands[at].depth, True
+    for one in commands[at + 1 :]:
+        follows = one.after == "|" and (follows or one.since < depth)
+        if follows:
+            yield one.words
+        depth = min(depth, one.since)
+
+
+def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
+    """Say of each command whether it is one: not of a name that the line defines, nor of a body that it never calls."""
+    defined = {one.words[:1] for one in commands if one.defines}
+    defined |= {(word.partition("=")[0],) for one in commands if one.words[:1] == ("alias",) for word in one.words[1:]}
+    defined |= {one.words[1:2] for one in commands if one.words[:1] == ("function",)} - {()}
+    used = {one.words[0] for one in commands if one.words and not one.defines}
+    found, body = [], -1
+    for one in commands:
+        if one.depth <= body:
+            body = -1
+        if one.defines and one.words[0] not in used and body < 0:
+            body = one.depth
+        found.append(body < 0 and not one.defines and one.words[:1] not in defined)
+    return found
+
+
+def _joined(folder: str | None, other: str) -> str | None:
+    """Return a folder from another one; None where no plain word says it."""
+    if folder is None or not other or other == "-" or "$" in other or "`" in other:
+        return None
+    return other if other[0] == "~" else posixpath.join(folder, other)
+
+
+def is_elsewhere(start: str, folder: str, homes: Collection[str]) -> bool:
+    """Whether a folder, from where a call starts, is in no folder of a session, or in one for what is thrown away."""
+    if folder[:1] == "~":
+        home = next((found[0] for one in homes if (found := _HOME.match(one))), "~")
+        folder = home + folder[1:]
+    path = posixpath.normpath(posixpath.join(start, folder))
+    if not path.startswith("/"):
+        return path.startswith("..") or not _THROWN_AWAY.isdisjoint(path.split("/"))
+    for home in sorted(homes, key=len):
+        top = posixpath.normpath(home).rstrip("/")
+        if f"{path}/".startswith(f"{top}/"):
+            return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
+        if f"{top}/".startswith(f"{path}/"):
+            return False
+    return bool(homes) or path.startswith(_TEMPORARY)
+
+
+def script_of(words: Sequence[str]) -> tuple[str, str]:
+    """Return the script that a command runs, by its path or with a shell, and its first argument; "" for none."""
+    at = 0
+    if words[0].rpartition("/")[2] in SHELLS:
+        at = 1
+        while at < len(words) and words[at][:1] in ("-", "+"):
+            if words[at][:2] != "--" and not {"n", "c"}.isdisjoint(words[at]):
+                return "", ""
+            at += 2 if words[at][-1] in "oO" and words[at][:2] != "--" else 1
+    script, argument = (*words[at : at + 2], "", "")[:2]
+    return (script, argument if _WORD.fullmatch(argument) else "") if at or "/" in script else ("", "")
+
+
+def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:
+    """Whether a command that reads an output, and left a text of it, leaves all lines that have one of some texts."""
+    program = words[0]
+    options = [word for word in words[1:] if word[:1] == "-"]
+    if program == "head":
+        numbers = [int(n[:9]) for word in words[1:] if (n := word.lstrip("-n").removeprefix("lines=")).isdecimal()]
+        return "-c" not in options and text.rstrip("\n").count("\n") + 1 < (numbers or [10])[0]
+    if program == "awk" or (program == "sed" and "-n" in options):
+        return False
+    if program not in FILTERS or any(_CONTEXT.match(option) for option in options):
+        return True
+    # No pattern of a transcript is tried: what is plain in it is looked for.
+    pattern = next((word for word in words[1:] if word[:1] != "-" and not word.isdecimal()), "")
+    flags = "".join(option for option in options if option[:2] != "--")
+    fold = str.lower if "i" in flags else str
+    plain = [fold(part.strip("()^$\\")) for part in pattern.split("|")]
+    found = any(part in fold(failure) for part in plain for failure in failures)
+    inverted = "v" in flags or "--invert-match" in options
+    return found != inverted and not (inverted and _PATTERN.search(pattern))
