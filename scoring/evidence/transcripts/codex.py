@@ -187,7 +187,8 @@ class CodexReader(JsonReader):
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = _text_of(payload.cwd), _text_of(payload.id), _text_of(payload.turn_id)
         model = _text_of(payload.model)[:MODEL_LIMIT]
-        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model)
+        agent = codex_counting.own_meta(self._spans).agent
+        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model, agent)
         if line == "session_meta":
             starter = _as_text(_member(_value_of(payload.source), *_SPAWNED_BY))
             parent = _text_of(payload.forked_from_id) or starter

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.scopes import is_code
@@ -41,7 +42,8 @@ class Sighting(NamedTuple):
     """One thing that was seen: when, in which session, file and line (from 0), and what.
 
     ``key`` is that of the call, or of the response with a refused one; ``text`` a path or the first words of a
-    command; ``passed``, ``good`` and ``bad`` the verdict and the numbers of a test run; ``how`` as in the rows.
+    command; ``passed``, ``good`` and ``bad`` the verdict and the numbers of a test run; ``how`` as in the rows;
+    ``agent`` whether a sub-agent did it.
     """
 
     time: int
@@ -55,6 +57,12 @@ class Sighting(NamedTuple):
     good: int | None = None
     bad: int | None = None
     how: int = 0
+    agent: bool = False
+
+    @property
+    def by(self) -> tuple[SessionKey, Path | None]:
+        """The session; a sub-agent is known by its transcript too."""
+        return self.session, self.file.transcript.path if self.agent else None
 
 
 @dataclass
@@ -72,14 +80,19 @@ class Sightings:
         return len({(one.session, one.key) for one in calls if one.key}) + sum(not one.key for one in calls)
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
-        """Return the test runs, and the last one before an end, if it has a verdict."""
-        runs = self._of("run")
+        """Return the test runs, and the last one before an end, if it has a verdict.
+
+        A sub-agent that edited nothing has no vote: it reviewed the work of others.
+        """
+        runs, edits = self._of("run"), self._of("edit")
         failed = sum(run.passed is False for run in runs)
-        before = [run for run in runs if end is None or run.time <= end]
+        editors = {edit.by for edit in edits}
+        voting = (run for run in runs if not run.agent or run.by in editors)
+        before = [run for run in voting if end is None or run.time <= end]
         if not before or before[-1].passed is None:
             return TestsSeen(len(runs), failed), None
         last = before[-1]
-        later = (edit for edit in self._of("edit") if edit.time > last.time and (end is None or edit.time <= end))
+        later = (edit for edit in edits if edit.time > last.time and (end is None or edit.time <= end))
         edited = any(is_code(edit.text) for edit in later)
         return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last
 
@@ -201,10 +214,11 @@ def _look(
 
     def owned(kind: int) -> Iterable[tuple[int, Sighting, list[int]]]:
         """Yield the iteration, what can be said at once, and the rest, of the rows in lines that count for one."""
-        for _, number, *row in file.rows.tables.get(kind, ()):
+        for span, number, *row in file.rows.tables.get(kind, ()):
             n = file.place.get(number, -1)
             if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
-                yield owner, Sighting(file.times[n], session, file, number, "call"), row
+                agent = file.rows.spans[span].agent
+                yield owner, Sighting(file.times[n], session, file, number, "call", agent=agent), row
 
     for owner, one, (key, state, label, passed, good, bad) in owned(RUN):
         run = one._replace(

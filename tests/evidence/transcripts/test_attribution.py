@@ -524,6 +524,24 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (2 if known else 3)
 
+    @pytest.mark.parametrize("edits", [True, False], ids=["it edits", "it edits nothing"])
+    def test_a_sub_agent_that_edits_nothing_has_no_vote_on_tests(self, made: History, read: Read, edits: bool) -> None:
+        session = made.session("s1")
+        session.run(10, 1, "pytest -q", "3 passed in 0.1s")
+        reviewer = made.session("agent-1", harness="codex")
+        source = {"subagent": {"thread_spawn": {"parent_thread_id": "s0"}}}
+        reviewer.open_codex(11, source=source)
+        made.session("s0", harness="codex").open_codex(2).turn(3, 2)
+        if edits:
+            reviewer.run(12, 4, "echo 1 > src/a.py", "")
+        reviewer.run(14, 8, "pytest -q", "1 failed in 0.1s", failed=True)
+        mark = made.commit(20, "work")
+        made.sessions[2].commits(20.2, 16, mark, "work")
+        made.entry(mark, "work")
+        got = read(made)[1]
+        assert got.sessions == {"s0", "agent-1"}
+        assert got.tests[:3] == (1, 1, False if edits else None)
+
     def test_an_entry_about_the_commit_of_another_one_shares_it(self, made: History, read: Read) -> None:
         session = made.session("s1")
         session.turn(10, 1)
