@@ -9,10 +9,11 @@ from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
-from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, by_prefix, place_of
+from scoring.evidence.transcripts.makers import by_prefix, place_of
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -37,6 +38,7 @@ def ask_transcripts(
     names = {number: _commits(landing) for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
     written = git.written(shas)
+    files = git.files(written.values())
     questions = []
     for record in records:
         number = record.iteration
@@ -51,6 +53,8 @@ def ask_transcripts(
             tuple(names[number]),
             tuple(sorted(key_of(subject) for subject in subjects if subject)),
             clamp_ns(times[0] * NS) if times else None,
+            windows[number].end if number in windows else None,
+            frozenset().union(*(files.get(commit.sha, ()) for commit in known)),
             record.agent.session_id,
             named,
             windows.get(number),

@@ -66,7 +66,16 @@ class CorrectionPressure(Signal):
 
 def error_rate_of(facts: IterationFacts) -> float | None:
     """Return failed tool calls over tool calls, in [0, 1]; None when none were seen."""
-    return None if facts.transcripts is None else facts.transcripts.tool_error_rate
+    failed, ended = _ended_calls(facts)
+    return failed / ended if ended else None
+
+
+def _ended_calls(facts: IterationFacts) -> tuple[int, int]:
+    """Return how many tool calls failed, of how many that ended: in what votes, or else in the window."""
+    if facts.observed is not None:
+        return facts.observed.failed_calls, facts.observed.ended_calls
+    found = facts.transcripts
+    return (found.tool_errors, found.tool_calls) if found else (0, 0)
 
 
 def larger(reported: Corrections, seen: CorrectionsSeen) -> Corrections:
@@ -95,7 +104,5 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
 
 def _failed_calls(facts: IterationFacts) -> str:
     """Return how many tool calls failed, where any were seen."""
-    found = facts.transcripts
-    if found is None or not found.tool_calls:
-        return ""
-    return f"{found.tool_errors} of {counted(found.tool_calls, 'tool call')} failed"
+    failed, ended = _ended_calls(facts)
+    return f"{failed} of {counted(ended, 'tool call')} failed" if ended else ""

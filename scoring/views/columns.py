@@ -190,7 +190,7 @@ _ITERATIONS: _Columns = (
     ),
     _column("unpriced_models", "text?", "those of them with no known price", lambda of: _listed(of, "unpriced")),
     _column("duration", "seconds?", "from the first line to the last", "spending.seconds"),
-    _column("used_shared_with", "count?", "the iteration that counts the same lines", "spending.shared_with"),
+    _column("used_shared_with", "count?", "the iteration whose part this one shares", "spending.shared_with"),
 )
 
 _SIGNALS: _Columns = (

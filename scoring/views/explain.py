@@ -239,8 +239,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
     if observed.problem:
         yield f"but: {observed.problem}"
     if observed.shared_with is not None:
-        yield f"shared with iteration {observed.shared_with}, for which every line of them counts"
+        yield f"shared with iteration {observed.shared_with}, for which the tokens of that part count"
     yield _named("session", observed.sessions)
+    if observed.also_active:
+        yield f"also active, with other work: {_named('session', observed.also_active)}"
     for found in observed.lines[:_MOST_LISTED]:
         last = f" to {found.last}" if found.total > 1 else ""
         yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"

@@ -237,6 +237,7 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
     return {
         "method": observed.method,
         "sessions": list(observed.sessions),
+        "also_active": list(observed.also_active),
         "problem": observed.problem or None,
         "commit": facts.landing.sha,
         "landed_as": facts.landing.commit,

@@ -76,7 +76,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
     ``spent`` are the tokens, by model and by the size of the prompt; ``source`` is None too where those of a sum
     differ. From the first line to the last, written at ``ended`` in nanoseconds since 1970, are ``seconds``.
-    ``shared_with`` is the iteration that has the same lines and counts them; a sum leaves this one out.
+    ``shared_with`` is the iteration whose part this one shares: its tokens count there, and these are its own.
     """
 
     source: TokensFrom | None = None
@@ -164,8 +164,8 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 
 def together(found: Iterable[Spending | None]) -> Spending | None:
-    """Return what several iterations used; None where nothing is known. Lines that two share count once."""
-    parts = tuple(one for one in found if one is not None and one.shared_with is None)
+    """Return what several iterations used; None where nothing is known."""
+    parts = tuple(one for one in found if one is not None)
     if not parts:
         return None
     sources = {part.source for part in parts}
@@ -184,8 +184,8 @@ class Used(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """What it cost in US dollars; None where that is not known, or another iteration counts it."""
-        return self.spending.cost if self.spending and self.spending.shared_with is None else None
+        """What it cost in US dollars; None where that is not known."""
+        return self.spending.cost if self.spending else None
 
 
 class Purchase(NamedTuple):

@@ -48,8 +48,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     kept.edit(300, 4, "src/b.py")
     kept.run(310, 5, "pytest -q", "1 failed, 2 passed in 0.1s", failed=True)
     held = history.checkpoint(1, ({"session": "kept"}, kept.lines))
-    history.entry(history.commit(400, "by its checkpoint", held), "by its checkpoint")
-    history.entry(history.commit(410, "shares it", held), "shares it")
+    history.entry(history.commit(400, "by its checkpoint", held, files={"src/b.py": "1"}), "by its checkpoint")
+    history.entry(history.commit(410, "shares it", held, files={"src/b.py": "2"}), "shares it")
     history.entry(history.commit(500, "its checkpoint is elsewhere", ABSENT), "its checkpoint is elsewhere")
 
     gone = history.session("gone", tmp_path / "trees" / "one")

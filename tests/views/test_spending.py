@@ -217,10 +217,10 @@ class TestSpending:
         lines = spending_lines(found)
         assert [line for line in lines if "da-score[cost]" in line or "cost $" in line] == [lines[-1]]
 
-    def test_together_counts_lines_that_two_share_once(self) -> None:
+    def test_together_counts_what_each_used_alone(self) -> None:
         one = used(seen())
         shared = used(seen(), Observed("shared", shared_with=1))
-        whole = together([one, shared, None, one])
+        whole = together([one, shared, None])
         assert whole is not None
         assert (whole.total_tokens, whole.seconds) == (2 * one.total_tokens, 180)
         assert whole.cost == pytest.approx(2 * 0.027)

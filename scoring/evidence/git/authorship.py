@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scoring.evidence.git.changes import changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
@@ -210,6 +211,12 @@ class AttributedHistory(CorrectedHistory):
             return None if answer.returncode else found
 
         return answered(ask, shas)
+
+    def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
+        """Return the paths that commits changed against their first parents, where git can compare them."""
+        pairs = {commit.sha: (commit.sha, next(iter(commit.parents), "")) for commit in commits}
+        found = changes(self._repository, pairs.values())
+        return {sha: frozenset(one.path for one in found[pair]) for sha, pair in pairs.items() if pair in found}
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

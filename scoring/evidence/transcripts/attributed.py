@@ -19,7 +19,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
-from scoring.evidence.transcripts.attribution import EMPTY, Attribution, Share
+from scoring.evidence.transcripts.attribution import Share, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import (
@@ -36,19 +36,18 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
 from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, lines_by_people, stated_totals
-from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, LandedAs
+from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
 from scoring.evidence.transcripts.sightings import (
     Sightings,
     lines_found,
     lines_that_made,
     places_seen,
     sightings_of,
-    was_written,
-    written_paths,
-    written_through_links,
+    together,
 )
 from scoring.evidence.transcripts.streams import (
     File,
@@ -60,7 +59,12 @@ from scoring.evidence.transcripts.streams import (
     sessions_of,
 )
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.evidence.transcripts.work_trees import (
+    WorkTrees,
+    was_written,
+    written_paths,
+    written_through_links,
+)
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
     discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts", TestTools
@@ -134,33 +138,44 @@ class AttributedScan(Scan):
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
         totals = stated_totals(self.checkpoints.values(), {file.checkpoint for file in files})
-        attribution = Attribution(asked, files, sessions, landed_as, [NO_ITERATION] * lines, totals)
-        shares = attribution.run()
-        counted, self._tallies = count_lines(files, attribution.owners, len(questions), self._harnesses)
-        seen = sightings_of(files, attribution.owners, len(questions))
+        given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
+        groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
+        counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
+        of_part = counted[len(given.shares) :]
+        seen = sightings_of(files, given.parts, given.total)
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         verifiers = (verifier for question in questions for verifier in question.verifiers)
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
-        places = lines_that_made(files, shares)
-        lines_of = lines_found(files, attribution.owners, len(questions))
+        places = lines_that_made(files, given.shares)
+        lines_of = lines_found(files, given.parts, given.total)
         self._files += _found(files)
-        self._unclaimed = _unclaimed(sessions.values(), attribution.owners)
+        self._unclaimed = _unclaimed(sessions.values(), given.owners)
         return [
             self._with_people(
                 from_totals(question, share, totals)
                 or self._answer(
                     question,
                     share,
-                    counted[share.group],
-                    seen[share.group],
+                    counted[place],
+                    [of_part[part] for part in share.voting],
+                    together(seen[part] for part in share.voting),
                     places,
                     written,
                     linked,
-                    lines_of[share.group],
+                    tuple(found for part in share.voting for found in lines_of[part]),
+                    questions[share.shared].asked.iteration if share.shared is not None else None,
                 )
             )
-            for question, share in zip(questions, shares, strict=True)
+            for place, (question, share) in enumerate(zip(questions, given.shares, strict=True))
         ]
+
+    def _listing(self, files: Iterable[File]) -> dict[str, set[str]]:
+        """Return the ids of the sessions of each checkpoint, as it lists them and as its transcripts are named."""
+        found = {name: {one.session_id for one in each.sessions} - {""} for name, each in self.checkpoints.items()}
+        for file in files:
+            if file.checkpoint:
+                found[file.checkpoint].add(file.owner)
+        return found
 
     def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:  # noqa: ARG002
         """Read everything for a survey without iterations; windows of time say nothing here."""
@@ -225,19 +240,22 @@ class AttributedScan(Scan):
         question: Question,
         share: Share,
         counted: TranscriptFacts,
+        voting: Sequence[TranscriptFacts],
         seen: Sightings,
         made: Mapping[int, tuple[File, int]],
         written: Mapping[str, Collection[str]],
         linked: Collection[str],
         lines: tuple[LinesFound, ...],
+        shared_with: int | None,
     ) -> AttributedFacts:
         """Put together what is known of one iteration."""
-        names, checkpoints = tuple(sorted({name for _, name in share.sessions})), question.asked.checkpoints
+        names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
+        checkpoints = question.asked.checkpoints
         if share.method is None:
             return AttributedFacts(
-                TranscriptFacts(), Observed(sessions=names, problem=share.problem, checkpoints=checkpoints)
+                TranscriptFacts(),
+                Observed(sessions=names, also_active=also, problem=share.problem, checkpoints=checkpoints),
             )
-        problem = share.problem or ("" if counted.turns or seen.tool_calls else EMPTY)
         tests, last = seen.tests(share.end)
         corrections, breaks = seen.corrections()
         verifiers = question.verifiers
@@ -246,8 +264,8 @@ class AttributedScan(Scan):
             Observed(
                 share.method,
                 names,
-                problem,
-                share.shared_with,
+                share.problem,
+                shared_with,
                 seen.tool_calls,
                 tests,
                 corrections,
@@ -259,6 +277,9 @@ class AttributedScan(Scan):
                 checkpoints=checkpoints,
                 lines=lines,
                 work=seen.work(),
+                also_active=also,
+                ended_calls=sum(part.tool_calls for part in voting),
+                failed_calls=sum(part.tool_errors for part in voting),
             ),
         )
 

@@ -1,268 +1,282 @@
-"""Attribution: which lines of which sessions belong to which iteration.
+"""Attribution: which lines of which sessions belong to which iteration, and which sessions vote on it.
 
-For each iteration the first method counts that applies: the checkpoints that its commit names, the sessions that made
-its commit, the session that its entry names, the lines left in its window of time. A line counts for one iteration: the
-first in this order, and then by number. ``docs/EVIDENCE.md``, "Attribution", has the rules.
+A session, with its sub-agents, is cut at its own commits, and a line belongs to the next one at or after it. The steps
+are those of the table in ``docs/EVIDENCE.md``, "Attribution", in its order.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import Method
-from scoring.evidence.transcripts.makers import NO_ITERATION, Asked, KnownCommits, LandedAs
+from scoring.evidence.transcripts.makers import LandedAs, cut_trees, reaches_commit
+from scoring.evidence.transcripts.session_trees import (
+    NO_ITERATION,
+    Asked,
+    ChangedFiles,
+    SessionPart,
+    Tree,
+    listed_trees,
+    trees_of,
+)
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 EMPTY = "session found, no turns in its part"
+OTHER_WORK = "the sessions that its checkpoint names did other work"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  # why an iteration has no lines
 
 
 @dataclass(slots=True)
 class Share:
-    """What attribution found for one iteration; its lines are those of the place ``group``, its own or a shared one.
+    """What attribution found for one iteration: the numbers of the parts that are its ``own``, and of those ``voting``.
 
-    ``end`` is when it ended (the line of the result that made the commit; else its author time; else the end of its
-    part), None where it has no lines. ``stated`` are checkpoints: their totals are all that is known of it.
+    ``also`` are sessions that its checkpoint names and that did other work.
+    ``shared`` is the place of the earlier iteration whose part it shares. ``end`` is when it ended (the line of the
+    result that made the commit; else its author time; else the end of its part), None where it has no lines. ``stated``
+    are checkpoints: their totals are all that is known of it.
     """
 
-    group: int
+    own: range = range(0)
+    voting: tuple[int, ...] = ()
     method: Method | None = None
     sessions: tuple[SessionKey, ...] = ()
+    also: tuple[SessionKey, ...] = ()
     problem: str = ""
-    shared_with: int | None = None
+    shared: int | None = None
     end: int | None = None
     made: Made | None = None
     stated: tuple[str, ...] = ()
 
 
-@dataclass
-class Attribution:
-    """The lines of all iterations: ``owners`` has, for each, the place of its iteration, or :data:`NO_ITERATION`."""
+class Attribution(NamedTuple):
+    """The place of the iteration of each line, below 0 for none; the number of its part, -1 for none; their ``total``.
 
-    asked: Sequence[Asked]
-    files: Sequence[File]
-    sessions: Mapping[SessionKey, Session]
-    landed_as: LandedAs
+    The lines of a part have one owner, and vote on the same further iterations.
+    """
+
     owners: list[int]
-    stated: Collection[str] = ()
-    """The ids of checkpoints that have no transcript here and state the tokens of their sessions."""
-    shares: list[Share] = field(default_factory=list)
+    parts: list[int]
+    total: int
+    shares: list[Share]
 
-    def run(self) -> list[Share]:
-        """Give each line to its iteration, and return what each iteration has."""
-        self._makers = KnownCommits(self.asked, self.sessions, self.landed_as)
-        self._parts = self._checkpoint_parts()
-        self.shares = [Share(n) for n in range(len(self.asked))]
-        waiting = self._by_checkpoint(range(len(self.asked)))
-        if waiting:
-            self._makers.learn_landed()
-        self._by_time(self._by_totals(self._by_session(self._by_commit(waiting))))
-        return self.shares
 
-    def _take(self, place: int, lines: Iterable[int]) -> int:
-        """Give lines that are still free to an iteration, and return how many they are."""
-        owners, count = self.owners, 0
-        for line in lines:
-            if owners[line] == NO_ITERATION:
-                owners[line] = place
-                count += 1
-        return count
+def attribute(
+    asked: Sequence[Asked],
+    files: Sequence[File],
+    sessions: Mapping[SessionKey, Session],
+    lines: int,
+    landed_as: LandedAs,
+    listing: Mapping[str, Collection[str]],
+    stated: Collection[str] = (),
+) -> Attribution:
+    """Give each of some lines to its iteration.
 
-    # 1. Checkpoints
+    ``listing`` has the ids of the sessions in each checkpoint, ``stated`` are the checkpoints that have no transcript
+    here and state the tokens of their sessions.
+    """
+    changed, twice = ChangedFiles(asked), _named_twice(asked)
+    tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names})
+    trees = list({id(tree): tree for tree in tree_of.values()}.values())
+    listed = [[] if place in twice else found for place, found in enumerate(listed_trees(asked, tree_of, listing))]
+    shown = cut_trees(asked, sessions, tree_of, listed, landed_as)
+    shares = [Share(made=shown.get(place)) for place in range(len(asked))]
+    owners = [NO_ITERATION] * lines
+    parts_of: dict[int, list[SessionPart]] = {}
+    for part in (part for tree in trees for part in tree.parts() if part.place != NO_ITERATION):
+        parts_of.setdefault(part.place, []).append(part)
+        for line in part.lines:
+            owners[line] = part.place
+    votes: dict[int, list[int]] = {}
+    for place in range(len(asked)):
+        for part in _link(place, asked, changed, sessions, shares[place], parts_of.get(place, ()), listed[place]):
+            for line in part.lines:
+                votes.setdefault(line, []).append(place)
+    _series(changed, shares, trees, parts_of)
+    for place, first in twice.items():
+        if shares[first].method in ("checkpoint", "commit"):
+            shares[place] = replace(shares[first], method="shared", shared=first, own=range(0), voting=())
+    _by_session(asked, shares, sessions, owners)
+    _by_totals(asked, shares, stated)
+    _by_time(asked, shares, trees, owners)
+    return _result(shares, owners, votes)
 
-    def _checkpoint_parts(self) -> dict[str, dict[SessionKey, list[tuple[int, int]]]]:
-        """Return the part of each session in each checkpoint, by the checkpoint's id: times and lines."""
-        by_session: dict[SessionKey, list[File]] = {}
-        for file in self.files:
-            if file.checkpoint:
-                by_session.setdefault((file.harness.name, file.owner), []).append(file)
-        parts: dict[str, dict[SessionKey, list[tuple[int, int]]]] = {}
-        for key, files in by_session.items():
-            seen: set[int] = set()
-            spans: list[tuple[int, int, str]] = []
-            for file in sorted(files, key=lambda file: file.order):
-                start = file.start if file.start and not seen and file.rows.opens else 0
-                numbered = zip(file.numbers, file.times, file.ids, strict=True)
-                lines = [(time, line) for n, time, line in numbered if n >= start and line not in seen]
-                seen.update(file.ids)
-                parts.setdefault(file.checkpoint, {}).setdefault(key, []).extend(lines)
-                if lines:
-                    spans.append((max(lines)[0], min(lines)[0], file.checkpoint))
-            self._add_beside(key, seen, spans, parts)
-        return parts
 
-    def _add_beside(
-        self,
-        key: SessionKey,
-        seen: set[int],
-        spans: Sequence[tuple[int, int, str]],
-        parts: Mapping[str, dict[SessionKey, list[tuple[int, int]]]],
-    ) -> None:
-        """Add the lines of files that no checkpoint repeats, those of sub-agents, to the part of their time."""
-        spans = sorted(spans)
-        beside = [file for file in self.sessions[key].files if not file.checkpoint and seen.isdisjoint(file.ids)]
-        ends = [end for end, _, _ in spans]
-        for file in beside:
-            for time, line, here in zip(file.times, file.ids, file.here, strict=True):
-                at = bisect_left(ends, time)
-                if here and at < len(ends) and time >= spans[at][1]:
-                    parts[spans[at][2]][key].append((time, line))
+def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
+    """Return the iterations of a commit that an earlier entry names too, each with the first that does."""
+    first: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for place, one in enumerate(asked):
+        earlier = min((first[name] for name in one.commits if name in first), default=place)
+        if earlier < place:
+            found[place] = earlier
+        for name in one.commits:
+            first.setdefault(name, place)
+    return found
 
-    def _by_checkpoint(self, waiting: Iterable[int]) -> list[int]:
-        naming: dict[str, list[int]] = {}
-        left: list[int] = []
-        for place in waiting:
-            ids = [name for name in self.asked[place].checkpoints if name in self._parts]
-            for name in ids:
-                naming.setdefault(name, []).append(place)
-            if not ids:
-                left.append(place)
-        first_of: dict[int, int] = {}
-        found: dict[int, set[SessionKey]] = {}
-        ends: dict[int, int] = {}
-        for name, places in naming.items():
-            for key, lines in self._parts[name].items():
-                for place in places:
-                    found.setdefault(place, set()).add(key)
-                if lines:
-                    high = max(lines)[0]
-                    ends |= {place: max(ends.get(place, high), high) for place in places}
-                    self._cut(key, lines, places, first_of)
-        mine = set(self.owners)
-        for place in sorted(found):
-            share = self.shares[place]
-            share.sessions = tuple(sorted(found[place]))
-            share.method = "checkpoint"
-            share.problem = "" if place in mine else EMPTY
-            first = first_of.get(place)
-            if first is not None and place not in mine:
-                share.method, share.group, share.shared_with = "shared", first, self.asked[first].iteration
-                share.problem = "" if first in mine else EMPTY
-            self._end(share, place, ends.get(share.group))
-        return left
 
-    def _cut(
-        self, key: SessionKey, lines: Sequence[tuple[int, int]], places: Sequence[int], first_of: dict[int, int]
-    ) -> None:
-        """Give the part of one session to the iterations that name its checkpoint, cut where each made its commit."""
-        cuts = self._makers.cuts(key, places, min(lines)[0]) if len(places) > 1 else []
-        uncut = [place for place in places if place not in {owner for _, owner in cuts}]
-        rest = uncut[0] if uncut else cuts[-1][1]
-        for place in uncut[1:]:
-            first_of.setdefault(place, uncut[0])
-        bounds = [time for time, _ in cuts]
-        start: int | None = None
-        for end, place in cuts:
-            self._take(place, (line for time, line in lines if (start is None or time > start) and time <= end))
-            start = end
-        self._take(rest, (line for time, line in lines if not bounds or time > bounds[-1]))
+def _result(shares: list[Share], owners: list[int], votes: Mapping[int, Sequence[int]]) -> Attribution:
+    """Return the parts with numbers, those of each iteration one after the other."""
+    kinds = [(owner if owner >= 0 else len(shares), tuple(votes.get(line, ()))) for line, owner in enumerate(owners)]
+    order = sorted({kind for kind in kinds if kind != (len(shares), ())})
+    numbers = {kind: number for number, kind in enumerate(order)}
+    for place, share in enumerate(shares):
+        first = bisect_left(order, (place, ()))
+        share.own = range(first, bisect_left(order, (place + 1, ())))
+        share.voting = tuple(share.own)
+    for (_, places), number in numbers.items():
+        for place in places:
+            shares[place].voting += (number,)
+    for share in shares:
+        if share.shared is not None:
+            share.voting = tuple(dict.fromkeys((*shares[share.shared].voting, *share.voting)))
+    return Attribution(owners, [numbers.get(kind, -1) for kind in kinds], len(order), shares)
 
-    # 2. Commits, 3. sessions, 4. time
 
-    def _by_commit(self, waiting: Iterable[int]) -> list[int]:
-        left: list[int] = []
-        for place in waiting:
-            makers = [(key, made) for key, made in self._makers.of(place).items() if self.sessions[key].lines]
-            if not makers:
-                left.append(place)
-                continue
-            share = self.shares[place]
-            count = 0
-            for key, made in makers:
-                start = self._makers.before(key, place, made.time)
-                count += self._take(place, self.sessions[key].between(start, made.time))
-            share.method, share.sessions = "commit", tuple(key for key, _ in makers)
-            share.problem = "" if count else EMPTY
-            self._end(share, place, None)
-        return left
+def _link(
+    place: int,
+    asked: Sequence[Asked],
+    changed: ChangedFiles,
+    sessions: Mapping[SessionKey, Session],
+    share: Share,
+    parts: Sequence[SessionPart],
+    listed: Sequence[Tree],
+) -> list[SessionPart]:
+    """Say which sessions an iteration has; return the parts of others that vote on it."""
+    one = asked[place]
+    found = {key for part in parts for key in part.sessions}
+    kin = found | {(key[0], sessions[key].parent) for key in found}
+    voting, other = [], set()
+    for tree in listed:
+        part = _part_at(tree, share.made.time if share.made else one.authored)
+        if part is None or any(tree is mine.tree for mine in parts):
+            continue
+        pending = changed.pending(place, part)
+        related = any(key in kin or (key[0], sessions[key].parent) in found for key in tree.sessions)
+        if not pending.isdisjoint(one.files) or (related and reaches_commit(tree, one) and not pending):
+            voting.append(part)
+        else:
+            other |= set(part.sessions)
+    share.also = tuple(sorted(other - found))
+    if parts:
+        share.method = "checkpoint" if any(part.tree is tree for part in parts for tree in listed) else "commit"
+        share.end = share.made.time if share.made else one.authored
+        share.problem = "" if found else EMPTY
+        share.sessions = tuple(sorted(found.union(*(part.sessions for part in voting))))
+        share.sessions = share.sessions or tuple(sorted({part.tree.sessions[0] for part in parts}))
+        return voting
+    if other:
+        share.problem = OTHER_WORK
+    elif one.authored is not None and (known := [tree for tree in listed if reaches_commit(tree, one)]):
+        share.method, share.end, share.problem = "checkpoint", one.authored, EMPTY
+        share.sessions = tuple(sorted({tree.sessions[0] for tree in known}))
+    return []
 
-    def _by_session(self, waiting: Iterable[int]) -> list[int]:
-        by_name: dict[str, list[SessionKey]] = {}
-        for key, session in self.sessions.items():
-            if session.lines:
-                by_name.setdefault(key[1], []).append(key)
-        ends: dict[str, list[tuple[int, int]]] = {}
-        for place, share in enumerate(self.shares):
-            self._note_end(place, share, ends)
-        left: list[int] = []
-        for place in waiting:
-            asked = self.asked[place]
-            keys = by_name.get(asked.session, []) if asked.session else []
-            if not keys or asked.authored is None:
-                left.append(place)
-                continue
-            share = self.shares[place]
-            count = 0
-            for key in keys:
-                before = [end for n, end in ends.get(key[1], ()) if n < place and end < asked.authored]
-                start = max(before, default=None)
-                count += self._take(place, self.sessions[key].between(start, asked.authored))
-            share.method, share.sessions, share.end = "session", tuple(sorted(keys)), asked.authored
-            share.problem = "" if count else EMPTY
-            self._note_end(place, share, ends)
-        return left
 
-    def _note_end(self, place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
-        """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
-        if share.end is not None:
-            for name in {self.asked[place].session, *(name for _, name in share.sessions)}:
-                ends.setdefault(name, []).append((place, share.end))
+def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
+    """Return the part of a tree at a time, up to that; None where it has no lines then."""
+    at = -1 if time is None else bisect_right(tree.times, time)
+    inside = (part for part in tree.parts() if part.start < at <= part.end)
+    return next((part._replace(end=at) for part in inside), None)
 
-    def _by_totals(self, waiting: Iterable[int]) -> list[int]:
-        """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
-        naming = Counter(name for asked in self.asked for name in asked.checkpoints)
-        left: list[int] = []
-        for place in waiting:
-            share = self.shares[place]
-            share.stated = tuple(n for n in self.asked[place].checkpoints if n in self.stated and naming[n] == 1)
-            if share.stated:
-                share.method = "checkpoint"
-            else:
-                left.append(place)
-        return left
 
-    def _by_time(self, waiting: Sequence[int]) -> None:
-        if not waiting:
-            return
-        free = sorted(
-            (time, line, key)
-            for key, session in self.sessions.items()
-            for time, line in zip(session.times, session.lines, strict=True)
-            if self.owners[line] == NO_ITERATION
-        )
-        times = [time for time, _, _ in free]
-        for place in waiting:
-            share, window = self.shares[place], self.asked[place].window
-            if window is None:
-                share.problem = NO_WINDOW
-                continue
-            first = 0 if window.start is None else bisect_right(times, window.start)
-            inside = [
-                one for one in free[first : bisect_right(times, window.end)] if self.owners[one[1]] == NO_ITERATION
-            ]
-            keys = {key for _, _, key in inside}
-            if one := self._one_session(inside):
-                self._take(place, (line for _, line, _ in inside))
-                share.method, share.sessions = "time", (one,)
-                self._end(share, place, inside[-1][0])
-            else:
-                nothing = NO_TRANSCRIPT if self.asked[place].checkpoints else NOT_COVERED
-                share.problem = f"{len(keys)} sessions overlap" if keys else nothing
+def _series(
+    changed: ChangedFiles, shares: Sequence[Share], trees: Iterable[Tree], parts_of: Mapping[int, Sequence[SessionPart]]
+) -> None:
+    """Let commits of which nothing was edited share the part before, where their files were edited in that."""
+    for tree in trees:
+        before: SessionPart | None = None
+        for part in tree.parts():
+            place = part.place
+            if place < 0 or part.edits:
+                before = part if place >= 0 else None
+            elif before and place != before.place:
+                if any(mine.edits for mine in parts_of[place]) or not changed.of(place, before):
+                    before = None
+                elif shares[place].shared is None:
+                    shares[place].method, shares[place].shared, shares[place].problem = "shared", before.place, ""
+                    shares[place].sessions = tuple(sorted({*shares[place].sessions, *before.sessions}))
 
-    def _one_session(self, inside: Collection[tuple[int, int, SessionKey]]) -> SessionKey | None:
-        """Return the session that has all of some lines; of several, as of one and its copy, the shortest."""
-        lines = {line for _, line, _ in inside}
-        having = Counter(key for _, _, key in inside)
-        whole = [key for key, count in having.items() if count == len(lines)]
-        return min(whole, key=lambda key: (len(self.sessions[key].lines), key), default=None)
 
-    def _end(self, share: Share, place: int, part_end: int | None) -> None:
-        """Say when an iteration ended, and which line made its commit."""
-        made = max(self._makers.of(place).values(), default=None)
-        share.made = made
-        share.end = made.time if made else self.asked[place].authored
-        if share.end is None:
-            share.end = part_end
+def _by_session(
+    asked: Sequence[Asked], shares: Sequence[Share], sessions: Mapping[SessionKey, Session], owners: list[int]
+) -> None:
+    """Give an iteration that has nothing the free lines of the session that its entry names, up to its author time."""
+    by_name: dict[str, list[Session]] = {}
+    for key, session in sessions.items():
+        if session.lines:
+            by_name.setdefault(key[1], []).append(session)
+    ends: dict[str, list[tuple[int, int]]] = {}
+    for place, share in enumerate(shares):
+        _note_end(asked, place, share, ends)
+    for place, share in enumerate(shares):
+        one = asked[place]
+        named = by_name.get(one.session, ()) if one.session else ()
+        if share.method or share.also or not named or one.authored is None:
+            continue
+        before = [end for n, end in ends.get(one.session, ()) if n < place and end < one.authored]
+        start = max(before, default=None)
+        count = 0
+        for session in named:
+            first = 0 if start is None else bisect_right(session.times, start)
+            count += _take(owners, place, session.lines[first : bisect_right(session.times, one.authored)])
+        share.method, share.end = "session", one.authored
+        share.sessions = tuple(sorted(session.key for session in named))
+        share.problem = "" if count else EMPTY
+        _note_end(asked, place, share, ends)
+
+
+def _note_end(asked: Sequence[Asked], place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
+    """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
+    if share.end is not None:
+        for name in {asked[place].session, *(name for _, name in share.sessions)}:
+            ends.setdefault(name, []).append((place, share.end))
+
+
+def _take(owners: list[int], place: int, lines: Iterable[int]) -> int:
+    """Give lines that are still free to an iteration, and return how many they are."""
+    count = 0
+    for line in lines:
+        if owners[line] == NO_ITERATION:
+            owners[line] = place
+            count += 1
+    return count
+
+
+def _by_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
+    """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
+    naming = Counter(name for one in asked for name in one.checkpoints)
+    for one, share in zip(asked, shares, strict=True):
+        if share.method is None:
+            share.stated = tuple(name for name in one.checkpoints if name in stated and naming[name] == 1)
+            share.method = "checkpoint" if share.stated else None
+
+
+def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], owners: list[int]) -> None:
+    """Give an iteration that has nothing the free lines in its window, where they are of one session."""
+    waiting = [place for place, share in enumerate(shares) if share.method is None and not share.problem]
+    if not waiting:
+        return
+    pairs = ((tree, zip(tree.times, tree.lines, strict=True)) for tree in trees)
+    free = sorted(
+        (time, line, tree.sessions[0]) for tree, lines in pairs for time, line in lines if owners[line] == NO_ITERATION
+    )
+    times = [time for time, _, _ in free]
+    for place in waiting:
+        share, window = shares[place], asked[place].window
+        if window is None:
+            share.problem = NO_WINDOW
+            continue
+        first = 0 if window.start is None else bisect_right(times, window.start)
+        inside = [one for one in free[first : bisect_right(times, window.end)] if owners[one[1]] == NO_ITERATION]
+        keys = {key for _, _, key in inside}
+        if len(keys) == 1:
+            _take(owners, place, (line for _, line, _ in inside))
+            share.method, share.sessions = "time", tuple(keys)
+            share.end = inside[-1][0] if asked[place].authored is None else asked[place].authored
+        else:
+            nothing = NO_TRANSCRIPT if asked[place].checkpoints else NOT_COVERED
+            share.problem = f"{len(keys)} sessions overlap" if keys else nothing

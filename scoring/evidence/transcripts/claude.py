@@ -115,7 +115,7 @@ class ClaudeReader(JsonReader):
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
         self._seen = Observations(tools)
-        self._spans: dict[tuple[str | None, str | None, str | None], int] = {}
+        self._spans: dict[tuple[str | None, str | None, str | None, bool], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, list[Any]] = {}
         self._opens: bool | None = None
@@ -136,7 +136,8 @@ class ClaudeReader(JsonReader):
                 self.skipped[NO_TIME] += 1
                 continue
             message = line.message
-            where = line.cwd, line.sessionId, None if message is None else message.model
+            agent = self._seen.looks and line.isSidechain is True
+            where = line.cwd, line.sessionId, None if message is None else message.model, agent
             span = spans.get(where)
             if span is None:
                 span = spans[where] = len(covers)
@@ -225,7 +226,8 @@ class ClaudeReader(JsonReader):
     def rows(self) -> Rows:
         """Return what was taken; calls that the user refused are none."""
         spans = [
-            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT]) for cwd, session, model in self._spans
+            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT], agent=agent)
+            for cwd, session, model, agent in self._spans
         ]
         responses, refused = list(self.tables[RESPONSE]), self._seen.refused_calls
         requests: dict[str, int] = {"": 0}

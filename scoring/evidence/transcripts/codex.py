@@ -189,9 +189,10 @@ class CodexReader(JsonReader):
         model = _text_of(payload.model)[:MODEL_LIMIT]
         span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model)
         if line == "session_meta":
-            parent = _text_of(payload.forked_from_id) or _as_text(_member(_value_of(payload.source), *_SPAWNED_BY))
+            starter = _as_text(_member(_value_of(payload.source), *_SPAWNED_BY))
+            parent = _text_of(payload.forked_from_id) or starter
             remote = _as_text(_member(_value_of(payload.git), "repository_url"))
-            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model)
+            span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model, bool(starter))
         self._covers[-1].pop()  # this line belongs to what it opens
         self._covers.append([number])
         self._cover = self._covers[-1].append
@@ -226,7 +227,8 @@ class CodexReader(JsonReader):
         asked = _member(given, "command" if local else field)
         words = asked if isinstance(asked, list) else [asked]
         text = " ".join(word for word in words if isinstance(word, str))
-        self._row(CALL, number, call, command_flags(text) if field else 0)
+        if payload.name != "write_stdin":  # it goes on with a call
+            self._row(CALL, number, call, command_flags(text) if field else 0)
         if not seen.looks:
             return
         if payload.name == "apply_patch":

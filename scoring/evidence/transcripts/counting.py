@@ -12,35 +12,43 @@ from scoring.evidence.transcripts.tally import Tallies
 
 
 def count_lines(
-    files: Sequence[File], owners: Sequence[int], count: int, harnesses: Sequence[Harness]
+    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], harnesses: Sequence[Harness]
 ) -> tuple[list[TranscriptFacts], Tallies]:
-    """Count the lines of each of some iterations; ``owners`` has the place of the iteration of each, or one below 0."""
-    windows = [IterationWindow(place, place - 1, place) for place in range(1, count + 1)]
+    """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0."""
+    windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
+    count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):
         places = [
-            (owners[line] + 1 if owners[line] >= 0 else count + 1) if fresh and here else 0
+            (parts[line] + 1 if parts[line] >= 0 else count + 1) if fresh and here else 0
             for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
         ]
         rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
         counters[file.harness.name].add(number, rows, True)
     for counter in counters.values():
         counter.finish()
-    found = zip(tallies.facts(), times_of(files, owners, count), strict=True)
-    return [replace(facts, began=began, ended=ended) for facts, (began, ended) in found], tallies
+    times = times_of(files, parts)
+    found = zip(tallies.facts(), groups, strict=True)
+    return [_timed(facts, [times[part] for part in group if part in times]) for facts, group in found], tallies
 
 
-def times_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[int, int] | tuple[None, None]]:
-    """Return when the first and the last line of each of some iterations was written; ``owners`` as above."""
+def _timed(facts: TranscriptFacts, times: Sequence[tuple[int, int]]) -> TranscriptFacts:
+    """Return what was counted, with when the first and the last line were written."""
+    began, ended = (min(times)[0], max(end for _, end in times)) if times else (None, None)
+    return replace(facts, began=began, ended=ended)
+
+
+def times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Return when the first and the last line of each part was written; ``parts`` as above."""
     found: dict[int, tuple[int, int]] = {}
     for file in files:
         for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
-            if fresh and (owner := owners[line]) >= 0:
-                began, ended = found.get(owner, (time, time))
+            if fresh and (part := parts[line]) >= 0:
+                began, ended = found.get(part, (time, time))
                 if time <= began or time >= ended:
-                    found[owner] = min(began, time), max(ended, time)
-    return [found.get(place, (None, None)) for place in range(count)]
+                    found[part] = min(began, time), max(ended, time)
+    return found
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:

@@ -205,8 +205,10 @@ class Observed(Frozen, frozen=True):
     Attributes:
         sessions: the ids of the sessions that they are of, sorted.
         problem: why there are none, or none that say anything: ``2 sessions overlap``.
-        shared_with: the iteration that has the lines too, and counts first; None when they are this one's alone.
-        tool_calls: how many calls of tools there are, without refused ones.
+        also_active: the ids of the sessions that its checkpoints list and that did other work.
+        shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
+        tool_calls: how many calls of tools are in what votes, without refused ones.
+        ended_calls, failed_calls: how many of them ended with a verdict, and how many of these failed.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
@@ -231,6 +233,9 @@ class Observed(Frozen, frozen=True):
     lines: tuple[LinesFound, ...] = ()
     work: WorkSeen = WorkSeen()
     by_people: float | None = None
+    also_active: tuple[str, ...] = ()
+    ended_calls: int = 0
+    failed_calls: int = 0
 
 
 class RootFound(Frozen, frozen=True):

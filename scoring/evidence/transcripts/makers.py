@@ -1,51 +1,42 @@
-"""Which iteration a commit is of that a session made: by its name, by its subject, or by where it landed.
+"""Where commits cut sessions: which iteration a commit is of that a line shows, and where those are that none shows.
 
 ``docs/EVIDENCE.md``, "Attribution", has the rules.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.facts import NS, IterationWindow
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.session_trees import (
+    A_SECOND,
+    NO_ITERATION,
+    OTHER_COMMIT,
+    Asked,
+    ChangedFiles,
+    Cut,
+    Listed,
+    SessionPart,
+    Tree,
+)
 from scoring.evidence.transcripts.streams import SHA_DIGITS, Made, Session, SessionKey
 
 DAY = 86_400 * NS
 """How far the author time of a commit may be from when a session made a commit of the same subject."""
 
-NO_ITERATION = -1
-
 _MIN_SHA = 7
+_A_MINUTE = 60 * NS
 
 
-class Asked(NamedTuple):
-    """What is known of an iteration when its lines are looked for.
+class KnownCommit(NamedTuple):
+    """A commit that a session made, and the place of the iteration that it is of, or :data:`OTHER_COMMIT`.
 
-    ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
-    its commits on the trunk; ``subjects`` the keys of its subjects; ``authored`` its author time in nanoseconds;
-    ``session`` the id that the entry names; ``checkpoints`` the ids of those that the commit names.
+    ``named`` is whether the iteration has a commit of its name.
     """
-
-    iteration: int
-    commits: tuple[str, ...] = ()
-    landed: tuple[str, ...] = ()
-    subjects: tuple[int, ...] = ()
-    authored: int | None = None
-    session: str = ""
-    checkpoints: tuple[str, ...] = ()
-    window: IterationWindow | None = None
-
-
-@dataclass(slots=True)
-class _Commit:
-    """A commit in a session, its iteration's place, whether that names it, and whether an earlier session made it."""
 
     made: Made
     place: int
     named: bool = False
-    copied: bool = False
 
 
 Names: TypeAlias = dict[str, list[tuple[str, int]]]
@@ -69,87 +60,183 @@ def place_of(names: Names, sha: str) -> int:
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
-"""Says of commits that sessions made, by what is known of their names, as which commits they landed."""
+"""Says of commits that sessions made, by what is known of their names, as which commits they landed.
+
+Of a commit that is here and did not land it says nothing but its own name; one that is not here is left out.
+"""
 
 
-class KnownCommits:
-    """The commits of some sessions, and the iterations that these are of."""
+def known_commits(
+    asked: Sequence[Asked],
+    sessions: Mapping[SessionKey, Session],
+    landed_as: LandedAs,
+    listed: Mapping[int, Collection[SessionKey]],
+) -> dict[SessionKey, list[KnownCommit]]:
+    """Return the commits of each session that are known, by time; ``listed`` has the sessions that a place names.
 
-    def __init__(self, asked: Sequence[Asked], sessions: Mapping[SessionKey, Session], landed_as: LandedAs) -> None:
-        """Take what is known of the iterations, the sessions, and what says as which commits others landed."""
-        self._asked, self._landed_as = asked, landed_as
-        self._commits = self._known_commits(sessions)
-        self._makers = self._by_place()
+    A commit that was amended, rebased or squashed is the commit that it became. One that git does not have, and that
+    became no known one, may be of any repository: it is left out.
+    """
+    names, landed = by_prefix(one.commits for one in asked), by_prefix(one.landed for one in asked)
+    found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
+    unknown: list[tuple[SessionKey, Made]] = []
+    for key, session in sessions.items():
+        for made in session.made:
+            named = place_of(names, made.sha)
+            place = named if named != NO_ITERATION else place_of(landed, made.sha)
+            if place != NO_ITERATION:
+                found[key].append(KnownCommit(made, place, named != NO_ITERATION))
+            else:
+                unknown.append((key, made))
+    became = landed_as(sorted({made.sha for _, made in unknown})) if unknown else {}
+    rest: list[tuple[SessionKey, Made]] = []
+    for key, made in unknown:
+        places = (place_of(names, sha) for sha in became.get(made.sha, ()))
+        place = min((place for place in places if place != NO_ITERATION), default=NO_ITERATION)
+        if place != NO_ITERATION or len(became.get(made.sha, ())) > 1:
+            found[key].append(KnownCommit(made, OTHER_COMMIT if place == NO_ITERATION else place))
+        else:
+            rest.append((key, made))
+    for (key, made), place in zip(rest, _same_subject(asked, rest, found, listed), strict=True):
+        if place != NO_ITERATION or made.sha in became:
+            found[key].append(KnownCommit(made, OTHER_COMMIT if place == NO_ITERATION else place))
+    return {key: sorted(commits) for key, commits in found.items()}
 
-    def of(self, place: int) -> dict[SessionKey, Made]:
-        """Return the sessions that made an iteration's commit, each with its last line that did."""
-        return self._makers.get(place, {})
 
-    def before(self, key: SessionKey, place: int, time: int) -> int | None:
-        """Return when a session made its last commit before a time that is another iteration's; None without one."""
-        commits = self._commits[key]
-        behind = bisect_left(commits, time, key=lambda commit: commit.made.time)
-        return next((c.made.time for c in reversed(commits[:behind]) if c.place not in (place, NO_ITERATION)), None)
+def _same_subject(
+    asked: Sequence[Asked],
+    commits: Sequence[tuple[SessionKey, Made]],
+    known: Mapping[SessionKey, Sequence[KnownCommit]],
+    listed: Mapping[int, Collection[SessionKey]],
+) -> list[int]:
+    """Return the place of the iteration of each commit's subject: one of its session's, or that no other one made."""
+    by_subject: dict[int, list[int]] = {}
+    for place, one in enumerate(asked):
+        for subject in one.subjects:
+            by_subject.setdefault(subject, []).append(place)
+    makers = {(commit.place, key) for key, of_it in known.items() for commit in of_it if commit.named}
+    made_by = {place for place, _ in makers}
+    alike: list[list[tuple[int, int]]] = []
+    rivals: dict[int, set[SessionKey]] = {}
+    for key, made in commits:
+        near = [(abs(made.time - time), n) for n in by_subject.get(made.subject, ()) if (time := asked[n].authored)]
+        alike.append(sorted(pair for pair in near if pair[0] <= DAY))
+        for _, place in alike[-1]:
+            rivals.setdefault(place, set()).add(key)
+    return [
+        next(
+            (n for _, n in near if (n, key) in makers or key in listed.get(n, ())),
+            next((n for _, n in near if n not in made_by and len(rivals[n]) == 1), NO_ITERATION),
+        )
+        for (key, _), near in zip(commits, alike, strict=True)
+    ]
 
-    def cuts(self, key: SessionKey, places: Collection[int], since: int) -> list[tuple[int, int]]:
-        """Return when a session made the commits of some iterations, from a time on, with the iteration of each."""
-        commits = self._commits.get(key, ())
-        return sorted((c.made.time, c.place) for c in commits if c.place in places and c.made.time >= since)
 
-    def _known_commits(self, sessions: Mapping[SessionKey, Session]) -> dict[SessionKey, list[_Commit]]:
-        """Say of each commit of each session which iteration it is of."""
-        names = by_prefix(asked.commits for asked in self._asked)
-        landed = by_prefix(asked.landed for asked in self._asked)
-        self._named = partial(place_of, names)
-        found: dict[SessionKey, list[_Commit]] = {}
-        for key, session in sessions.items():
-            for made in session.made:
-                place = self._named(made.sha)
-                named = place != NO_ITERATION
-                place = place if named else place_of(landed, made.sha)
-                found.setdefault(key, []).append(_Commit(made, place, named, made.line in session.copies))
-        for place, commit in sorted(self._same_subject(found).items(), reverse=True):
-            commit.place = place
-        return found
+def cut_trees(
+    asked: Sequence[Asked],
+    sessions: Mapping[SessionKey, Session],
+    tree_of: Mapping[SessionKey, Tree],
+    listed: Listed,
+    landed_as: LandedAs,
+) -> dict[int, Made]:
+    """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does.
 
-    def learn_landed(self) -> None:
-        """Learn of commits that landed as an iteration's, by another name and another subject: rebased, squashed."""
-        unknown = [c for commits in self._commits.values() for c in commits if c.place == NO_ITERATION]
-        landed = self._landed_as(sorted({commit.made.sha for commit in unknown})) if unknown else {}
-        for commit in unknown:
-            places = map(self._named, landed.get(commit.made.sha, ()))
-            commit.place = min((place for place in places if place != NO_ITERATION), default=NO_ITERATION)
-        self._makers = self._by_place()
+    A line that names an iteration's commit counts before one that shows what became it.
+    """
+    keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed)}
+    known = known_commits(asked, sessions, landed_as, keys)
+    shown: dict[int, Made] = {}
+    commits = sorted((commit.named, commit.made, key, commit.place) for key, of_it in known.items() for commit in of_it)
+    for _, made, key, place in commits:
+        tree_of[key].cuts.append(Cut(tree_of[key].position(made.time, made.line) + 1, place, made))
+        if place != OTHER_COMMIT:
+            shown[place] = made
+    _cut_at_unshown(asked, list({id(tree): tree for tree in tree_of.values()}.values()), listed, shown)
+    return shown
 
-    def _by_place(self) -> dict[int, dict[SessionKey, Made]]:
-        """Return, for each iteration, the sessions that made its commit, each with its last line that did."""
-        makers: dict[int, dict[SessionKey, Made]] = {}
-        others: dict[int, dict[SessionKey, Made]] = {}
-        for key in sorted(self._commits):
-            for commit in self._commits[key]:
-                if commit.place != NO_ITERATION and not commit.copied:
-                    (makers if commit.named else others).setdefault(commit.place, {})[key] = commit.made
-        return others | makers
 
-    def _same_subject(self, found: Mapping[SessionKey, Sequence[_Commit]]) -> dict[int, _Commit]:
-        """Find the one session that made a commit of its subject, for iterations without a maker of that name."""
-        named = {commit.place for commits in found.values() for commit in commits}
-        by_subject: dict[int, list[tuple[SessionKey, _Commit]]] = {}
-        for key, commits in found.items():
-            for commit in commits:
-                if commit.place == NO_ITERATION and not commit.copied:
-                    by_subject.setdefault(commit.made.subject, []).append((key, commit))
-        one: dict[int, _Commit] = {}
-        for place, asked in enumerate(self._asked):
-            authored = asked.authored
-            if place in named or authored is None:
+def _cut_at_unshown(asked: Sequence[Asked], trees: Iterable[Tree], listed: Listed, shown: Collection[int]) -> None:
+    """Cut trees also at commits that name them, that no line shows, and of which a file was edited before."""
+    changed = ChangedFiles(asked)
+    naming: dict[int, list[int]] = {}
+    for place, found in enumerate(listed):
+        for tree in found if place not in shown else ():
+            naming.setdefault(id(tree), []).append(place)
+    for tree in trees:  # a commit that was made anew, as by a rebase, keeps its author time: there it was made first
+        for one in tree.cuts:
+            authored = asked[one.place].authored if one.place != OTHER_COMMIT else None
+            if one.made and authored is not None and one.made.time - authored > _A_MINUTE:
+                naming.setdefault(id(tree), []).append(one.place)
+    cut: set[int] = set()
+    idle: list[tuple[Tree, Cut]] = []
+    for tree in trees:
+        known = [(one.at, 0, 0, one) for one in tree.cuts]
+        for place in naming.get(id(tree), ()):
+            at = _end_in(asked[place], tree, place in shown)
+            known += [] if at is None else [(at, 1, asked[place].authored or 0, Cut(at, place))]
+        tree.cuts = []
+        before = SessionPart(tree, 0, 0)  # the last one in which something was edited
+        for at, _, _, one in sorted(known):
+            start = 0 if idle and idle[-1][0] is tree and not tree.cuts else _start(asked, tree, one)
+            if start is None:
                 continue
-            alike = [pair for subject in asked.subjects for pair in by_subject.get(subject, ())]
-            near = [(abs(commit.made.time - authored), n) for n, (_, commit) in enumerate(alike)]
-            near = [one for one in near if one[0] <= DAY]
-            makers: dict[int, set[SessionKey]] = {}
-            for _, n in near:
-                makers.setdefault(alike[n][1].made.line, set()).add(alike[n][0])
-            if makers and set.intersection(*makers.values()):
-                one[place] = alike[min(near)[1]][1]
-        return one
+            end, place = max(start, at), one.place
+            part = SessionPart(tree, start, end)
+            before = part if part.edits else before
+            if one.made is None:
+                pending, reaches = changed.pending(place, part), reaches_commit(tree, asked[place])
+                takes = changed.of(place, before) if reaches else not pending.isdisjoint(asked[place].files)
+                if not takes and reaches and not pending and end > start:
+                    idle.append((tree, one))
+                if not takes:
+                    continue
+            tree.cuts.append(one._replace(at=end))
+            cut.add(place)
+    for tree, one in idle:
+        if one.place not in cut:  # what wrote its files is no edit that is seen
+            insort(tree.cuts, one, key=lambda cut: cut.at)
+
+
+def reaches_commit(tree: Tree, one: Asked) -> bool:
+    """Whether the lines of a tree are known up to a commit: its checkpoint holds some, or there are later ones."""
+    held = any(file.checkpoint in one.checkpoints for file in tree.files)
+    return held or (one.authored is not None and bool(tree.times) and tree.times[-1] > one.authored)
+
+
+def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
+    """Return how many lines of a tree are from before a commit that no line shows; None where its time is unknown.
+
+    Of a commit with two times, as one that was amended by hand, a checkpoint that it names knows more.
+    """
+    end = one.authored
+    if end is None:
+        return None
+    if not shown and one.committed is not None and abs(one.committed - end) > _A_MINUTE:
+        named = (file for file in tree.files if file.checkpoint in one.checkpoints)
+        later = [file.order[0] for file in named if end < file.order[0] <= one.committed]
+        end = max(later, default=end)
+    return bisect_right(tree.times, end + A_SECOND)  # git keeps whole seconds
+
+
+def _start(asked: Sequence[Asked], tree: Tree, one: Cut) -> int | None:
+    """Return where the part begins that a cut ends; None where the start that a checkpoint states is behind it all.
+
+    A stated start counts where a checkpoint of the tree is known before it, and no commit is.
+    """
+    if tree.cuts:
+        return tree.cuts[-1].at
+    start = 0
+    files = [file for file in tree.files if file.checkpoint]
+    for file in files if one.place != OTHER_COMMIT else ():
+        named = asked[one.place].checkpoints
+        if file.checkpoint not in named or not file.start or not file.rows.opens:
+            continue
+        if any(other.order < file.order and other.checkpoint not in named for other in files):
+            lines = zip(file.numbers, file.times, file.ids, strict=True)
+            behind = (tree.position(time, line) for number, time, line in lines if number >= file.start)
+            if (at := next((at for at in behind if at >= 0), None)) is None:
+                return start if one.made else None
+            start = max(start, at)
+    if start:
+        tree.cuts.append(Cut(start, OTHER_COMMIT))
+    return start

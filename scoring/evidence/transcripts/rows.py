@@ -17,8 +17,9 @@ class LineSpan(NamedTuple):
     """Where some lines belong: the folder they name, their session, and the model that answered; "" is not said.
 
     Where a harness names them for all lines that follow, ``opens`` is the kind of that line, ``parent`` the session
-    from which this one was forked, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: there is none),
-    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository.
+    from which this one was forked or started, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: none),
+    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository. ``agent`` is whether the
+    lines are of a sub-agent.
     """
 
     cwd: str = ""
@@ -29,6 +30,7 @@ class LineSpan(NamedTuple):
     time: int = 0
     remote: str = ""
     model: str = ""
+    agent: bool = False
 
 
 class Rows(msgspec.Struct, array_like=True):

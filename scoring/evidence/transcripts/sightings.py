@@ -4,14 +4,12 @@ The readers note it line by line; here it is put together over the files of a se
 ``docs/EVIDENCE.md``, "Observations", says what each is.
 """
 
-import os
 import posixpath
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.scopes import is_code
@@ -151,6 +149,17 @@ class Sightings:
         return kind.lower() in _TEST_VERIFIERS and any(run.kind == "run" for run in self.found)
 
 
+def together(parts: Iterable[Sightings]) -> Sightings:
+    """Return what was seen in several parts as one."""
+    whole = Sightings()
+    for part in parts:
+        whole.found += part.found
+        whole.words |= part.words
+        whole.edited = part.edited
+    whole.found.sort(key=attrgetter("time"))
+    return whole
+
+
 def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
     """Put together what was seen in the lines of each of some iterations; a line's owner below 0 is none of them."""
     edited: dict[SessionKey, dict[str, int]] = {}
@@ -224,38 +233,6 @@ def _look(
         found[owner].words.update(names)
     for owner, one, (*_, key, _) in owned(file.harness.call_table):
         found[owner].found.append(one._replace(key=key))
-
-
-def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
-    """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
-    found: dict[str, set[str]] = {}
-    for file in files:
-        for text in {file.rows.texts[path] for _, _, path, _ in file.rows.tables.get(EDIT, ())}:
-            path = posixpath.normpath(text)
-            found.setdefault(posixpath.basename(path), set()).add(path)
-    return found
-
-
-def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
-    """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
-    name = posixpath.normpath(path)
-    return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
-
-
-def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
-    """Return those of some places, paths without links from ``root``, that were written through a link."""
-    wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
-    paths = (path for alike in written.values() for path in alike) if wanted else ()
-    return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:

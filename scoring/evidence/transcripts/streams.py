@@ -4,14 +4,13 @@ A line that several files hold is one line, known by its key, and has one number
 """
 
 import os
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.discovery import TranscriptFile
+from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
 
@@ -103,19 +102,19 @@ class File:
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines and commits by time; ``copies`` are lines of commits of a session that it goes on from."""
+    """One session: its lines and commits by time; ``parent`` is the session that started it, as a sub-agent."""
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
-    copies: set[int] = field(default_factory=set)
 
-    def between(self, start: int | None, end: int) -> list[int]:
-        """Return its lines after one time, up to and including another."""
-        first = 0 if start is None else bisect_right(self.times, start)
-        return self.lines[first : bisect_right(self.times, end)]
+    @property
+    def parent(self) -> str:
+        """The id of the session that started this one as a sub-agent; "" for any other."""
+        spans = (span for file in self.files for span in file.rows.spans if span.session == self.key[1])
+        return next((span.parent for span in spans if span.agent), "")
 
 
 def number_lines(files: Iterable[File]) -> int:
@@ -155,65 +154,57 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
             found.setdefault(key, Session(key)).files.append(file)
     for session in found.values():
         session.made = sorted(_made(session))
-    _know_copies(found.values())
     return found
 
 
-def _know_copies(sessions: Iterable[Session]) -> None:
-    """Say which sessions have the line of a commit from another one: those with a file that has all of one of its."""
-    holders: dict[int, list[Session]] = {}
-    for session in sessions:
-        for line in {made.line for made in session.made}:
-            holders.setdefault(line, []).append(session)
-    held: dict[int, frozenset[int]] = {}
-    for line, found in holders.items():
-        if len(found) > 1:
-            own = [(session, file) for session in found for file in session.files if file.owner == session.key[1]]
-            files = [(session, held.setdefault(id(file), frozenset(file.ids))) for session, file in own]
-            files = [(session, ids) for session, ids in files if line in ids]
-            for session, ids in files:
-                if any(other is not session and theirs < ids for other, theirs in files):
-                    session.copies.add(line)
-
-
 def order_lines(sessions: Iterable[Session]) -> None:
-    """Bring the lines of sessions into the order of time; keep those, and the commits, of work in the repository."""
+    """Bring the lines of sessions into the order of time: those of work in the repository, each in one session.
+
+    What a session repeats of the one that it goes on from is that one's: of the session that has nothing else, else of
+    the one that began first with lines of its own.
+    """
+    stamped: dict[SessionKey, dict[int, int]] = {}
+    holders: dict[int, list[SessionKey]] = {}
     for session in sessions:
-        stamped: dict[int, int] = {}
+        mine = stamped[session.key] = {}
         for file in session.files:
             places = next(places for name, places in file.sessions if name == session.key[1])
             for n in places:
                 if file.here[n]:
-                    stamped.setdefault(file.ids[n], file.times[n])
-        session.made = [made for made in session.made if made.line in stamped]
-        session.lines = sorted(stamped, key=lambda line: (stamped[line], line))
-        session.times = [stamped[line] for line in session.lines]
+                    mine.setdefault(file.ids[n], file.times[n])
+        for line in mine:
+            holders.setdefault(line, []).append(session.key)
+    several = {key for keys in holders.values() if len(keys) > 1 for key in keys}
+    alone = {key: [time for line, time in stamped[key].items() if len(holders[line]) == 1] for key in several}
+    age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
+    for session in sessions:
+        mine = {
+            line: time
+            for line, time in stamped[session.key].items()
+            if len(holders[line]) == 1 or min(holders[line], key=age.__getitem__) == session.key
+        }
+        session.made = [made for made in session.made if made.line in mine]
+        session.lines = sorted(mine, key=lambda line: (mine[line], line))
+        session.times = [mine[line] for line in session.lines]
 
 
 def _made(session: Session) -> list[Made]:
     """Return the commits that a session made. A result without its call counts where another file has the call."""
     calls: set[int] = set()
-    found: dict[int, list[Made]] = {}
+    found: dict[Made, None] = {}
     waiting: list[tuple[int, Made]] = []
-    own: set[int] = set()
     name = session.key[1]
     for file in session.files:
         for _, number, key, state, sha, count, subject in file.rows.tables.get(MADE, ()):
             n = file.place[number]
-            if not (named := file.names(name, n)) and name != file.owner:
+            if name != file.owner and not file.names(name, n):
                 continue
             if state == CALL_ONLY:
                 calls.add(key)
                 continue
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
-            if named:
-                own.add(made.line)
             if state == WHOLE:
-                found.setdefault(made.line, []).append(made)
+                found[made] = None
             elif state == RESULT_ONLY:
                 waiting.append((key, made))
-    for key, made in waiting:
-        if key in calls:
-            found.setdefault(made.line, []).append(made)
-    session.copies = found.keys() - own
-    return list(dict.fromkeys(chain.from_iterable(found.values())))
+    return list(found | {made: None for key, made in waiting if key in calls})

@@ -1,15 +1,19 @@
-"""Which folders are in a repository: in its work tree, or in one that is linked to it, there or gone.
+"""Which folders are in a repository: in its work tree, or in one linked to it, there or gone; and written paths.
 
 ``docs/EVIDENCE.md``, "Transcripts", has the rules.
 """
 
 import os
+import posixpath
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
+from scoring.evidence.transcripts.rows import EDIT
+from scoring.evidence.transcripts.streams import File
 from scoring.files import read_file
 
 _POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16
@@ -89,3 +93,35 @@ class WorkTrees:
 def is_there(folder: str) -> bool:
     """Return whether a folder that a transcript names is there; one that no path names is."""
     return not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
+
+
+def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
+    """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
+    found: dict[str, set[str]] = {}
+    for file in files:
+        for text in {file.rows.texts[path] for _, _, path, _ in file.rows.tables.get(EDIT, ())}:
+            path = posixpath.normpath(text)
+            found.setdefault(posixpath.basename(path), set()).add(path)
+    return found
+
+
+def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
+    """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
+    name = posixpath.normpath(path)
+    return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
+
+
+def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
+    """Return those of some places, paths without links from ``root``, that were written through a link."""
+    wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
+    paths = (path for alike in written.values() for path in alike) if wanted else ()
+    return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino

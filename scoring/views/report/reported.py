@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import BRANCH
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.signals.correction_pressure import error_rate_of
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
@@ -129,7 +130,7 @@ class ReportedIteration:
 def line_of(one: Examined) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
     score, record, used, observed = one.score, one.record, one.used, one.facts.observed
-    pressure, transcripts, landing = one.facts.corrections, one.facts.transcripts, one.facts.landing
+    pressure, landing = one.facts.corrections, one.facts.landing
     signals = [(row, signal_of(row.signal)) for row in score.breakdown]
     advice = (signal.advice(row.present, one.facts) if signal and row.applicable else "" for row, signal in signals)
     models = used.spending.models if used.spending else []
@@ -148,7 +149,7 @@ def line_of(one: Examined) -> ReportedIteration:
         claims=tuple(map(_claim, one.signals.integrity)),
         retries=pressure.retries if pressure.reported else None,
         corrections=pressure.corrections if pressure.reported else None,
-        tool_errors=transcripts.tool_error_rate if transcripts else None,
+        tool_errors=error_rate_of(one.facts),
         cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation) if one.signals.deliberation else None,
         state=one.state.name,
