@@ -14,6 +14,7 @@ FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 
 _STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
+_PATH_LIMIT = 1000  # characters
 _WORD = re.compile(r"\w[\w-]*")
 _PATTERN = re.compile(r"[.*+\[]")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
@@ -78,7 +79,7 @@ def readers(commands: Sequence[ShellCommand], at: int) -> Iterator[tuple[str, ..
     depth, follows = commands[at].depth, True
     for one in commands[at + 1 :]:
         follows = one.after == "|" and (follows or one.since < depth)
-        if follows:
+        if follows and one.words:
             yield one.words
         depth = min(depth, one.since)
 
@@ -133,7 +134,9 @@ def script_of(words: Sequence[str]) -> tuple[str, str]:
                 return "", ""
             at += 2 if words[at][-1] in "oO" and words[at][:2] != "--" else 1
     script, argument = (*words[at : at + 2], "", "")[:2]
-    return (script, argument if _WORD.fullmatch(argument) else "") if at or "/" in script else ("", "")
+    if len(script) > _PATH_LIMIT or not (at or "/" in script):
+        return "", ""
+    return script, argument if _WORD.fullmatch(argument) else ""
 
 
 def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:

@@ -228,11 +228,8 @@ class TestTools:
     def _holds(self, tool: _Tool, forms: Sequence[_Form], command: TestCommand | None, text: str, passed: bool) -> bool:
         """Whether a tool's summaries are in a text, and are its own: not another command's, and not cut short."""
         filters = () if command is None else command.filters
-        if (
-            passed
-            and tool.sums
-            and not all(leaves_failures(words, text, [form.has for form in tool.failing]) for words in filters)
-        ):
+        failures = [form.has for form in tool.failing]
+        if passed and tool.sums and not all(leaves_failures(words, text, failures) for words in filters):
             return False
         for form in forms:
             if form.only == "filtered" and not any(words[0] in FILTERS for words in filters):

@@ -347,6 +347,7 @@ PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
         pytest.param(f"{GO} | grep -v 'F.*L'", PARTS, False, NOTHING, id="grep -v of a pattern"),
         pytest.param(f"{GO} | grep -i '^fail\\|ok'", PARTS, False, PASSED, id="grep in any case"),
         pytest.param(f"{GO} | tee log | tail -3", PARTS, False, PASSED, id="tee and tail"),
+        pytest.param(f"{GO} | > out", PARTS, False, PASSED, id="read by no command"),
         pytest.param(f"{GO} | grep -c FAIL", "0", False, NOTHING, id="a number"),
         pytest.param(f"{GO} > out; cat out", PARTS, False, PASSED, id="written and shown"),
         pytest.param("go vet; go test", "go: go.mod file not found", True, NOTHING, id="no module"),
@@ -581,6 +582,13 @@ LINES = [
 @pytest.mark.parametrize("piece", LINES, ids=repr)
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(lambda text: verdict("make test", text, True), piece, 80_000)
+
+
+@pytest.mark.parametrize(
+    "piece", ["aTest", "tests/", "(cd x && ", "f() { ", "cd x; ", "if a; then ", "| head -9"], ids=repr
+)
+def test_the_time_of_a_command_line_is_linear(piece: str) -> None:
+    assert is_linear(lambda text: [run_of(f"bash {text}/ ; pytest"), run_of(f"pytest {text}")], piece, 40_000)
 
 
 # The page
