@@ -73,7 +73,7 @@ def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
 def unattributed(observed: Observed) -> str:
     """Return why an iteration has no lines of its own that say anything; "" when it has."""
     if observed.checkpoint_tokens:
-        return "no transcript is here, only the totals of its checkpoint"
+        return observed.problem or "no transcript is here, only the totals of its checkpoint"
     return observed.problem or ("" if observed.method else "no session found for this iteration")
 
 

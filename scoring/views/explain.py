@@ -233,10 +233,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         yield from was
         return
     if observed.checkpoint_tokens:
-        yield "no transcript is here; the tokens are totals that its checkpoint states"
+        yield f"{observed.problem or 'no transcript is here'}; the tokens are totals that its checkpoint states"
     else:
         yield f"lines found {_METHODS[observed.method]}"
-    if observed.problem:
+    if observed.problem and not observed.checkpoint_tokens:
         yield f"but: {observed.problem}"
     if observed.shared_with is not None:
         yield f"shared with iteration {observed.shared_with}, for which the tokens of that part count"

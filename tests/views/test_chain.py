@@ -196,7 +196,7 @@ class TestExplanation:
         found = run("explain", "3", "--json")["attribution"]
         assert (found["method"], found["shared_with"], found["sessions"]) == ("shared", 2, ["kept"])
         assert found["lines"] == run("explain", "2", "--json")["attribution"]["lines"]
-        assert "  shared with iteration 2, for which every line of them counts\n" in run("explain", "3")
+        assert "  shared with iteration 2, for which the tokens of that part count\n" in run("explain", "3")
 
     @pytest.mark.slow
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:

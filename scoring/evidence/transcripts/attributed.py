@@ -19,7 +19,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
-from scoring.evidence.transcripts.attribution import Share, attribute
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import (
@@ -137,8 +137,10 @@ class AttributedScan(Scan):
         count_once(files, lines)
         order_lines(sessions.values())
         asked = [question.asked for question in questions]
-        totals = stated_totals(self.checkpoints.values(), {file.checkpoint for file in files})
+        read = {file.checkpoint for file in files if file.numbers}
+        totals = stated_totals(self.checkpoints.values(), read)
         given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
+        self._name_unread(given.shares, asked, read)
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
         counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
         of_part = counted[len(given.shares) :]
@@ -168,6 +170,16 @@ class AttributedScan(Scan):
             )
             for place, (question, share) in enumerate(zip(questions, given.shares, strict=True))
         ]
+
+    def _name_unread(self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]) -> None:
+        """Say of iterations without lines where the transcript of a checkpoint is here and of another harness."""
+        for share, one in zip(shares, asked, strict=True):
+            found = (
+                self.checkpoints[name] for name in one.checkpoints if name in self.checkpoints and name not in read
+            )
+            agents = [s.agent for checkpoint in found for s in checkpoint.sessions if s.blobs and not s.missing]
+            if agents and (share.stated or share.problem == NO_TRANSCRIPT):
+                share.problem = NOT_READ.format(agent=agents[0] or "a harness without a name")
 
     def _listing(self, files: Iterable[File]) -> dict[str, set[str]]:
         """Return the ids of the sessions of each checkpoint, as it lists them and as its transcripts are named."""
@@ -301,10 +313,10 @@ def from_totals(
         return None
     counts = [as_turn_counts(found) for _, found in tokens]
     given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
-    names = tuple(sorted({name for name, _ in tokens if name}))
+    names, checkpoints = tuple(sorted({name for name, _ in tokens if name})), question.asked.checkpoints
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)
     return AttributedFacts(
-        counted, Observed(share.method, names, checkpoint_tokens=True, checkpoints=question.asked.checkpoints)
+        counted, Observed(share.method, names, share.problem, checkpoint_tokens=True, checkpoints=checkpoints)
     )
 
 

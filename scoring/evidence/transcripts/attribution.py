@@ -25,8 +25,10 @@ from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
+OVERLAP = "sessions overlap"
 EMPTY = "session found, no turns in its part"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
+NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  # why an iteration has no lines
 
 
@@ -279,4 +281,4 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
             share.end = inside[-1][0] if asked[place].authored is None else asked[place].authored
         else:
             nothing = NO_TRANSCRIPT if asked[place].checkpoints else NOT_COVERED
-            share.problem = f"{len(keys)} sessions overlap" if keys else nothing
+            share.problem = f"{len(keys)} {OVERLAP}" if keys else nothing

@@ -167,13 +167,14 @@ class ChangedFiles:
 def trees_of(
     files: Sequence[File], sessions: Mapping[SessionKey, Session], recorded: Collection[str]
 ) -> dict[SessionKey, Tree]:
-    """Return the trees, by the key of each of their sessions; one that a checkpoint records is a session of its own."""
-    parents = {key: (key[0], "" if key[1] in recorded else session.parent) for key, session in sessions.items()}
+    """Return the trees of sessions with lines, by the key of each; one that a checkpoint records is of its own."""
+    having = {key: session for key, session in sessions.items() if session.lines}
+    parents = {key: (key[0], "" if key[1] in recorded else session.parent) for key, session in having.items()}
     found: dict[SessionKey, Tree] = {}
     by_root: dict[SessionKey, Tree] = {}
-    for key in sessions:
+    for key in parents:
         root, seen = key, {key}
-        while (parent := parents[root]) in sessions and parent not in seen:
+        while (parent := parents[root]) in parents and parent not in seen:
             root = parent
             seen.add(root)
         tree = found[key] = by_root.setdefault(root, Tree())
@@ -189,8 +190,8 @@ def trees_of(
         for span, number, path, _ in file.rows.tables.get(EDIT, ()):
             n = file.place.get(number, -1)
             for name, _ in file.sessions if n >= 0 else ():
-                tree = found[file.harness.name, name]
-                if (at := tree.position(file.times[n], file.ids[n])) >= 0:
+                tree = found.get((file.harness.name, name))
+                if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
                     edits.setdefault(id(tree), set()).add(Edit(at, texts[path], spans[span].cwd))
                     break
     for tree in by_root.values():

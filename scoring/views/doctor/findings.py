@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rubric.model import STRICT
-from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
 from scoring.log.find import how_to_make_one
 from scoring.signals.table import is_chosen
 from scoring.text import counted, spans
@@ -132,7 +132,9 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         yield Finding("attribution", "problem", what, advice)
     for why, numbers in seen.attribution.without.items():
         what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
-        yield Finding("attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP))
+        yield Finding(
+            "attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP if why.endswith(OVERLAP) else _NOTHING_TO_DO)
+        )
     if unclaimed := survey.unclaimed:
         count = counted(len(unclaimed), "session worked here and belongs", "sessions worked here and belong")
         what = f"{count} to no iteration, as {unclaimed[0].session}"
@@ -140,6 +142,7 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         yield Finding("attribution", "note", f"{what} in {unclaimed[0].path}", advice)
 
 
+_NOTHING_TO_DO = "nothing: what is here does not say more"
 _OVERLAP = "name the session in the entry (agent.session_id), or the commit that it made: time alone cannot tell"
 _FOUND_AGAIN = {
     NO_TRANSCRIPT: "fetch the branch of the checkpoints, if another clone has more of it; some are kept without one",

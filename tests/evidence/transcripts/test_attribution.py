@@ -524,6 +524,12 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (2 if known else 3)
 
+    def test_a_transcript_in_a_form_that_is_not_read_is_named(self, made: History, read: Read) -> None:
+        checkpoint = made.checkpoint(1, ({"session": "s1", "agent": "Other Agent"}, [{"unknown": 1}]))
+        made.entry(made.commit(20, "work", checkpoint), "work")
+        said = "the transcript of its checkpoint is of Other Agent, in a form that is not read"
+        assert read(made)[1].problem == said
+
     @pytest.mark.parametrize("edits", [True, False], ids=["it edits", "it edits nothing"])
     def test_a_sub_agent_that_edits_nothing_has_no_vote_on_tests(self, made: History, read: Read, edits: bool) -> None:
         session = made.session("s1")
