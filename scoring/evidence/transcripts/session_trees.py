@@ -190,9 +190,9 @@ def trees_of(
         for span, number, path, _ in file.rows.tables.get(EDIT, ()):
             n = file.place.get(number, -1)
             for name, _ in file.sessions if n >= 0 else ():
-                tree = found.get((file.harness.name, name))
-                if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
-                    edits.setdefault(id(tree), set()).add(Edit(at, texts[path], spans[span].cwd))
+                known = found.get((file.harness.name, name))
+                if known and (at := known.position(file.times[n], file.ids[n])) >= 0:
+                    edits.setdefault(id(known), set()).add(Edit(at, texts[path], spans[span].cwd))
                     break
     for tree in by_root.values():
         tree.edits = sorted(edits.get(id(tree), ()))
