@@ -276,7 +276,7 @@ class AttributedScan(Scan):
                 names,
                 share.problem,
                 shared_with,
-                seen.tool_calls,
+                sum(part.tool_calls for part in voting),
                 tests,
                 corrections,
                 frozenset(
@@ -288,7 +288,6 @@ class AttributedScan(Scan):
                 lines=lines,
                 work=seen.work(),
                 also_active=also,
-                ended_calls=sum(part.tool_calls for part in voting),
                 failed_calls=sum(part.tool_errors for part in voting),
             ),
         )

@@ -59,7 +59,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` have at least one line in it, ``tool_calls`` a verdict, each once. ``duplicates_dropped``
+    ``sessions`` and ``files`` have at least one line in it. ``tool_calls`` have a verdict, under attributed evidence
+    or none, each once. ``duplicates_dropped``
     are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
     """
 
@@ -212,7 +213,7 @@ class Observed(Frozen, frozen=True):
         also_active: the ids of the sessions that its checkpoints list and that did other work.
         shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones.
-        ended_calls, failed_calls: how many of them ended with a verdict, and how many of these failed.
+        failed_calls: how many of them failed.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
@@ -238,7 +239,6 @@ class Observed(Frozen, frozen=True):
     work: WorkSeen = WorkSeen()
     by_people: float | None = None
     also_active: tuple[str, ...] = ()
-    ended_calls: int = 0
     failed_calls: int = 0
 
 
