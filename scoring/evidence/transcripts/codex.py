@@ -75,6 +75,8 @@ class _Payload(msgspec.Struct, gc=False):
     call_id: str | None = None
     name: str | None = None
     message: RawField = UNSET
+    exit_code: RawField = UNSET
+    aggregated_output: RawField = UNSET
     info: RawField = UNSET
     arguments: RawField = UNSET
     input: RawField = UNSET
@@ -90,6 +92,8 @@ class _Payload(msgspec.Struct, gc=False):
     reason: RawField = UNSET
     git: RawField = UNSET
     model: RawField = UNSET
+    exit_code: RawField = UNSET
+    aggregated_output: RawField = UNSET
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -154,6 +158,8 @@ class CodexReader(JsonReader):
                         self._count(number, _decode_info(payload.info))
                 elif kind in _VERDICTS:
                     self._end(number, payload, _VERDICTS[kind](payload))
+                elif kind == "exec_command_end":
+                    self._process_ended(number, payload)
                 elif kind == "custom_tool_call":
                     self._custom_call(number, payload)
                 elif kind in ("function_call", "local_shell_call"):
@@ -257,22 +263,32 @@ class CodexReader(JsonReader):
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         """Note how a call ended, if that is said."""
         call, seen = payload.call_id, self._seen
+        begun = self._goes_on.get(call or "", call)
+        if seen.looks and failed is None and _as_text(_value_of(payload.output)).startswith(_NOT_RUN):
+            failed = True
         if seen.looks and payload.output is not UNSET and bytes(payload.output) in REFUSALS:
             seen.refused(call)
             return
         if failed is not None:
-            self._row(VERDICT, number, call, failed)
+            self._row(VERDICT, number, begun, failed)
         if not seen.looks:
             return
         if payload.type == "mcp_tool_call_end" or (payload.type == "patch_apply_end" and not failed):
             return  # its output follows
-        begun = self._goes_on.get(call or "", call)
         if begun != call:
             seen.result(call, failed, str)
         if failed is None and (running := _RUNNING.search(_parts(payload)[0])):
             self._running[running[1]] = begun or ""
         else:
             seen.result(begun, None if begun in self._programs else failed, lambda: _parts(payload)[1])
+
+    def _process_ended(self, number: int, payload: _Payload) -> None:
+        """Note how a command ended that still ran when its output was given; a commit counts where it is answered."""
+        call, code = payload.call_id, _value_of(payload.exit_code)
+        if call in self._running.values() and type(code) is int:
+            self._row(VERDICT, number, call, code != 0)
+            if not self._seen.commits(call):
+                self._seen.result(call, code != 0, lambda: _text_of(payload.aggregated_output))
 
     def rows(self) -> Rows:
         """Return what was taken."""
@@ -331,6 +347,9 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 
 
 # How a call ended: True failed, False did not, None does not say.
+
+_NOT_RUN = ("apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments")
+"""How the answer to a call begins that came to nothing."""
 
 _HEADER: tuple[str, ...] = (
     "Chunk ID",

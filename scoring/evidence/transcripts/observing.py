@@ -189,6 +189,11 @@ class Observations:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
+    def commits(self, call: str | None) -> bool:
+        """Whether a call makes commits."""
+        begun = self._calls.get(call or "")
+        return begun is not None and begun.commits
+
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
         if self.looks and self.worked and (said := said_in(text)):
