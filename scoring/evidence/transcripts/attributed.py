@@ -16,7 +16,7 @@ from typing import NamedTuple, Self, Unpack
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
-from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
+from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
@@ -105,6 +105,7 @@ class AttributedScan(Scan):
 
     checkpoints: Mapping[str, Checkpoint] = {}  # the checkpoints of the repository, by their ids
     _unclaimed: Sequence[SessionFound] = ()
+    _not_fetched: Sequence[str] = ()
 
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
@@ -152,6 +153,8 @@ class AttributedScan(Scan):
         lines_of = lines_found(files, given.parts, given.total)
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
+        named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
+        self._not_fetched = sorted(named - self.checkpoints.keys())
         return [
             self._with_people(
                 from_totals(question, share, totals)
@@ -199,8 +202,8 @@ class AttributedScan(Scan):
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""
         held = [s for checkpoint in self.checkpoints.values() for s in checkpoint.sessions if s.blobs]
-        missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
-        checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing)
+        missing = tuple(Path(session.path) for session in held if session.missing)
+        checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing, tuple(self._not_fetched))
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:

@@ -271,11 +271,15 @@ class SessionFound(Frozen, frozen=True):
 
 
 class CheckpointsFound(Frozen, frozen=True):
-    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone."""
+    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone.
+
+    ``not_fetched`` are the ids of checkpoints in refs of their own that commits name and that are not here.
+    """
 
     count: int = 0
     transcripts: int = 0
     missing: tuple[Path, ...] = ()
+    not_fetched: tuple[str, ...] = ()
 
 
 class TranscriptSurvey(Frozen, frozen=True):

@@ -21,7 +21,7 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
     count = 0
     for checkpoint in checkpoints:
         for session in checkpoint.sessions:
-            path = Path(f"{BRANCH}:{session.path}")
+            path = Path(session.path)
             count += bool(session.blobs)
             if session.missing:
                 left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
