@@ -204,6 +204,7 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
         **score_payload(one.persisted, one.signals.deliberation, attribution, spending=spending),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
+        **claims_payload(one.facts),
     }
 
 
@@ -250,6 +251,14 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "work": structs.asdict(observed.work),
         "by_people": observed.by_people,
     }
+
+
+def claims_payload(facts: IterationFacts) -> dict[str, Any]:
+    """Return the claims in words as data; nothing where lines are not attributed."""
+    if facts.observed is None:
+        return {}
+    found = facts.observed.claims
+    return {"claims": [{"kind": claim.kind, "result": claim.result, "where": claim.where} for claim in found]}
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, Toke
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
+from scoring.evidence.transcripts.claims import Spoken, claims_seen, spoken_in
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import (
@@ -67,7 +68,7 @@ from scoring.evidence.transcripts.work_trees import (
 )
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts-said", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -146,6 +147,7 @@ class AttributedScan(Scan):
         counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
         of_part = counted[len(given.shares) :]
         seen = sightings_of(files, given.parts, given.total)
+        spoken = spoken_in(files, given.parts, {key for share in given.shares for key in share.sessions})
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         verifiers = (verifier for question in questions for verifier in question.verifiers)
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
@@ -169,6 +171,7 @@ class AttributedScan(Scan):
                     linked,
                     tuple(found for part in share.voting for found in lines_of[part]),
                     questions[share.shared].asked.iteration if share.shared is not None else None,
+                    spoken,
                 )
             )
             for place, (question, share) in enumerate(zip(questions, given.shares, strict=True))
@@ -262,6 +265,7 @@ class AttributedScan(Scan):
         linked: Collection[str],
         lines: tuple[LinesFound, ...],
         shared_with: int | None,
+        spoken: Spoken,
     ) -> AttributedFacts:
         """Put together what is known of one iteration."""
         names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
@@ -295,6 +299,7 @@ class AttributedScan(Scan):
                 also_active=also,
                 ended_calls=sum(part.tool_calls for part in voting),
                 failed_calls=sum(part.tool_errors for part in voting),
+                claims=tuple(claims_seen(share, spoken, seen)),
             ),
         )
 

@@ -173,6 +173,10 @@ class ClaudeReader(JsonReader):
             for item in content:
                 if isinstance(item, _Item):
                     self._take_item(number, span, item, by_user)
+                    if item.type == "text" and self._seen.looks and not line.isSidechain:
+                        self._seen.asked() if by_user else self._seen.said(_text_of(item.text))
+        elif by_user and content and not line.isSidechain:
+            self._seen.asked()
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
         """Note a response; copies of it in one folder and session become one row, at the first or earliest line."""

@@ -86,6 +86,8 @@ class _Payload(msgspec.Struct, gc=False):
     reason: RawField = UNSET
     git: RawField = UNSET
     model: RawField = UNSET
+    role: RawField = UNSET
+    content: RawField = UNSET
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -156,6 +158,8 @@ class CodexReader(JsonReader):
                     self._call(number, payload)
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(number, time, line.type, payload)
+                elif kind == "message" and self._seen.looks:
+                    self._say(payload)
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
                     self._seen.interrupted()
             except (*BROKEN, TypeError):
@@ -170,6 +174,14 @@ class CodexReader(JsonReader):
             seen.compacted()
         if number == 0:
             self._opens = line.type == "session_meta"
+
+    def _say(self, payload: _Payload) -> None:
+        """Note a text of the agent or of the user."""
+        role = b"" if payload.role is UNSET else bytes(payload.role)
+        if role == b'"assistant"':
+            self._seen.said(_joined(payload.content))
+        elif role == b'"user"':
+            self._seen.asked()
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
@@ -423,12 +435,17 @@ def _patched(patch: str) -> list[str]:
     return [path.strip() for path in _PATCHED.findall(patch)]
 
 
+def _joined(raw: RawField) -> str:
+    """Return the text that a field holds, or those of its items, one below the other."""
+    found = _value_of(raw)
+    if isinstance(found, list):
+        return "\n".join(_as_text(_member(item, "text")) for item in found)
+    return _as_text(found)
+
+
 def _parts(payload: _Payload) -> tuple[str, str]:
     """Return the header of an output, "" where it has none, and what a program printed."""
-    found = _value_of(payload.output)
-    if isinstance(found, list):
-        found = "\n".join(_as_text(_member(item, "text")) for item in found)
-    text = _as_text(found)
+    text = _joined(payload.output)
     if text.startswith("{") and isinstance(printed := _member(_parsed(text), "output"), str):
         return "", printed
     if text.startswith(_HEADER):

@@ -131,11 +131,14 @@ class GeminiReader(JsonReader):
         self._covers[span].append(number)
         if message.type == "gemini":
             seen.responds(message.id)
+            seen.said(_text_of(message.content))
             if message.tokens and any(spent := _spent(message.tokens)):
                 self.tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
             for call in message.toolCalls or ():
                 if call:
                     self._call(span, number, call)
+        elif message.type == "user":
+            seen.asked()
         elif message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
             seen.interrupted()
 

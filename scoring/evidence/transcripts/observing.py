@@ -2,7 +2,7 @@
 
 A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
-paths that were written and the first words of test commands.
+paths that were written and the first words of test commands. The module is long: each kind of row has its method.
 """
 
 import posixpath
@@ -13,6 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
+from scoring.evidence.transcripts.claims import claims_tests_pass
 from scoring.evidence.transcripts.commandlines import is_elsewhere
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.rows import (
@@ -34,6 +35,7 @@ from scoring.evidence.transcripts.rows import (
     RESULT_ONLY,
     REVERT,
     RUN,
+    SAID,
     WHOLE,
     WORD,
     Rows,
@@ -88,7 +90,7 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, SAID)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
@@ -198,6 +200,16 @@ class Observations:
     def compacted(self) -> None:
         """Note that the harness cut what came before to a summary, to make room."""
         self._row(NOTE, COMPACTION)
+
+    def said(self, text: str) -> None:
+        """Note a text of the agent to the user; of a sub-agent there are none."""
+        if self.looks and text.strip():
+            self._row(SAID, int(claims_tests_pass(text)))
+
+    def asked(self) -> None:
+        """Note a text of the user or of the harness for him: the agent's reply to what came before is at its end."""
+        if self.looks:
+            self._row(SAID, -1)
 
     def fill(self, rows: Rows, opens: bool) -> Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
