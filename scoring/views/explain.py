@@ -280,8 +280,8 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:
         yield "; ".join(parts)
-    if observed.by_people is not None:
-        yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
+    if observed.by_agents is not None:
+        yield f"agents wrote at least {int(observed.by_agents * 100)} % of the lines that its commit adds"
 
 
 def _named(what: str, names: Sequence[str]) -> str:

@@ -249,7 +249,8 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
         "work": structs.asdict(observed.work),
-        "by_people": observed.by_people,
+        "by_people": None,
+        "by_agents": observed.by_agents,
     }
 
 

@@ -268,7 +268,7 @@ class TestWords:
             ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
             ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
-            ({"by_people": 0.25}, ["people wrote or changed 25 % of its lines, as its checkpoints say"]),
+            ({"by_agents": 0.2599}, ["agents wrote at least 25 % of the lines that its commit adds"]),
             ({}, []),
         ],
     )
@@ -278,7 +278,7 @@ class TestWords:
         payload = chain_payload(found)
         assert payload
         edits = observed["work"].edits if "work" in observed else 0
-        assert (payload["work"]["edits"], payload["by_people"]) == (edits, observed.get("by_people"))
+        assert (payload["work"]["edits"], payload["by_agents"]) == (edits, observed.get("by_agents"))
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

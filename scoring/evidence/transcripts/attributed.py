@@ -21,8 +21,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
 from scoring.evidence.transcripts.claims import Spoken, claims_seen, spoken_in
-from scoring.evidence.transcripts.counting import count_lines
-from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals
+from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
@@ -36,7 +36,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, lines_by_people, stated_totals
 from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
@@ -66,9 +65,10 @@ from scoring.evidence.transcripts.work_trees import (
     written_paths,
     written_through_links,
 )
+from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts-said", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts-claims", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -83,10 +83,14 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists."""
+    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists.
+
+    ``written`` is the commit of which it is asked how much agents wrote, "" where that is not.
+    """
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
+    written: str = ""
 
 
 class AttributedFacts(NamedTuple):
@@ -123,6 +127,7 @@ class AttributedScan(Scan):
         questions: Sequence[Question],
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
+        lines_added: LinesAdded = lambda _: {},
     ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
@@ -148,6 +153,9 @@ class AttributedScan(Scan):
         of_part = counted[len(given.shares) :]
         seen = sightings_of(files, given.parts, given.total)
         spoken = spoken_in(files, given.parts, {key for share in given.shares for key in share.sessions})
+        asked_of = [(q.written, s.voting) for q, s in zip(questions, given.shares, strict=True) if q.written]
+        wrote = written_lines(files, given.parts, {part for _, voting in asked_of for part in voting})
+        added = lines_added([sha for sha, _ in asked_of])
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         verifiers = (verifier for question in questions for verifier in question.verifiers)
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
@@ -158,21 +166,20 @@ class AttributedScan(Scan):
         named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
         self._not_fetched = sorted(named - self.checkpoints.keys())
         return [
-            self._with_people(
-                from_totals(question, share, totals)
-                or self._answer(
-                    question,
-                    share,
-                    counted[place],
-                    [of_part[part] for part in share.voting],
-                    together(seen[part] for part in share.voting),
-                    places,
-                    written,
-                    linked,
-                    tuple(found for part in share.voting for found in lines_of[part]),
-                    questions[share.shared].asked.iteration if share.shared is not None else None,
-                    spoken,
-                )
+            from_totals(question, share, totals)
+            or self._answer(
+                question,
+                share,
+                counted[place],
+                [of_part[part] for part in share.voting],
+                together(seen[part] for part in share.voting),
+                places,
+                written,
+                linked,
+                tuple(found for part in share.voting for found in lines_of[part]),
+                questions[share.shared].asked.iteration if share.shared is not None else None,
+                spoken,
+                least_share(added.get(question.written, {}), [wrote[part] for part in share.voting if part in wrote]),
             )
             for place, (question, share) in enumerate(zip(questions, given.shares, strict=True))
         ]
@@ -266,6 +273,7 @@ class AttributedScan(Scan):
         lines: tuple[LinesFound, ...],
         shared_with: int | None,
         spoken: Spoken,
+        by_agents: float | None,
     ) -> AttributedFacts:
         """Put together what is known of one iteration."""
         names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
@@ -296,20 +304,13 @@ class AttributedScan(Scan):
                 checkpoints=checkpoints,
                 lines=lines,
                 work=seen.work(),
+                by_agents=by_agents,
+                claims=tuple(claims_seen(share, spoken, seen)),
                 also_active=also,
                 ended_calls=sum(part.tool_calls for part in voting),
                 failed_calls=sum(part.tool_errors for part in voting),
-                claims=tuple(claims_seen(share, spoken, seen)),
             ),
         )
-
-    def _with_people(self, answer: AttributedFacts) -> AttributedFacts:
-        """Return an answer with the share of the lines that people wrote, where its checkpoints say that."""
-        named = answer.observed.checkpoints
-        share = lines_by_people(self.checkpoints[name] for name in named if name in self.checkpoints)
-        if share is None:
-            return answer
-        return answer._replace(observed=replace(answer.observed, by_people=share))
 
 
 def from_totals(

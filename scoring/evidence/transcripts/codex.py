@@ -34,6 +34,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_patched
 
 ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
 
@@ -222,10 +223,11 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            seen.edit(call, _patched(text), self._folder)
+            seen.edit(call, _patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
             commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
-            seen.command(call, commands, self._folder, _patched(text))
+            patch = text if "\n*** " in text else text.replace("\\n", "\n")
+            seen.command(call, commands, self._folder, _patched(text), lines_patched(patch))
             self._programs.add(call)
         else:
             seen.call(call)
@@ -245,7 +247,8 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            seen.edit(call, _patched(_as_text(_member(given, "input"))), self._folder)
+            text = _as_text(_member(given, "input"))
+            seen.edit(call, _patched(text), self._folder, lines_patched(text))
         elif not field:
             seen.call(call, agent=payload.name == "spawn_agent")
             begun = self._running.get(str(_member(given, "session_id")))
@@ -255,7 +258,7 @@ class CodexReader(JsonReader):
             folder = _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory"))
             script = _script(_member(given, field))
             patched = _patched(script) if "apply_patch" in script else ()
-            seen.command(call, script, folder or self._folder, patched)
+            seen.command(call, script, folder or self._folder, patched, lines_patched(script) if patched else {})
 
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         """Note how a call ended, if that is said."""

@@ -236,7 +236,8 @@ class Observed(Frozen, frozen=True):
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
         claims: the claims that tests pass, in the last message before the commit and in the reply that reports it.
-        by_people: the share of the committed lines that people wrote or changed, 0 to 1; None where not stated.
+        by_agents: the share of the lines that its commit adds that edits here wrote, above 0 to 1: agents
+            wrote at least that. None where it was not asked for, or none is found.
     """
 
     method: Method | None = None
@@ -253,7 +254,7 @@ class Observed(Frozen, frozen=True):
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()
     work: WorkSeen = WorkSeen()
-    by_people: float | None = None
+    by_agents: float | None = None
     claims: tuple[ClaimSeen, ...] = ()
     also_active: tuple[str, ...] = ()
     ended_calls: int = 0

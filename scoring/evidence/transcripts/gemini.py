@@ -30,6 +30,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_added
 
 SHELL = "run_shell_command"
 EDIT_TOOLS = frozenset(("write_file", "replace"))
@@ -80,6 +81,9 @@ class _Arguments(msgspec.Struct, gc=False):
     file_path: str | None = None
     directory: str | None = None
     dir_path: str | None = None
+    content: RawField = UNSET
+    old_string: RawField = UNSET
+    new_string: RawField = UNSET
 
 
 _message = msgspec.json.Decoder(_ChatMessage)
@@ -153,7 +157,9 @@ class GeminiReader(JsonReader):
             seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
             flags = command_flags(given.command or "")
         elif call.name in EDIT_TOOLS:
-            seen.edit(call.id, (given.file_path or "",))
+            path, whole = given.file_path or "", given.content is not UNSET
+            lines = lines_added(_text_of(given.content if whole else given.new_string), _text_of(given.old_string))
+            seen.edit(call.id, (path,), "", {path: lines}, whole)
         else:
             seen.call(call.id, call.name in QUESTIONS)
         if refused:

@@ -67,7 +67,7 @@ RESPONSE, CALL, VERDICT = range(3)
 - verdict: key of the id, whether it failed.
 """
 
-RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, SAID = range(100, 108)
+RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, SAID, WROTE = range(100, 109)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
@@ -82,7 +82,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, SAID = range(100, 108)
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
 - word of a shell command: its key, and that of its last part where it is a path;
 - note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary);
-- said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user.
+- said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user;
+- wrote: the number of the path in ``texts``, and a hash of each line that the edit adds.
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
