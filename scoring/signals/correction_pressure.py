@@ -49,7 +49,12 @@ class CorrectionPressure(Signal):
         found = facts.observed.corrections
         value = pressure_value(larger(facts.corrections, found), rate, seen=True)
         kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
-        said = ", ".join(counted(number, kind) for kind, number in kinds if number)
+        parts = [counted(number, kind) for kind, number in kinds if number]
+        if found.words is None:
+            parts.append("prompts in another language, not judged")
+        elif found.words:
+            parts.append(counted(found.words, "prompt that calls the work wrong", "prompts that call the work wrong"))
+        said = ", ".join(parts)
         detail = f"{value.detail}{f'; seen: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 
@@ -71,9 +76,9 @@ def error_rate_of(facts: IterationFacts) -> float | None:
 
 
 def _ended_calls(facts: IterationFacts) -> tuple[int, int]:
-    """Return how many tool calls failed, of how many that ended: in what votes, or else in the window."""
+    """Return how many tool calls failed, of how many: in what votes, or else in the window."""
     if facts.observed is not None:
-        return facts.observed.failed_calls, facts.observed.ended_calls
+        return facts.observed.failed_calls, facts.observed.tool_calls
     found = facts.transcripts
     return (found.tool_errors, found.tool_calls) if found else (0, 0)
 

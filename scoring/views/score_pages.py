@@ -246,6 +246,8 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "shared_with": observed.shared_with,
         "checkpoints": list(observed.checkpoints),
         "checkpoint_tokens": observed.checkpoint_tokens,
+        "calls": observed.tool_calls,
+        "errors": observed.failed_calls,
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
         "work": structs.asdict(observed.work),

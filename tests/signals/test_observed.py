@@ -40,7 +40,7 @@ ARTIFACT = "verification/unit.yaml"
 
 PASSED = TestsSeen(runs=2, failed=1, last_passed=True, command="pytest -q", passed_tests=12)
 FAILED = TestsSeen(runs=1, failed=1, last_passed=False, command="go test ./...", failed_tests=3, passed_tests=10)
-SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), ended_calls=20, failed_calls=2)
+SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2)
 NOTHING = Observed(problem="3 sessions overlap")
 
 LANDED = Landing("corrected", TRUNK, SHA, SHA, ANCESTOR, SHA)
@@ -273,6 +273,20 @@ class TestCorrectionPressure:
                 4.2,
                 "1 retries, 2 user corrections, 10% tool-error rate; seen: 2 interruptions, 1 rejection, 1 reset",
                 id="more seen than admitted",
+            ),
+            pytest.param(
+                Corrections(0, 0, True),
+                CorrectionsSeen(corrections=2, words=2),
+                3.2,
+                "0 retries, 2 user corrections, 10% tool-error rate; seen: 2 prompts that call the work wrong",
+                id="seen in words",
+            ),
+            pytest.param(
+                Corrections(0, 0, True),
+                CorrectionsSeen(words=None, reports=3),
+                1.2,
+                "0 retries, 0 user corrections, 10% tool-error rate; seen: prompts in another language, not judged",
+                id="words that are not judged",
             ),
         ],
     )

@@ -68,7 +68,7 @@ from scoring.evidence.transcripts.work_trees import (
 from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts-claims", TestTools
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-words-lines", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
@@ -293,7 +293,7 @@ class AttributedScan(Scan):
                 names,
                 share.problem,
                 shared_with,
-                seen.tool_calls,
+                sum(part.tool_calls for part in voting),
                 tests,
                 corrections,
                 frozenset(
@@ -307,7 +307,6 @@ class AttributedScan(Scan):
                 by_agents=by_agents,
                 claims=tuple(claims_seen(share, spoken, seen)),
                 also_active=also,
-                ended_calls=sum(part.tool_calls for part in voting),
                 failed_calls=sum(part.tool_errors for part in voting),
             ),
         )

@@ -18,6 +18,8 @@ def count_lines(
     """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0."""
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
+    for tally in tallies.of.values():
+        tally.counts_open_calls = True
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
     count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):

@@ -59,7 +59,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` have at least one line in it, ``tool_calls`` a verdict, each once. ``duplicates_dropped``
+    ``sessions`` and ``files`` have at least one line in it. ``tool_calls`` have a verdict, under attributed evidence
+    or none, each once. ``duplicates_dropped``
     are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
     """
 
@@ -159,13 +160,17 @@ class CorrectionsSeen(Frozen, frozen=True):
 
     ``interrupts`` and ``rejections`` of tool uses are the user's; ``corrections`` counts both, a refusal and the
     interruption after it as one, and the refusals of one response as one. ``resets`` are the times when the agent took
-    its own work back; they count as retries.
+    its own work back; they count as retries. ``words`` are the prompts that say that the last work is wrong, None when
+    there is none and some are in another language than English; one that explains a refusal or an interruption is one
+    correction with it. ``reports`` hold what a program or a reviewer said, and are no corrections.
     """
 
     interrupts: int = 0
     rejections: int = 0
     corrections: int = 0
     resets: int = 0
+    words: int | None = 0
+    reports: int = 0
 
 
 class WorkSeen(Frozen, frozen=True):
@@ -228,7 +233,7 @@ class Observed(Frozen, frozen=True):
         also_active: the ids of the sessions that its checkpoints list and that did other work.
         shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones.
-        ended_calls, failed_calls: how many of them ended with a verdict, and how many of these failed.
+        failed_calls: how many of them failed.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
@@ -257,7 +262,6 @@ class Observed(Frozen, frozen=True):
     by_agents: float | None = None
     claims: tuple[ClaimSeen, ...] = ()
     also_active: tuple[str, ...] = ()
-    ended_calls: int = 0
     failed_calls: int = 0
 
 
