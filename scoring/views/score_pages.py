@@ -204,6 +204,7 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
         **score_payload(one.persisted, one.signals.deliberation, attribution, spending=spending),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
+        **claims_payload(one.facts),
     }
 
 
@@ -250,8 +251,17 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
         "work": structs.asdict(observed.work),
-        "by_people": observed.by_people,
+        "by_people": None,
+        "by_agents": observed.by_agents,
     }
+
+
+def claims_payload(facts: IterationFacts) -> dict[str, Any]:
+    """Return the claims in words as data; nothing where lines are not attributed."""
+    if facts.observed is None:
+        return {}
+    found = facts.observed.claims
+    return {"claims": [{"kind": claim.kind, "result": claim.result, "where": claim.where} for claim in found]}
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:

@@ -202,7 +202,8 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
         for row in digest.integrity
         if row.over_claims
     ]
-    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
+    words = [f"  {digest.words.text}"] if digest.words else []
+    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over), ("Claimed", words)):
         if texts:
             yield from (Line(), Line(head, "bold"))
             for text in texts:
