@@ -153,8 +153,9 @@ def _link(
     kin = found | {(key[0], sessions[key].parent) for key in found}
     voting, other = [], set()
     for tree in listed:
-        part = _part_at(tree, share.made.time if share.made else one.authored)
-        if part is None or any(tree is mine.tree for mine in parts):
+        if any(tree is mine.tree for mine in parts):
+            continue
+        if (part := _part_at(tree, share.made.time if share.made else one.authored)) is None:
             continue
         pending = changed.pending(place, part)
         related = any(key in kin or (key[0], sessions[key].parent) in found for key in tree.sessions)
@@ -181,8 +182,10 @@ def _link(
 def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
     """Return the part of a tree at a time, up to that; None where it has no lines then."""
     at = -1 if time is None else bisect_right(tree.times, time)
-    inside = (part for part in tree.parts() if part.start < at <= part.end)
-    return next((part._replace(end=at) for part in inside), None)
+    next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
+    start = tree.cuts[next_cut - 1].at if next_cut else 0
+    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else None
+    return SessionPart(tree, start, at, cut) if start < at else None
 
 
 def _series(
