@@ -22,6 +22,8 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 
 FORMS = Path(__file__).parent / "claims.toml"
 
+_MOST_TEXT, _LONGEST_CLAUSE = 20_000, 500  # characters; what is longer is no plain claim
+
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
 _IN_BACKTICKS = re.compile(r"`[^`\n]*`")
@@ -51,9 +53,9 @@ def claims_tests_pass(text: str) -> bool:
     """Whether a text says, in words that are certain, that tests passed."""
     if not (_GOOD.search(text) and _ABOUT.search(text)):
         return False
-    forms = _forms()
+    forms, text = _forms(), text[-_MOST_TEXT:]
     for clause in _CLAUSES.split(_QUOTED.sub("…", _CODE.sub("\n", text))):
-        if not (_GOOD.search(clause) and _ABOUT.search(clause)):
+        if len(clause) > _LONGEST_CLAUSE or not (_GOOD.search(clause) and _ABOUT.search(clause)):
             continue
         bare = forms.clean.sub("…", _IN_BACKTICKS.sub("…", clause))
         if bare.lstrip().startswith(">") or forms.unless.search(bare):
