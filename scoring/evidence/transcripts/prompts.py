@@ -19,13 +19,14 @@ Said: TypeAlias = Literal["wrong", "report", "unknown", ""]
 PROMPT_LIMIT, OWN_LIMIT = 20_000, 400
 """How many characters of a prompt are looked at, and of what the person wrote in it: a correction comes first."""
 
+_LINE_LIMIT = 200
 _REVIEW_WORDS = 30  # a text this long without "I", "you" or "we" may be a review
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1")
 _ASIDE = re.compile(r"(?<=\S) *\([^()\n]*\)")
-_QUOTED = re.compile(r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^\s*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE)
 _CLAUSE = re.compile(r"([^.,:;!?\n–—()]+(?:[.:]\w[^.,:;!?\n–—()]*)*)([.,:;!?\n–—()]*)")
 _NO = re.compile(r"(?:(?<=[.!?\n])|\A)\s*(?:(?:no|nope)\b[\s,.!:;–—-]+|(?=not\b))")  # at the beginning of a sentence
 _END = frozenset(".!?\n;")
@@ -79,7 +80,8 @@ def _any_of(forms: Iterable[str]) -> re.Pattern[str]:
 def said_in(prompt: str) -> Said:
     """Return what a prompt says of the last work; "" too for what a harness or a template wrote."""
     forms = _forms()
-    text = _REQUEST.sub("", _TAGS.sub("", prompt[:PROMPT_LIMIT].translate(_STRAIGHT).lower())).strip()
+    text = prompt[:PROMPT_LIMIT].translate(_STRAIGHT).lower()
+    text = _REQUEST.sub("", _TAGS.sub("", text) if "</" in text else text).strip()
     if not text or forms.templates.match(text):
         return ""
     own = _own_words(text)
@@ -90,7 +92,7 @@ def said_in(prompt: str) -> Said:
         return "report"
     if any(_corrects(clause, question) for clause, question in _clauses(own[:OWN_LIMIT])):
         return "wrong"
-    return "report" if forms.output.search(text) else ""
+    return "report" if any(map(_is_output, text.split("\n"))) else ""
 
 
 def asks(reason: str) -> bool:
@@ -101,10 +103,15 @@ def asks(reason: str) -> bool:
 def _own_words(text: str) -> str:
     """Return what of a text the person wrote: without quotations, and without what looks like output."""
     lines = _QUOTED.sub("\n", text).split("\n")
-    printed = [number for number, line in enumerate(lines) if _forms().output.search(line)]
+    printed = [number for number, line in enumerate(lines) if _is_output(line)]
     if printed:
         lines[printed[0] : printed[-1] + 1] = [""]
     return "\n".join(lines).strip()
+
+
+def _is_output(line: str) -> bool:
+    """Whether a line looks like what a program prints; a long one is known by its beginning."""
+    return _forms().output.search(line[:_LINE_LIMIT]) is not None
 
 
 def _is_foreign(text: str) -> bool:
