@@ -44,6 +44,12 @@ def test_a_claim(text: str) -> None:
     "text",
     {
         "a wish": "Let me make sure all tests pass.",
+        "a hope": "I hope all tests pass.",
+        "a share of them": "98% of tests pass.",
+        "not quite all": "Nearly all tests pass.",
+        "another day": "The tests passed yesterday.",
+        "those of another project": "Upstream tests pass.",
+        "what tests do": "The tests pass flags to the binary.",
         "a question": "Do all tests pass?",
         "a condition": "Once the tests pass I will commit.",
         "an expectation": "All tests should pass now.",
