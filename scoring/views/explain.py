@@ -275,6 +275,8 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         parts.append(f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}{most}")
     if work.agents:
         parts.append(f"{counted(work.agents, 'sub-agent')} started")
+    if reviews := observed.tests.reviewing:
+        parts.append(f"{counted(reviews, 'test run')} of sub-agents that edited no code, without a vote")
     if work.compactions:
         parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:

@@ -141,7 +141,8 @@ class TestsSeen(Frozen, frozen=True):
 
     ``last_passed`` is the verdict of the last run before the iteration's end, None where it has none, whatever earlier
     ones have; ``edited_after`` whether code was edited between the two. Of that run are ``command``, its first words,
-    and the numbers of tests, None where its output does not say.
+    and the numbers of tests, None where its output does not say. ``reviewing`` are further runs, of sub-agents that
+    edited no code: they have no vote.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -153,6 +154,7 @@ class TestsSeen(Frozen, frozen=True):
     command: str = ""
     passed_tests: int | None = None
     failed_tests: int | None = None
+    reviewing: int = 0
 
 
 class CorrectionsSeen(Frozen, frozen=True):

@@ -14,6 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.attribution import Share
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen, WorkSeen
@@ -84,19 +86,20 @@ class Sightings:
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return the test runs, and the last one before an end, if it has a verdict.
 
-        A sub-agent that edited nothing has no vote: it reviewed the work of others.
+        A sub-agent that edited no code has no vote: it reviewed the work of others.
         """
-        runs, edits = self._of("run"), self._of("edit")
-        failed = sum(run.passed is False for run in runs)
-        editors = {edit.by for edit in edits}
-        voting = (run for run in runs if not run.agent or run.by in editors)
-        before = [run for run in voting if end is None or run.time <= end]
+        edits, every = self._of("edit"), self._of("run")
+        editors = {edit.by for edit in edits if is_code(edit.text)}
+        runs = [run for run in every if not run.agent or run.by in editors]
+        counts = TestsSeen(len(runs), sum(run.passed is False for run in runs), reviewing=len(every) - len(runs))
+        before = [run for run in runs if end is None or run.time <= end]
         if not before or before[-1].passed is None:
-            return TestsSeen(len(runs), failed), None
+            return counts, None
         last = before[-1]
         later = (edit for edit in edits if edit.time > last.time and (end is None or edit.time <= end))
         edited = any(is_code(edit.text) for edit in later)
-        return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last
+        last_run = {"last_passed": last.passed, "edited_after": edited, "command": last.text}
+        return replace(counts, **last_run, passed_tests=last.good, failed_tests=last.bad), last
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and where the user interrupted, refused, or said that the work is wrong."""

@@ -602,7 +602,7 @@ class TestTheTable:
         made.entry(mark, "work")
         got = read(made)[1]
         assert got.sessions == {"s0", "agent-1"}
-        assert got.tests[:3] == (1, 1, False if edits else None)
+        assert got.tests[:3] == ((1, 1, False) if edits else (0, 0, None))
 
     @pytest.mark.parametrize("method", ["commit", "session"])
     def test_an_entry_about_the_commit_of_another_one_shares_it(self, made: History, read: Read, method: str) -> None:

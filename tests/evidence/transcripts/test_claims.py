@@ -49,7 +49,7 @@ def test_a_claim(text: str) -> None:
         "not quite all": "Nearly all tests pass.",
         "another day": "The tests passed yesterday.",
         "those of another project": "Upstream tests pass.",
-        "what tests do": "The tests pass flags to the binary.",
+        "what tests give": "The tests pass flags to the binary.",
         "a question": "Do all tests pass?",
         "a condition": "Once the tests pass I will commit.",
         "an expectation": "All tests should pass now.",
