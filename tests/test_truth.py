@@ -130,6 +130,7 @@ class TestCommand:
             "last": "failed",
             "interrupts": 0,
             "rejections": 0,
+            "corrections_in_words": 0,
             "errors": 1,
             "calls": 2,
             "tokens": 4 + 5 + 2 * 11,

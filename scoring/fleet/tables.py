@@ -84,6 +84,8 @@ _PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (  # name, kind, meaning, 
     ("interrupts", "integer", "interruptions by the user", "corrections.interrupts"),
     ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
     ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
+    ("words", "integer", "prompts that call the work wrong", "corrections.words"),
+    ("reports", "integer", "prompts that hold what a program or a reviewer said", "corrections.reports"),
 )
 
 CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does

@@ -249,7 +249,7 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         **_figures(seen, "tool_calls"),
         **_figures(tests, test_runs="runs", failed_test_runs="failed", last_tests_passed="last_passed"),
         **_figures(tests if tests and tests.runs else None, edited_after_tests="edited_after"),
-        **_figures(seen and seen.corrections, "interrupts", "rejections", "corrections", "resets"),
+        **_figures(seen and seen.corrections, "interrupts", "rejections", "corrections", "resets", "words"),
         **_figures(used and used.work, edits="edits", files_edited="files", most_edits_of_a_file="most"),
         **_figures(used and used.work, sub_agents="agents", context_compactions="compactions"),
         **_figures(facts.observed, lines_by_people="by_people"),

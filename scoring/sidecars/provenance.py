@@ -37,7 +37,8 @@ class OwnLines(Frozen, frozen=True):
     """How an iteration's lines were found, and what was seen in them.
 
     ``method`` is None when none were found, ``sessions`` are the ids of those that they are of. ``last`` is the verdict
-    of the last test run, ``passed`` or ``failed``, None when there is none. The rest are counts, and are called as in
+    of the last test run, ``passed`` or ``failed``, None when there is none. The rest are counts (``words`` may be None:
+    in another language), and are called as in
     :class:`~scoring.evidence.transcripts.facts.TestsSeen` and ``CorrectionsSeen``.
     """
 
@@ -50,6 +51,8 @@ class OwnLines(Frozen, frozen=True):
     interrupts: int = 0
     rejections: int = 0
     resets: int = 0
+    words: int | None = None
+    reports: int = 0
 
     @classmethod
     def of(cls, observed: Observed) -> "OwnLines":
@@ -57,7 +60,8 @@ class OwnLines(Frozen, frozen=True):
         tests, seen = observed.tests, observed.corrections
         last = None if tests.last_passed is None else "passed" if tests.last_passed else "failed"
         ran = tests.runs, tests.failed, last, tests.edited_after
-        return cls(observed.method, observed.sessions, *ran, seen.interrupts, seen.rejections, seen.resets)
+        by_user = seen.interrupts, seen.rejections, seen.resets
+        return cls(observed.method, observed.sessions, *ran, *by_user, words=seen.words, reports=seen.reports)
 
     def blocks(self) -> dict[str, dict[str, Any]]:
         """Return the blocks of the file, in their order."""
@@ -86,7 +90,7 @@ class OwnLines(Frozen, frozen=True):
 _BLOCKS = {
     "attribution": ("method", "sessions"),
     "tests": ("runs", "failed", "last", "edited_after"),
-    "corrections": ("interrupts", "rejections", "resets"),
+    "corrections": ("interrupts", "rejections", "resets", "words", "reports"),
 }
 
 
@@ -256,6 +260,8 @@ def _take_like(written: Any) -> Take:
         return lambda reader, node: reader.struct(node, shape)
     if isinstance(written, list | tuple):
         return items_of(_take_like(written[0]))
+    if written is None:
+        return lambda reader, node: None if reader.is_null(node) else reader.integer(node)
     return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(written)]
 
 

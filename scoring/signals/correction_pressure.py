@@ -49,7 +49,12 @@ class CorrectionPressure(Signal):
         found = facts.observed.corrections
         value = pressure_value(larger(facts.corrections, found), rate, seen=True)
         kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
-        said = ", ".join(counted(number, kind) for kind, number in kinds if number)
+        parts = [counted(number, kind) for kind, number in kinds if number]
+        if found.words is None:
+            parts.append("prompts in another language, not judged")
+        elif found.words:
+            parts.append(counted(found.words, "prompt that calls the work wrong", "prompts that call the work wrong"))
+        said = ", ".join(parts)
         detail = f"{value.detail}{f'; seen: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 

@@ -83,6 +83,10 @@ class Session:
         item = {"type": "tool_result", "tool_use_id": call, "content": printed, "is_error": failed}
         self._claude(second, False, type="user", message={"role": "user", "content": [item]})
 
+    def prompt(self, second: float, words: str) -> None:
+        """The user says something to Claude Code."""
+        self._claude(second, False, type="user", message={"role": "user", "content": words})
+
     def interrupt(self, second: float) -> None:
         """The user stops the agent."""
         if self.harness == "codex":

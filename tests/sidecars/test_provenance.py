@@ -303,14 +303,21 @@ class TestOwnLines:
             "checkpoint",
             ("s1", "s2"),
             tests=TestsSeen(3, 1, False, True, "pytest"),
-            corrections=CorrectionsSeen(interrupts=2, rejections=1, corrections=3, resets=4),
+            corrections=CorrectionsSeen(interrupts=2, rejections=1, corrections=3, resets=4, words=5, reports=6),
         )
         kept = provenance_of(facts_of(IterationRecord(2, 4), observed=observed))
         content = yaml.safe_load(emit(provenance_as_dict(kept, "3.1.0")))
         assert list(content) == [*KEYS, "attribution", "tests", "corrections"]
         assert content["attribution"] == {"method": "checkpoint", "sessions": ["s1", "s2"]}
         assert content["tests"] == {"runs": 3, "failed": 1, "last": "failed", "edited_after": True}
-        assert content["corrections"] == {"interrupts": 2, "rejections": 1, "resets": 4}
+        counted = {"interrupts": 2, "rejections": 1, "resets": 4, "words": 5, "reports": 6}
+        assert content["corrections"] == counted
+
+    @pytest.mark.parametrize("words", [None, 0, 2])
+    def test_say_whether_words_were_judged(self, tmp_path: Path, words: int | None) -> None:
+        kept = Provenance(2, own=OwnLines("commit", ("s1",), words=words))
+        evidence_path(tmp_path, 2).write_bytes(emit(provenance_as_dict(kept, "3.1.0")))
+        assert read_provenance(tmp_path, 2) == kept
 
     def test_of_rules_that_do_not_attribute_are_not_in_the_file(self) -> None:
         kept = provenance_of(facts_of(IterationRecord(2, 4)))

@@ -274,6 +274,20 @@ class TestCorrectionPressure:
                 "1 retries, 2 user corrections, 10% tool-error rate; seen: 2 interruptions, 1 rejection, 1 reset",
                 id="more seen than admitted",
             ),
+            pytest.param(
+                Corrections(0, 0, True),
+                CorrectionsSeen(corrections=2, words=2),
+                3.2,
+                "0 retries, 2 user corrections, 10% tool-error rate; seen: 2 prompts that call the work wrong",
+                id="seen in words",
+            ),
+            pytest.param(
+                Corrections(0, 0, True),
+                CorrectionsSeen(words=None, reports=3),
+                1.2,
+                "0 retries, 0 user corrections, 10% tool-error rate; seen: prompts in another language, not judged",
+                id="words that are not judged",
+            ),
         ],
     )
     def test_takes_the_larger_of_each(

@@ -66,9 +66,7 @@ from scoring.evidence.transcripts.work_trees import (
     written_through_links,
 )
 
-ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-verdicts", TestTools
-)
+ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-words", TestTools)
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
 

@@ -1,6 +1,7 @@
 """Claude Code: where its transcripts are, and what a line of one says.
 
 ``docs/EVIDENCE.md``, "Lines of Claude Code", shows the format, and "Transcripts" says what counts once.
+The module is long, as a reader is complete in one file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,11 +35,12 @@ SYNTHETIC = "API error or other words of the harness"
 INTERRUPTED = "[Request interrupted by user"
 REFUSED = "The user doesn't want to"
 """How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
-
+REASON = "the user said:\n"  # in a refusal, before what the user wrote
+QUEUED = "queued_command", "prompt"  # an attachment that is a prompt, given while the agent works
 EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
 AGENTS = frozenset(("Task", "Agent"))
-_COMPACTED = b'"compact_boundary"'
+_TRUE, _COMPACTED = msgspec.Raw(b"true"), b'"compact_boundary"'
 _GOES_ON = b'"Command running in background with ID'  # the result of a command that has not ended yet
 
 
@@ -84,8 +86,11 @@ class _Line(msgspec.Struct, gc=False):
     sessionId: str | None = None  # noqa: N815 - as it is written
     requestId: str | None = None  # noqa: N815 - as it is written
     isSidechain: bool | None = None  # noqa: N815 - as it is written
+    isMeta: RawField = UNSET  # noqa: N815 - as it is written
+    isCompactSummary: RawField = UNSET  # noqa: N815 - as it is written
     isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
     message: _Message | None = None
+    attachment: RawField = UNSET
     payload: RawField = UNSET
 
 
@@ -128,6 +133,7 @@ class ClaudeReader(JsonReader):
         for position, line in enumerate(lines):
             if self._opens is None and line.parentUuid is not UNSET:
                 self._opens = bytes(line.parentUuid) == b"null"
+                self._seen.worked |= not self._opens
             if line.payload is not UNSET and line.message is None:
                 foreign.append(position)
                 continue
@@ -150,6 +156,10 @@ class ClaudeReader(JsonReader):
             self._seen.line(span, number, time, self._key(position, line) if self._seen.looks else 0)
             if line.type == "system" and line.subtype is not UNSET and bytes(line.subtype) == _COMPACTED:
                 self._seen.compacted()
+            if line.type == "attachment" and self._seen.looks and not line.isSidechain:
+                given = value_of(line.attachment)
+                if isinstance(given, dict) and (given.get("type"), given.get("commandMode")) == QUEUED:
+                    self._seen.prompt(_joined(given.get("prompt")))
             if message is not None and (line.type == "assistant" or line.type == "user"):
                 self._take_message(number, time, span, line, message)
         return foreign
@@ -165,14 +175,24 @@ class ClaudeReader(JsonReader):
         if not by_user:
             self._seen.responds(message.id)
             self._cwd = line.cwd or ""
-        elif isinstance(content, str) and content.startswith(INTERRUPTED):
-            self._seen.interrupted()
+        by_person = by_user and not (line.isSidechain or _TRUE in (line.isMeta, line.isCompactSummary))
+        if by_user and isinstance(content, str):
+            self._hear(content, by_person)
         if message.usage is not None:
             self._respond(number, time, span, line, message, message.usage)
         if type(content) is list:
             for item in content:
                 if isinstance(item, _Item):
-                    self._take_item(number, span, item, by_user)
+                    self._take_item(number, span, item)
+                    if item.type == "text" and by_user and self._seen.looks:
+                        self._hear(_text_of(item.text), by_person)
+
+    def _hear(self, text: str, by_person: bool) -> None:
+        """Take a text that is written as the user's; the harness and sub-agents' parents write some too."""
+        if text.startswith(INTERRUPTED):
+            self._seen.interrupted()
+        elif by_person:
+            self._seen.prompt(text)
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
         """Note a response; copies of it in one folder and session become one row, at the first or earliest line."""
@@ -193,7 +213,7 @@ class ClaudeReader(JsonReader):
         noted[1] += 1
         noted[2] = max(noted[2], tokens)
 
-    def _take_item(self, number: int, span: int, item: _Item, by_user: bool) -> None:
+    def _take_item(self, number: int, span: int, item: _Item) -> None:
         kind, seen = item.type, self._seen
         if kind == "tool_use":
             key, flags = self._call(item)
@@ -202,13 +222,11 @@ class ClaudeReader(JsonReader):
         elif kind == "tool_result":
             text, failed = partial(_text_of, item.content), item.is_error is True
             if failed and seen.looks and text().startswith(REFUSED):
-                seen.refused(item.tool_use_id)
+                seen.refused(item.tool_use_id, text().partition(REASON)[2])
                 return
             goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
             key = seen.result(item.tool_use_id, None if goes_on else failed, text)
             self.tables[VERDICT].append((span, number, key, int(failed)))
-        elif kind == "text" and by_user and seen.looks and _text_of(item.text).startswith(INTERRUPTED):
-            seen.interrupted()
 
     def _call(self, item: _Item) -> tuple[int, int]:
         """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
@@ -257,7 +275,10 @@ def _given(item: _Item) -> _Input:
 
 def _text_of(content: RawField) -> str:
     """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
-    found = value_of(content)
+    return _joined(value_of(content))
+
+
+def _joined(found: Any) -> str:
     if isinstance(found, list):
         texts = [item.get("text") for item in found if isinstance(item, dict)]
         return "\n".join(text for text in texts if isinstance(text, str))

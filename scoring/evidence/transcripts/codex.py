@@ -39,6 +39,9 @@ ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were p
 
 PREFIX = "rollout-"  # how the names of rollouts begin
 
+REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
+"""What Codex writes as the output of a call that the user refused."""
+
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _COMMAND_IN_PROGRAM = re.compile(
@@ -71,6 +74,7 @@ class _Payload(msgspec.Struct, gc=False):
     type: str | None = None
     call_id: str | None = None
     name: str | None = None
+    message: RawField = UNSET
     info: RawField = UNSET
     arguments: RawField = UNSET
     input: RawField = UNSET
@@ -121,7 +125,7 @@ class CodexReader(JsonReader):
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
         self._counts = self.tables[COUNT]
-        self._opens = False
+        self._opens = self._by_agent = False
         self._folder = ""
         self._running: dict[str, str] = {}  # by the id of a process that still runs, the call that started it
         self._goes_on: dict[str, str] = {}  # by a call that asks for more of its output, the call that started it
@@ -156,6 +160,8 @@ class CodexReader(JsonReader):
                     self._call(number, payload)
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(number, time, line.type, payload)
+                elif kind == "user_message" and not self._by_agent:
+                    self._seen.prompt(_text_of(payload.message))
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
                     self._seen.interrupted()
             except (*BROKEN, TypeError):
@@ -170,6 +176,7 @@ class CodexReader(JsonReader):
             seen.compacted()
         if number == 0:
             self._opens = line.type == "session_meta"
+            seen.worked |= not self._opens
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
@@ -190,7 +197,9 @@ class CodexReader(JsonReader):
         agent = codex_counting.own_meta(self._spans).agent
         span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model, agent)
         if line == "session_meta":
-            starter = _as_text(_member(_value_of(payload.source), *_SPAWNED_BY))
+            source = _value_of(payload.source)
+            self._by_agent |= len(self._spans) == 1 and _member(source, "subagent") is not None
+            starter = _as_text(_member(source, *_SPAWNED_BY))
             parent = _text_of(payload.forked_from_id) or starter
             remote = _as_text(_member(_value_of(payload.git), "repository_url"))
             span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model, bool(starter))
@@ -248,6 +257,9 @@ class CodexReader(JsonReader):
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         """Note how a call ended, if that is said."""
         call, seen = payload.call_id, self._seen
+        if seen.looks and payload.output is not UNSET and bytes(payload.output) in REFUSALS:
+            seen.refused(call)
+            return
         if failed is not None:
             self._row(VERDICT, number, call, failed)
         if not seen.looks:
@@ -264,6 +276,9 @@ class CodexReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
+        refused = self._seen.refused_calls
+        for kind in (CALL, VERDICT) if refused else ():
+            self.tables[kind] = [row for row in self.tables[kind] if row[3] not in refused]
         tables = {kind: rows for kind, rows in self.tables.items() if rows}
         rows = codex_counting.settled(Rows(self._spans, self._covers, tables, self.skipped))
         return self._seen.fill(rows, self._opens)

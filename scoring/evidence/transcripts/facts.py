@@ -159,13 +159,17 @@ class CorrectionsSeen(Frozen, frozen=True):
 
     ``interrupts`` and ``rejections`` of tool uses are the user's; ``corrections`` counts both, a refusal and the
     interruption after it as one, and the refusals of one response as one. ``resets`` are the times when the agent took
-    its own work back; they count as retries.
+    its own work back; they count as retries. ``words`` are the prompts that say that the last work is wrong, None when
+    there is none and some are in another language than English; one that explains a refusal or an interruption is one
+    correction with it. ``reports`` hold what a program or a reviewer said, and are no corrections.
     """
 
     interrupts: int = 0
     rejections: int = 0
     corrections: int = 0
     resets: int = 0
+    words: int | None = 0
+    reports: int = 0
 
 
 class WorkSeen(Frozen, frozen=True):

@@ -37,6 +37,8 @@ QUESTIONS = frozenset(("ask_user", "exit_plan_mode"))
 
 CANCELLED_BY_USER = "Request cancelled."  # what a message of the type info says when the user stopped the agent
 
+FILES = "--- Content from referenced files ---"  # in a prompt, before the files that it names with @
+
 _REFUSALS = "did not allow", "denied"
 """Words in the reason of a call that was cancelled because the user refused it."""
 
@@ -136,6 +138,8 @@ class GeminiReader(JsonReader):
             for call in message.toolCalls or ():
                 if call:
                     self._call(span, number, call)
+        elif message.type == "user":
+            seen.prompt(_text_of(message.content).partition(FILES)[0])
         elif message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
             seen.interrupted()
 

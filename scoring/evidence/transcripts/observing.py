@@ -1,8 +1,8 @@
-"""Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, and breaks by the user.
+"""Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, corrections.
 
 A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
 and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
-paths that were written and the first words of test commands.
+paths that were written and the first words of test commands. The module is long, as all that readers say goes here.
 """
 
 import posixpath
@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from scoring.evidence.transcripts.commandlines import is_elsewhere
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.rows import (
     AGENT,
     AMEND,
@@ -24,16 +25,20 @@ from scoring.evidence.transcripts.rows import (
     CALL_ONLY,
     COMPACTION,
     EDIT,
+    FOREIGN,
     HARD,
     INTERRUPT,
     MADE,
     NOTE,
     PATHS,
+    PROMPT,
     REJECTION,
+    REPORT,
     RESET,
     RESULT_ONLY,
     REVERT,
     RUN,
+    SAID_WRONG,
     WHOLE,
     WORD,
     Rows,
@@ -48,6 +53,8 @@ WORDS_OF_A_COMMAND, WORDS_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 24, 240, 240,
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
 _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
+
+_SAID = {"wrong": SAID_WRONG, "report": REPORT, "unknown": FOREIGN}
 
 _Row = tuple[int, ...]
 
@@ -88,12 +95,14 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in (RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, PROMPT + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
+        self.worked = False
+        """Whether a tool was called before, here or where the session began."""
         self.refused_calls: set[int] = set()
         """The keys of the calls that were refused: they are no calls."""
 
@@ -180,11 +189,16 @@ class Observations:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
-    def refused(self, call: str | None) -> None:
-        """Note that the user refused a call; a question that was declined is no correction."""
+    def prompt(self, text: str) -> None:
+        """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
+        if self.looks and self.worked and (said := said_in(text)):
+            self._row(PROMPT, _SAID[said])
+
+    def refused(self, call: str | None, reason: str = "") -> None:
+        """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
         begun = self._calls.pop(call or "", None)
         self.refused_calls.add(_key(call))
-        if begun is not None and begun.question:
+        if (begun is not None and begun.question) or asks(reason):
             self._answered = True
         else:
             self._row(BREAK, REJECTION, key_of(begun.response) if begun and begun.response else 0)
@@ -197,6 +211,7 @@ class Observations:
 
     def compacted(self) -> None:
         """Note that the harness cut what came before to a summary, to make room."""
+        self.worked = True
         self._row(NOTE, COMPACTION)
 
     def fill(self, rows: Rows, opens: bool) -> Rows:
@@ -223,6 +238,7 @@ class Observations:
 
     def _begin(self, call: str | None) -> _Call:
         begun = _Call(self._span, self._number, _key(call), self._response)
+        self.worked = True
         if not call:
             self._without_id.append(begun)
             return begun

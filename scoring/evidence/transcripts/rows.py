@@ -67,7 +67,7 @@ RESPONSE, CALL, VERDICT = range(3)
 - verdict: key of the id, whether it failed.
 """
 
-RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
+RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT = range(100, 108)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
@@ -81,7 +81,9 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE = range(100, 107)
   not known);
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
 - word of a shell command: its key, and that of its last part where it is a path;
-- note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary).
+- note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary);
+- prompt of a person about the work before it: what (:data:`SAID_WRONG`: that it is wrong, :data:`REPORT`: what a
+  program or a reviewer said, :data:`FOREIGN`: in another language than English). Other prompts have no row.
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
@@ -90,6 +92,7 @@ WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
 BY_TOOL, BY_REDIRECTION = range(2)
 INTERRUPT, REJECTION = range(2)
 AGENT, COMPACTION = range(2)
+SAID_WRONG, REPORT, FOREIGN = range(3)
 HARD, PATHS, REVERT, AMEND = range(4)
 
 

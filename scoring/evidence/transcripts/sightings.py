@@ -1,6 +1,7 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
 The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
+The module is long, as every kind of row is looked at here.
 ``docs/EVIDENCE.md``, "Observations", says what each is.
 """
 
@@ -23,18 +24,25 @@ from scoring.evidence.transcripts.rows import (
     BY_TOOL,
     CALL_ONLY,
     EDIT,
+    FOREIGN,
     INTERRUPT,
     NOTE,
     PATHS,
+    PROMPT,
+    REPORT,
     RESET,
     RESULT_ONLY,
     RUN,
+    SAID_WRONG,
     WORD,
     key_of,
 )
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
 
-Kind: TypeAlias = Literal["run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction"]
+Kind: TypeAlias = Literal[
+    "run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction", "words", "report", "foreign"
+]
+_SAID: dict[int, Kind] = {SAID_WRONG: "words", REPORT: "report", FOREIGN: "foreign"}
 _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
 
 
@@ -97,29 +105,32 @@ class Sightings:
         return TestsSeen(len(runs), failed, last.passed, edited, last.text, last.good, last.bad), last
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
-        """Return the corrections, and where the user interrupted or refused."""
-        breaks: list[Sighting] = []
+        """Return the corrections, and where the user interrupted, refused, or said that the work is wrong."""
+        found: list[Sighting] = []
         counted = 0
-        refused: dict[SessionKey, int] = {}  # when a tool use was refused since which nothing was called
+        stopped: dict[SessionKey, Sighting] = {}  # by what the user stopped the agent, which called nothing since
         responses: set[int] = set()
-        for one in self._of("interrupt", "rejection", "call"):
-            since = refused.get(one.session)
+        for one in self._of("interrupt", "rejection", "words", "call"):
+            since = stopped.get(one.session)
             if one.kind == "call":
-                if since is not None and one.time > since:
-                    del refused[one.session]
+                if since is not None and one.time > since.time:
+                    del stopped[one.session]
                 continue
-            breaks.append(one)
+            found.append(one)
             if one.kind == "rejection":
                 counted += one.key not in responses
                 responses |= {one.key} - {0}
-                refused[one.session] = one.time
+            elif one.kind == "interrupt":
+                counted += since is None or since.kind != "rejection"
             else:
                 counted += since is None
-                refused.pop(one.session, None)
+                continue
+            stopped[one.session] = one
         resets = self._resets()
-        rejections = sum(one.kind == "rejection" for one in breaks)
-        seen = CorrectionsSeen(len(breaks) - rejections, rejections, counted, len(resets))
-        return seen, [*breaks, *resets]
+        kinds = Counter(one.kind for one in self.found)
+        words = kinds["words"] or (None if kinds["foreign"] else 0)
+        seen = CorrectionsSeen(kinds["interrupt"], kinds["rejection"], counted, len(resets), words, kinds["report"])
+        return seen, [*found, *resets]
 
     def work(self) -> WorkSeen:
         """Return how much was edited, and what the agent had help from."""
@@ -241,6 +252,8 @@ def _look(
         found[owner].found.append(one._replace(kind="interrupt" if what == INTERRUPT else "rejection", key=key))
     for owner, one, (how, path) in owned(RESET):
         found[owner].found.append(one._replace(kind="reset", text=texts[path] if path >= 0 else "", how=how))
+    for owner, one, (what,) in owned(PROMPT):
+        found[owner].found.append(one._replace(kind=_SAID[what]))
     for owner, one, (what,) in owned(NOTE):
         found[owner].found.append(one._replace(kind="agent" if what == AGENT else "compaction"))
     for owner, _, names in owned(WORD):
@@ -271,7 +284,11 @@ def places_seen(
     if run:
         verdict = "passed" if run.passed else "failed"
         found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.file.transcript.path, run.number + 1, "tests"))
-    words = {"interrupt": "interrupted by the user", "rejection": "tool use refused by the user"}
+    words = {
+        "interrupt": "interrupted by the user",
+        "rejection": "tool use refused by the user",
+        "words": "called wrong by the user",
+    }
     for one in others:
         what = words.get(one.kind, "own work taken back")
         found.append(SeenAt(what, one.file.transcript.path, one.number + 1, "correction"))

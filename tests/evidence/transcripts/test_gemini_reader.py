@@ -16,7 +16,18 @@ from helpers.repos import STEP
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.evidence.transcripts.rows import BREAK, EDIT, INTERRUPT, MADE, REJECTION, RUN, Rows, key_of
+from scoring.evidence.transcripts.rows import (
+    BREAK,
+    EDIT,
+    INTERRUPT,
+    MADE,
+    PROMPT,
+    REJECTION,
+    RUN,
+    SAID_WRONG,
+    Rows,
+    key_of,
+)
 from scoring.evidence.transcripts.testruns import TestTools as Tools
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
@@ -93,6 +104,21 @@ class TestChat:
     def test_has_odd_calls_too(self, args: Any) -> None:
         odd = {"id": "c1", "name": "run_shell_command", "args": args, "status": "success", "result": 7}
         assert len(table(seen(said(1, toolCalls=[None, odd])), CALL)) == 1
+
+
+class TestPrompt:
+    @pytest.mark.parametrize(
+        ("content", "rows"),
+        [
+            ("No, that is wrong", [(1, SAID_WRONG)]),
+            ([{"text": "No, that is wrong"}], [(1, SAID_WRONG)]),
+            ("Go on", []),
+            ("Go on\n--- Content from referenced files ---\nThat is wrong.", []),
+        ],
+        ids=["a-correction", "in-parts", "any-other", "a-file-that-it-names"],
+    )
+    def test_is_noted_where_it_says_something(self, content: Any, rows: list[tuple[int, ...]]) -> None:
+        assert table(seen(said(1, toolCalls=[shell("ls")]), said(2, "user", content=content)), PROMPT) == rows
 
 
 class TestCall:

@@ -17,15 +17,19 @@ from scoring.evidence.transcripts.rows import (
     BY_TOOL,
     CALL_ONLY,
     EDIT,
+    FOREIGN,
     HARD,
     INTERRUPT,
     MADE,
     PATHS,
+    PROMPT,
     REJECTION,
+    REPORT,
     RESET,
     RESULT_ONLY,
     REVERT,
     RUN,
+    SAID_WRONG,
     WHOLE,
     WORD,
     Rows,
@@ -298,6 +302,72 @@ class TestBreak:
     def test_of_a_call_in_another_file_names_no_response(self) -> None:
         assert table(seen(refused("Bash")[1]), BREAK) == [(0, REJECTION, 0)]
 
+    @pytest.mark.parametrize(
+        ("reason", "breaks"),
+        [("what does lint say now?", 0), ("no, that is wrong", 1), ("use the other file", 1)],
+        ids=["a-question", "a-no", "an-instruction"],
+    )
+    def test_is_a_refusal_that_says_no(self, reason: str, breaks: int) -> None:
+        said = f"{REFUSAL} The tool use was rejected. To tell you how to proceed, the user said:\n{reason}"
+        rows = seen(agent(use("Bash", command="ls")), user(result(content=said, is_error=True)))
+        assert len(table(rows, BREAK)) == breaks
+        assert 1 not in rows.tables
+
+
+class TestPrompt:
+    WRONG = "No, that is wrong"
+
+    @cases(
+        "words, what",
+        {
+            "a correction": (WRONG, [SAID_WRONG]),
+            "a report": ("error: the mast is gone", [REPORT]),
+            "another language": ("Das ist nicht richtig", [FOREIGN]),
+            "any other": ("Go on", []),
+        },
+    )
+    def test_is_noted_where_it_says_something(self, words: str, what: list[int]) -> None:
+        for line in (user(text(words)), user(message={"content": words})):
+            rows = seen(*bash("ls"), line)
+            assert table(rows, PROMPT) == [(2, one) for one in what]
+            assert words.encode() not in pack({"claude": rows})
+
+    def test_says_nothing_of_work_where_there_was_none(self) -> None:
+        assert table(seen(user(text(self.WRONG)), *bash("ls")), PROMPT) == []
+        compacted = claude(1, kind="system", subtype="compact_boundary")
+        assert table(seen(compacted, user(text(self.WRONG))), PROMPT) == [(1, SAID_WRONG)]
+        assert table(seen(user(text(self.WRONG), parentUuid="x")), PROMPT) == [(0, SAID_WRONG)]
+        assert table(seen(user(text(self.WRONG), parentUuid=None)), PROMPT) == []
+
+    @cases(
+        "line, noted",
+        {
+            "by the user": (user(text(WRONG), isMeta=False, isCompactSummary=False), True),
+            "beside a result": (user(result("toolu_2"), text(WRONG)), True),
+            "while the agent works": (
+                {"type": "queued_command", "prompt": [text(WRONG)], "commandMode": "prompt"},
+                True,
+            ),
+            "of another kind": ({"type": "queued_command", "prompt": WRONG, "commandMode": "task-notification"}, False),
+            "another attachment": ({"type": "todo", "prompt": WRONG, "commandMode": "prompt"}, False),
+            "by the harness": (user(text(WRONG), isMeta=True), False),
+            "a summary": (user(text(WRONG), isCompactSummary=True), False),
+            "to a sub-agent": (user(text(WRONG), isSidechain=True), False),
+            "a result": (user(result("toolu_2", content=WRONG)), False),
+            "by the agent": (agent(text(WRONG)), False),
+        },
+    )
+    def test_is_one_of_a_person(self, line: Line, noted: bool) -> None:
+        if "timestamp" not in line:
+            line = claude(2, kind="attachment", attachment=line)
+        assert [number for number, _ in table(seen(*bash("ls"), line), PROMPT)] == [2] * noted
+
+    @pytest.mark.parametrize("odd", [5, None, "true", {}], ids=str)
+    def test_of_an_odd_line_is_read_like_any_other(self, odd: Any) -> None:
+        rows = seen(*bash("ls"), user(text(self.WRONG), isMeta=odd))
+        assert table(rows, PROMPT) == [(2, SAID_WRONG)]
+        assert rows.skipped == {}
+
 
 class TestReset:
     @pytest.mark.parametrize(
@@ -434,6 +504,34 @@ class TestCodex:
     )
     def test_break_is_an_aborted_turn(self, payload: Line, breaks: int) -> None:
         assert len(table(self.codex(codex(1, "event_msg", **payload)), BREAK)) == breaks
+
+    @pytest.mark.parametrize("answer", ["exec command rejected by user", "patch rejected by user"])
+    def test_break_is_a_refusal(self, answer: str) -> None:
+        rows = self.codex(*self.shell("ls > a"), *[output(2, answer, "call_2")])
+        assert table(rows, BREAK) == [(2, REJECTION, 0)]
+        call = item(1, "custom_tool_call", "c", name="apply_patch", input="*** Update File: a.py")
+        ended = codex(2, "event_msg", type="patch_apply_end", call_id="c", success=False)
+        rows = self.codex(call, ended, output(3, answer, "c", "custom_tool_call_output"))
+        assert table(rows, BREAK) == [(2, REJECTION, 0)]
+        assert rows.tables.keys() == {BREAK}
+        assert table(self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")), BREAK) == []
+
+    @cases(
+        "source, kind, noted",
+        {
+            "of a person": ("cli", "event_msg", True),
+            "to a sub-agent": ({"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}, "event_msg", False),
+            "to a reviewer": ({"subagent": "review"}, "event_msg", False),
+            "as the model gets it": ("cli", "response_item", False),
+        },
+    )
+    def test_prompt(self, source: Any, kind: str, noted: bool) -> None:
+        words = "No, that is wrong"
+        said: Line = {"type": "user_message", "message": words}
+        if kind == "response_item":
+            said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+        rows = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
+        assert table(rows, PROMPT) == [(3, SAID_WRONG)] * noted
 
     @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
     def test_odd_call_is_still_a_call(self, arguments: Any) -> None:

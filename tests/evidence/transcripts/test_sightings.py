@@ -13,6 +13,8 @@ from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."
 
+PROMPTS = {"wrong": "No, that is wrong", "report": "error: the mast is gone", "foreign": "Das ist nicht richtig"}
+
 Steps = Callable[[Session], object]
 
 
@@ -63,6 +65,8 @@ def play(session: Session, script: str) -> None:
             refuse(session, 10 + n, *calls)
         elif what == "interrupt":
             session.interrupt(10 + n)
+        elif what in PROMPTS:
+            session.prompt(10 + n, PROMPTS[what])
         else:
             session.run(10 + n, 1 << n, what, "a.py")
 
@@ -76,9 +80,17 @@ def play(session: Session, script: str) -> None:
         "two responses are two": ("Bash a, refuse a, Bash b, refuse b", (0, 2, 2)),
         "an interruption of what came after is another one": ("Bash a, refuse a, ls, interrupt", (1, 1, 2)),
         "a plan that was declined is none": ("ExitPlanMode a, refuse a, interrupt", (0, 0, 0)),
+        "words are one": ("ls, wrong", (0, 0, 1, 0, 1)),
+        "each time": ("ls, wrong, ls, wrong", (0, 0, 2, 0, 2)),
+        "the words that explain an interruption go with it": ("ls, interrupt, wrong", (1, 0, 1, 0, 1)),
+        "or a refusal": ("Bash a, refuse a, interrupt, wrong", (1, 1, 1, 0, 1)),
+        "not those about what came after": ("ls, interrupt, ls, wrong", (1, 0, 2, 0, 1)),
+        "a report is none": ("ls, report", (0, 0, 0, 0, 0, 1)),
+        "another language is not judged": ("ls, foreign", (0, 0, 0, 0, None)),
+        "unless some words are in English": ("ls, foreign, wrong", (0, 0, 1, 0, 1)),
     },
 )
-def test_corrections(made: History, observed: Read, script: str, seen: tuple[int, int, int]) -> None:
+def test_corrections(made: History, observed: Read, script: str, seen: tuple[int, ...]) -> None:
     session = made.session("s1")
     play(session, script)
     commit(made, session, 20, "work", 64)

@@ -1,0 +1,141 @@
+"""What a prompt says of the work before it; every form that fires has a twin that does not."""
+
+import time
+
+import pytest
+from helpers.harness_lines import cases
+
+from scoring.evidence.transcripts.prompts import OWN_LIMIT, PROMPT_LIMIT, asks, said_in
+
+OUTPUT = "src/boat.py:12:4: undefined name 'oar'\nerror: 1 problem"
+REVIEW = (
+    "The function `row_boat` always returns true, even where the oar is missing. This can lead to boats that drift "
+    "away silently. The check belongs in front of the loop, with the early return that the rudder has as well."
+)
+
+
+@cases(
+    "prompt, twin",
+    {
+        "is wrong": ("That's wrong.", "Is that wrong?"),
+        "is wrong, and a question": ("that's wrong, can you look?", "that's wrong, right?"),
+        "is wrong, with an aside": ("that's wrong (the mast)", "see the mast (that's wrong) there"),
+        "is not right": ("hmm, the map isn't right", "say so when the map isn't right"),
+        "without an apostrophe": ("thats not what i asked for", "that is what i asked for"),
+        "no, and what instead": ("No, not this one", "No, not yet"),
+        "no, ignore": ("nope. Ignore the second file", "no, go on"),
+        "stop": ("Stop!", "Stop here for today"),
+        "was missed": ("you missed two of the boats", "in case you missed it: two boats are new"),
+        "was left out": ("and you didn't run the tests", "if you didn't run the tests, do"),
+        "was removed": ("You removed the anchor", "The anchor you removed was old"),
+        "makes no sense": ("the name doesn't make sense", "does the name make sense?"),
+        "is off": ("ok, but the numbers are off", "the lights are off"),
+        "is too much": ("this is way too complicated", "this is too bad"),
+        "is no good": ("but globals are not great either", "globals are great"),
+        "is disliked": ("I don't like the new layout", "I like the new layout"),
+        "is in the wrong place": ("It went to the wrong folder", "check that it never goes to the wrong folder"),
+        "is misplaced": ("Not in the header, below it", "put it below, not in the header"),
+        "was not asked for": ("I didn't ask for a readme", "What did I ask for?"),
+        "was meant": ("I am talking about the blue one", "what would have been meant by it"),
+        "is to be undone": ("can you please revert this", "should we revert this?"),
+        "is to be undone again": ("Undo the last edit", "write an undo button"),
+        "is to be as before": ("let's go back to the old way", "let's go back to main"),
+        "is to be removed again": ("can you remove the flag again?", "can you remove the flag?"),
+        "not what worked": ("it worked before", "this is the one that worked before"),
+        "does not work": ("it doesn't work", "make sure it doesn't work twice"),
+        "still fails": ("The upload still fails", "tell me whether the upload still fails"),
+        "is failing": ("unit tests are failing", "fix the tests that are failing on main"),
+        "broke": ("This broke the login", "look at what broke"),
+        "a command fails": ('"make sail" fails', 'what is "make sail" for'),
+        "the same again": ("same error again", "the same again for the other boat"),
+        "why it was done": ("Why did you delete the fixture?", "Why did you choose Rust?"),
+        "why it was not": ("why haven't you run it", "why is it not run on Sundays"),
+        "what is going on": ("what are you doing??", "what are you able to do?"),
+        "behind what was pasted": (f"It still crashes:\n{OUTPUT}", f"Here is the log:\n{OUTPUT}"),
+        "not in a quotation": ("> ok\nno wait, that is wrong", "> no wait, that is wrong\nok"),
+        "not in code": ("wrong:\n```\nok\n```", "so:\n```\nthat is wrong\n```"),
+        "at the beginning": ("that is wrong. " + "x " * OWN_LIMIT, "x " * OWN_LIMIT + ". That is wrong."),
+    },
+)
+def test_says_that_the_work_is_wrong(prompt: str, twin: str) -> None:
+    assert said_in(prompt) == "wrong"
+    assert said_in(twin) != "wrong"
+
+
+@cases(
+    "prompt",
+    {
+        "a command": "/review that is wrong",
+        "a command with its name": "<command-name>/fix</command-name><command-args>that is wrong</command-args>",
+        "a reminder": "<system-reminder>\nThat is wrong.\n</system-reminder>",
+        "a notice": "<task-notification>\n<status>it still fails</status>\n</task-notification>",
+        "instructions": "# AGENTS.md instructions for /work\n\nthis is wrong",
+        "a hook": "Stop hook feedback:\nthe build is failing",
+        "a plan": "Implement the following plan:\n\nthe build is failing",
+        "a summary": "This session is being continued from a previous conversation. That is wrong.",
+        "a refusal that is copied": "The user doesn't want to proceed with this tool use. That is wrong.",
+        "an interruption": "[Request interrupted by user]",
+        "nothing": "  ",
+    },
+)
+def test_is_no_prompt_of_a_person(prompt: str) -> None:
+    assert said_in(prompt) == ""
+
+
+def test_is_what_stands_behind_the_words_of_a_harness() -> None:
+    assert said_in("<ide_opened_file>The user opened a.py, no wait</ide_opened_file>\nthat is wrong") == "wrong"
+    assert said_in("# Context from my IDE setup:\n\nstop\n\n## My request for Codex:\nthat is wrong") == "wrong"
+    assert said_in("# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on") == ""
+
+
+@cases(
+    "prompt, twin",
+    {
+        "output": (OUTPUT, "an undefined name, one problem"),
+        "a shell": ("$ make sail\nnothing to do", "make sail, please"),
+        "a traceback": ('Traceback (most recent call last):\n  File "a.py", line 3', "trace it back"),
+        "code with output": (f"see\n```\n{OUTPUT}\n```", "see\n```\nboat = 1\n```"),
+        "a review": (REVIEW, f"I think that you should know: {REVIEW}"),
+        "feedback": ("I got this feedback: that is wrong", "I want feedback, go on"),
+    },
+)
+def test_is_a_report(prompt: str, twin: str) -> None:
+    assert said_in(prompt) == "report"
+    assert said_in(twin) == ""
+
+
+@cases(
+    "prompt",
+    {
+        "German": "Das ist nicht richtig, bitte mach es rückgängig",
+        "French": "ce n'est pas bon, il faut que le test passe",
+        "Spanish": "esto no es lo que quería, la otra era mejor",
+        "Russian": "это неправильно",
+        "Chinese": "这是错的",
+    },
+)
+def test_in_another_language_is_not_known(prompt: str) -> None:
+    assert said_in(prompt) == "unknown"
+
+
+@cases(
+    "reason, expected",
+    {
+        "a question": ("what does the linter say now?", True),
+        "a question before something else": ("is that in use? it looks old", True),
+        "a question that corrects": ("why did you delete it?", False),
+        "an instruction": ("use the other file", False),
+        "none": ("", False),
+    },
+)
+def test_asks(reason: str, expected: bool) -> None:
+    assert asks(reason) is expected
+
+
+@pytest.mark.parametrize(
+    "part", ["no ", "not ", "<a-b>", "```", '"' * 3, "a:b", " is really", "you got a ", "# context ", "still "]
+)
+def test_takes_no_long_time(part: str) -> None:
+    began = time.perf_counter()
+    said_in(part * PROMPT_LIMIT)
+    assert time.perf_counter() - began < 1
