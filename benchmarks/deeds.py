@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.evidence.git.checkpoints import BRANCH, read_checkpoints
+from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import NS, LinesFound, timestamp_ns
@@ -127,7 +127,7 @@ def _counted(text: str) -> Counter[str]:
 def deeds_of(repo: GitRepository, found: Mapping[int, Sequence[LinesFound]]) -> Iterator[tuple[int, Deeds]]:
     """Yield what was seen in the lines of each iteration, where any are in checkpoints."""
     kept = read_checkpoints(repo)
-    blobs = {f"{BRANCH}:{s.path}": s.blobs for one in kept.values() for s in one.sessions if s.blobs and not s.missing}
+    blobs = {s.path: s.blobs for one in kept.values() for s in one.sessions if s.blobs and not s.missing}
     for iteration, places in found.items():
         deeds = Deeds()
         for place in places:

@@ -243,10 +243,12 @@ def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[s
         whole = sum(part.total_committed or 0 for part in lines)
         if whole:
             changed = sum(part.human_modified or 0 for part in lines)
+            written = changed + sum(part.human_added or 0 for part in lines)
             found[iteration] = {
+                "lines_by_people": min(1.0, written / whole),
                 "lines changed by people, share": changed / whole,
                 "lines removed by people, share": sum(part.human_removed or 0 for part in lines) / whole,
-                "people touched its lines": float(changed + sum(part.human_added or 0 for part in lines) > 0),
+                "people touched its lines": float(written > 0),
             }
     return found
 

@@ -116,7 +116,7 @@ def said_of(one: ScoredIteration) -> dict[str, Any]:
         found |= {name: kept["tests"][name] for name in ("runs", "failed", "last")}
         found |= {name: corrections[name] for name in ("interrupts", "rejections")}
         found |= {"corrections_in_words": corrections["words"]} if corrections.get("words") is not None else {}
-        found |= {name: sum(part[f"tool_{name}"] for part in kept["harnesses"]) for name in ("calls", "errors")}
+        found |= {name: chain[name] for name in ("calls", "errors")}
     return found
 
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubric.breakdown import *  # noqa: F403
-    from rubric.datafiles import *  # noqa: F403
+    from rubric.datafiles import *  # noqa: F403  # noqa: F403
     from rubric.model import *  # noqa: F403
-    from rubric.names import *  # noqa: F403
     from rubric.registry import *  # noqa: F403
 
-_MODULES = "names", "datafiles", "breakdown", "model", "registry"
+_MODULES = "datafiles", "breakdown", "model", "registry"
 """Where the names are; each of these imports some of those before it."""
 
 

@@ -14,6 +14,8 @@ from zlib import crc32
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
+RUBRIC_VERSION = "2.1.0"  # the version that scores when the user names no other
+
 SIZE_LIMIT = 128 << 10  # the largest rubric, in bytes; the longest that was released has 10 KiB
 
 _DEPTH_LIMIT = 8
@@ -97,3 +99,8 @@ def _plain_data(text: str) -> object:
         raise
     except (yaml.YAMLError, ValueError) as e:
         raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
+
+
+def is_rubric_file(name: str) -> bool:
+    """Return whether a name that a user gives means a rubric file, and not a released version."""
+    return name.endswith((".yaml", ".yml", ".json")) or "/" in name

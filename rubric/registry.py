@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rubric.datafiles import SIZE_LIMIT, RubricError, read_data, read_released
+from rubric.datafiles import RUBRIC_VERSION, SIZE_LIMIT, RubricError, is_rubric_file, read_data, read_released
 from rubric.model import EVIDENCE_REFERENCE, Rubric, ScoreBand, SignalSpec
-from rubric.names import RUBRIC_VERSION, is_rubric_file
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
 

@@ -25,8 +25,9 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of
-from scoring.views.score_pages import iteration_page, kept_payload, score_payload, scored_now_payload
-from scoring.views.spending import Spending, spending_of
+from scoring.views.examined import Examined
+from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
+from scoring.views.spending import spending_of
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -51,9 +52,11 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
         score, deliberation, objectives = kept, None, None
         if deliberation_file(log_dir, iteration) is not None:
             deliberation = deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
-        state, used, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
+        state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
+        used = found.spending if found else None
         provenance = read_provenance(log_dir, iteration) if settings.json else None
         payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
+        payload |= claims_payload(found.facts) if found else {}
     if settings.json:
         write_json(payload)
         return
@@ -64,7 +67,7 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used))
 
 
-def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Spending | None, PersistedScore]:
+def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:
     try:
         found = next(view_under(version, settings, {kept.iteration}).examine(), None)
         if found is None:
@@ -72,7 +75,7 @@ def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[S
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
     rows = tuple(dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
-    return found.state, found.spending, replace(kept, breakdown=rows)
+    return found.state, found, replace(kept, breakdown=rows)
 
 
 def _score(settings: Settings, iteration: int) -> ScoredIteration:

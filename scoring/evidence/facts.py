@@ -178,7 +178,7 @@ class Evidence:
             return {}
         from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
 
-        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources)
+        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources, self._only or ())
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

@@ -27,10 +27,12 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
+    only: Collection[int] = (),
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration, by its number.
 
-    All iterations are asked about, even where few are wanted: each bounds the lines of the others.
+    All iterations are asked about, even where few are wanted: each bounds the lines of the others. How much of a commit
+    agents wrote is asked of ``only`` some.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -61,7 +63,7 @@ def ask_transcripts(
         )
         named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
         verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
-        questions.append(Question(asked, tuple(verifiers)))
+        questions.append(Question(asked, tuple(verifiers), (number in only and own) or ""))
     entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
 
     remotes = frozenset(map(same_remote, git.remotes()))
@@ -78,7 +80,7 @@ def ask_transcripts(
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
         return git.landed_as({name: resolved[name] for name in names if name in resolved})
 
-    answers = scan.answers(questions, neighbourhood, landed_as)
+    answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
 
 

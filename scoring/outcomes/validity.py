@@ -252,7 +252,6 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         **_figures(seen and seen.corrections, "interrupts", "rejections", "corrections", "resets", "words"),
         **_figures(used and used.work, edits="edits", files_edited="files", most_edits_of_a_file="most"),
         **_figures(used and used.work, sub_agents="agents", context_compactions="compactions"),
-        **_figures(facts.observed, lines_by_people="by_people"),
         "sessions": len(seen.sessions) if seen else None,
         "checkpoints": len(seen.checkpoints) if seen else None,
         **_figures(turns, "turns", "input_tokens", "output_tokens", "cache_reads", "cache_creations"),

@@ -76,9 +76,9 @@ def error_rate_of(facts: IterationFacts) -> float | None:
 
 
 def _ended_calls(facts: IterationFacts) -> tuple[int, int]:
-    """Return how many tool calls failed, of how many that ended: in what votes, or else in the window."""
+    """Return how many tool calls failed, of how many: in what votes, or else in the window."""
     if facts.observed is not None:
-        return facts.observed.failed_calls, facts.observed.ended_calls
+        return facts.observed.failed_calls, facts.observed.tool_calls
     found = facts.transcripts
     return (found.tool_errors, found.tool_calls) if found else (0, 0)
 

@@ -6,9 +6,23 @@ from typing import Any
 
 from rubric.model import FULL_TEXT
 from scoring.text import counted
-from scoring.views import cells
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, band_text, number, pairs
+from scoring.views.table import (
+    BAND,
+    ITER,
+    TASK,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Table,
+    TableRow,
+    band_cell,
+    band_text,
+    number,
+    pairs,
+)
 
 
 def comparison_page(
@@ -26,7 +40,7 @@ def comparison_page(
     if log is None:
         yield Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
         return
-    columns = (cells.ITER, cells.TASK, *sides, Column("CHANGE", width=7, right=True), cells.BAND)
+    columns = (ITER, TASK, *sides, Column("CHANGE", width=7, right=True), BAND)
     rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     moved = Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
@@ -72,7 +86,7 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
 def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
     before, after = (number(side.value, side.scored) for side in (item.before, item.after))
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
-    band = cells.band_cell(item.after.band)
+    band = band_cell(item.after.band)
     if item.band_changed:
         band = Cell(band.value, f"{band_text(item.before.band)} → {band.text}", band.style)
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band

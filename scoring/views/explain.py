@@ -6,18 +6,17 @@ from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import Method
+from scoring.evidence.transcripts.facts import ClaimResult, Method
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, printable, short
-from scoring.views.cells import value_text
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
-from scoring.views.score_pages import chain_payload, kept_payload
-from scoring.views.table import band_text
+from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
+from scoring.views.table import band_text, value_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200
@@ -82,6 +81,7 @@ class Explanation:
             "signals": [asdict(signal) for signal in self.signals],
             "would_have_raised": [{"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises],
             "integrity": [observation.as_dict() for observation in one.signals.integrity],
+            **claims_payload(one.facts),
             "outcome": one.outcome and {"horizon_days": self.horizon_days, **one.outcome.as_dict()},
         }
 
@@ -175,9 +175,11 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         could_vote = any(s.applicable and not s.present for s in explanation.signals)
         others = "the signals that did not vote could only lower it" if could_vote else "every signal voted"
         yield f"  nothing: every vote is full and {others}"
-    if one.signals.integrity:
+    words = list(claim_lines(one.facts))
+    if one.signals.integrity or words:
         yield from ("", "What was claimed, and what was seen")
         yield from (f"  {_claim(observation)}" for observation in one.signals.integrity)
+        yield from (f"  {line}" for line in words)
     if one.outcome:
         yield from ("", "What became of it, which has no part in the score")
         yield f"  {outcome_text(one.outcome, explanation.horizon_days)}"
@@ -193,6 +195,24 @@ def _claim(observation: IntegrityObservation) -> str:
     if not seen.present:
         return f"{claim}; nothing to compare it with ({seen.detail})"
     return f"{claim}, {saw}: {'over-claimed' if observation.delta < 0 else 'claimed no more than was seen'}"
+
+
+_RESULTS: dict[ClaimResult | None, str] = {
+    "confirmed": "the last run before it passed",
+    "no run": "no run was observed before it",
+    "last run failed": "the last run before it failed",
+    None: "there is no verdict to compare it with",
+}
+
+
+def claim_lines(facts: IterationFacts) -> Iterator[str]:
+    """Yield what the agent said of its tests; nothing where no line of its own is found."""
+    observed = facts.observed
+    if observed and observed.method and not observed.checkpoint_tokens:
+        for claim in observed.claims:
+            yield f"in words, that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
+        if not observed.claims:
+            yield "in words: no claims found"
 
 
 _METHODS: dict[Method, str] = {
@@ -259,8 +279,8 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:
         yield "; ".join(parts)
-    if observed.by_people is not None:
-        yield f"people wrote or changed {observed.by_people * 100:.0f} % of its lines, as its checkpoints say"
+    if observed.by_agents is not None:
+        yield f"agents wrote at least {int(observed.by_agents * 100)} % of the lines that its commit adds"
 
 
 def _named(what: str, names: Sequence[str]) -> str:

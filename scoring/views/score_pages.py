@@ -20,15 +20,36 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State, in_words
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.text import counted
-from scoring.views import cells
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, TableRow, band_text, number, pairs
+from scoring.views.table import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    ITER,
+    SCORE,
+    TASK,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Place,
+    Table,
+    TableRow,
+    band_cell,
+    band_text,
+    bounds_text,
+    coverage_cell,
+    number,
+    pairs,
+    value_text,
+)
 
 _BAR = 20
 
 LOST = Column("", only="full", prose=True)
-_RUN = [cells.ITER, cells.TASK, cells.SCORE, cells.BOUNDS, cells.BAND._replace(width=26), cells.COVERAGE]
+_RUN = [ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE]
 _RUN += [Column("DATE", width=0), LOST]
 """The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
 _BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
@@ -89,10 +110,10 @@ def next_steps(scored: LogSummary) -> Iterator[Block]:
 
 
 def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
-    value, bounds = number(line.value, line.scored), cells.bounds_text(line.bounds, line.scored)
+    value, bounds = number(line.value, line.scored), bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    sure = cells.coverage_cell(line.coverage)
-    return line.iteration, line.task_id, value, bounds, cells.band_cell(line.band), sure, line.date, lost
+    sure = coverage_cell(line.coverage)
+    return line.iteration, line.task_id, value, bounds, band_cell(line.band), sure, line.date, lost
 
 
 def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
@@ -121,7 +142,7 @@ def iteration_page(
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
-    sure = cells.value_text(score.value, score.scored, score.bounds)
+    sure = value_text(score.value, score.scored, score.bounds)
     yield Line(f"{name}   score {sure}   band {band}", "bold", only="terminal")
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
@@ -204,6 +225,7 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
         **score_payload(one.persisted, one.signals.deliberation, attribution, spending=spending),
         "objective": one.signals.objective.as_dict(),
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
+        **claims_payload(one.facts),
     }
 
 
@@ -245,11 +267,22 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "shared_with": observed.shared_with,
         "checkpoints": list(observed.checkpoints),
         "checkpoint_tokens": observed.checkpoint_tokens,
+        "calls": observed.tool_calls,
+        "errors": observed.failed_calls,
         "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
         "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
         "work": structs.asdict(observed.work),
-        "by_people": observed.by_people,
+        "by_people": None,
+        "by_agents": observed.by_agents,
     }
+
+
+def claims_payload(facts: IterationFacts) -> dict[str, Any]:
+    """Return the claims in words as data; nothing where lines are not attributed."""
+    if facts.observed is None:
+        return {}
+    found = facts.observed.claims
+    return {"claims": [{"kind": claim.kind, "result": claim.result, "where": claim.where} for claim in found]}
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:

@@ -11,14 +11,33 @@ from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import State
 from scoring.statistics import Interval, bootstrap_interval
-from scoring.views import cells
 from scoring.views.spending import Spending, spending_lines
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Place, Table, band_text, number
+from scoring.views.table import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    INTERVAL,
+    ITER,
+    SCORE,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Place,
+    Table,
+    band_cell,
+    band_text,
+    bounds_text,
+    coverage_cell,
+    number,
+    value_text,
+)
 
-SESSIONS = [Column("SESSION", width=40, cut=True), cells.SCORE, cells.BOUNDS, cells.INTERVAL]
-SESSIONS += [Column("ITERS", width=11, right=True), cells.BAND, cells.COVERAGE]
+SESSIONS = [Column("SESSION", width=40, cut=True), SCORE, BOUNDS, INTERVAL]
+SESSIONS += [Column("ITERS", width=11, right=True), BAND, COVERAGE]
 _BEGINNING = 8
-_MEMBERS = (cells.ITER, cells.SCORE, cells.BOUNDS, cells.BAND, cells.COVERAGE, Column("STATE", only="full", prose=True))
+_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
 
 
 def session_rows(
@@ -30,10 +49,10 @@ def session_rows(
         (
             Cell(session.session_id, brief=beginnings[session.session_id]),
             number(session.value, session.scored),
-            cells.bounds_text(_bounds(session, members)),
+            bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
-            cells.band_cell(session.band),
+            band_cell(session.band),
             _coverage_cell(session, members),
         )
         for session in sessions
@@ -67,8 +86,8 @@ def session_page(
     value = number(session.value, session.scored)
     yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
     yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = cells.value_text(session.value, session.scored, _bounds(session, members))
-    yield Line([Cell(name, style="bold"), f" score {sure}   ", cells.band_cell(session.band)], only="terminal")
+    sure = value_text(session.value, session.scored, _bounds(session, members))
+    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
     rests = _coverage_cell(session, members, " iterations", " on average").shown()
     yield Line(rests, "dim", only=None if full else "terminal")
     if intervals and (interval := _interval(session)):
@@ -90,13 +109,13 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[Blo
 
 
 def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[AnyCell, ...]:
-    bounds = cells.bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = cells.coverage_cell(member.coverage) if member else Cell(None, "-")
+    bounds = bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = coverage_cell(member.coverage) if member else Cell(None, "-")
     worth = Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, number(ref.value, ref.scored), bounds, cells.band_cell(ref.band), coverage, worth
+    return ref.iteration, number(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:

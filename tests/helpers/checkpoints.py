@@ -41,13 +41,20 @@ def usage(given: int, output: int, reads: int, creations: int, calls: int = 5) -
     }
 
 
+ULID = "01KXGTTNGCEACC83QZEJ5YAF0D"
+REF = f"refs/entire/checkpoints/0D/{ULID}"
+
+
 def record(repo: Repo, checkpoints: Mapping[str, Files], ref: str = BRANCH) -> str:
-    """Put checkpoints, and nothing else, on a branch, without a parent; return its tip."""
+    """Put checkpoints, and nothing else, on a branch, without a parent; return its tip.
+
+    In a ref of its own a checkpoint is at the top: it has the name "" then.
+    """
     stream = [f"commit {ref}\ncommitter C <c@example.org> {START} +0000\ndata 0\n".encode()]
     for number, files in checkpoints.items():
         for path, content in files.items():
             data = content if isinstance(content, bytes) else json.dumps(content).encode()
-            place = f"{number[:2]}/{number[2:]}/{path}"
+            place = f"{number[:2]}/{number[2:]}/{path}" if number else path
             stream.append(f"M 100644 inline {place}\ndata {len(data)}\n".encode() + data + b"\n")
     repo.git("fast-import", "--quiet", "--force", given=b"".join(stream))
     return repo.git("rev-parse", ref)

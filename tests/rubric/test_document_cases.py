@@ -16,7 +16,7 @@ from scoring.evidence.scopes import DeclaredScope
 from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
 from scoring.log.parse import parse_iteration_record
 from scoring.signals.table import optional_signals, signal_set
-from scoring.views.cells import value_text
+from scoring.views.table import value_text
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
 CASES: dict[str, str] = dict(re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S))

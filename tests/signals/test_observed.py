@@ -40,7 +40,7 @@ ARTIFACT = "verification/unit.yaml"
 
 PASSED = TestsSeen(runs=2, failed=1, last_passed=True, command="pytest -q", passed_tests=12)
 FAILED = TestsSeen(runs=1, failed=1, last_passed=False, command="go test ./...", failed_tests=3, passed_tests=10)
-SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), ended_calls=20, failed_calls=2)
+SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2)
 NOTHING = Observed(problem="3 sessions overlap")
 
 LANDED = Landing("corrected", TRUNK, SHA, SHA, ANCESTOR, SHA)

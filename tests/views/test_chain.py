@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.checkpoints import REF, ULID, about, record
 from helpers.commands import DaScore
 from helpers.facts import facts_of
 from helpers.histories import History
@@ -86,7 +87,7 @@ class TestDoctor:
             NO_TRANSCRIPT: [4],
             "no transcript covers the iteration window": [5],
         }
-        assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": []}
+        assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": [], "not_fetched": []}
 
     @pytest.mark.slow
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
@@ -111,6 +112,32 @@ class TestDoctor:
         found = run("doctor", "--json")
         assert found["attribution"]["checkpoints"]["missing"] == [path]
         assert any(f["what"].startswith("1 transcript of a checkpoint is not in") for f in found["findings"])
+
+
+def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    history = History(tmp_path)
+    session = history.session("s1", stored=False)
+    session.edit(10, 1, "src/a.py")
+    history.entry(history.commit(20, "work", ULID), "work")
+    history.write()
+    monkeypatch.setenv("HOME", str(history.home))
+    monkeypatch.chdir(history.repo)
+
+    def doctor() -> Any:
+        found = da_score("doctor", "--json", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0")
+        return json.loads(found.out)
+
+    found = doctor()
+    assert found["attribution"]["checkpoints"]["not_fetched"] == [ULID]
+    (advice,) = [one["advice"] for one in found["findings"] if one["what"].endswith(f"not in this clone, as {ULID}")]
+    assert "git fetch origin 'refs/entire/checkpoints/*:refs/entire/checkpoints/*'" in advice
+    written = "".join(json.dumps(line) + "\n" for line in session.lines).encode()
+    record(Repo.at(history.repo), {"": {"0/metadata.json": about("s1"), "0/full.jsonl": written}}, REF)
+    found = doctor()
+    assert found["attribution"]["checkpoints"]["not_fetched"] == []
+    assert found["attribution"]["methods"]["checkpoint"] == {"iterations": 1, "sessions": 1}
 
 
 class TestWorktrees:
@@ -241,7 +268,7 @@ class TestWords:
             ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
             ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
-            ({"by_people": 0.25}, ["people wrote or changed 25 % of its lines, as its checkpoints say"]),
+            ({"by_agents": 0.2599}, ["agents wrote at least 25 % of the lines that its commit adds"]),
             ({}, []),
         ],
     )
@@ -251,7 +278,7 @@ class TestWords:
         payload = chain_payload(found)
         assert payload
         edits = observed["work"].edits if "work" in observed else 0
-        assert (payload["work"]["edits"], payload["by_people"]) == (edits, observed.get("by_people"))
+        assert (payload["work"]["edits"], payload["by_agents"]) == (edits, observed.get("by_agents"))
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

@@ -16,6 +16,7 @@ from scoring.evidence.git.changes import changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.hunks import FileLine, added_lines, line_hash
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
@@ -193,6 +194,12 @@ class AttributedHistory(CorrectedHistory):
             )
             for sha, c in self._commits(dict.fromkeys(shas)).items()
         }
+
+    def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
+        """Return how often commits add each significant line; merges, and what git cannot read, are left out."""
+        known = ((sha, commit.parents) for sha, commit in self._commits(dict.fromkeys(shas)).items())
+        pairs = [(sha, parents[0] if parents else "") for sha, parents in known if len(parents) < 2]
+        return {sha: found.lines for sha, found in added_lines(self._repository, pairs, line_hash).items()}
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""

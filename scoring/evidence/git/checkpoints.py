@@ -1,11 +1,11 @@
-"""Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch of its own.
+"""Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch or in refs.
 
-``docs/EVIDENCE.md``, "Checkpoints in git", has the layout. The branch is read from git's objects in a few batches;
+``docs/EVIDENCE.md``, "Checkpoints in git", has the layouts. They are read from git's objects in a few batches;
 nothing is checked out and nothing fetched. A value of another type or size than it should have is ignored.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -15,10 +15,11 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines
 
 BRANCH = "entire/checkpoints/v1"
+REFS = "refs/entire/checkpoints/"
 
 METADATA_LIMIT = 1 << 20  # bytes of the largest metadata file that is read
 ALL_METADATA_LIMIT = 256 << 20  # bytes of metadata that are read in all
-MOST_CHECKPOINTS = 50_000  # of one branch, those with the lowest ids
+MOST_CHECKPOINTS = 50_000  # of one branch, those with the lowest ids; of refs of their own, the highest
 MOST_BRANCHES = 16  # the local one, origin's, and those of further remotes by name
 COUNT_LIMIT = 1 << 40  # the largest number that metadata may state
 TEXT_LIMIT = 256  # characters of the longest text that is taken from metadata
@@ -26,12 +27,13 @@ _PATH_LIMIT, _MOST_PATHS = 4096, 10_000
 _METADATA = "metadata.json"
 _REFS = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}")
 _REF = re.compile(rf"refs/(?:heads/|remotes/(?:.*/)?){BRANCH}")
-_ENTRY = re.compile(
-    rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
-    rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
-)
+_NAMES = rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
+_ENTRY = re.compile(rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?" + _NAMES)
+_IN_TREE = re.compile(rb"(?:100(?:644|755) " + _NAMES + rb"|40000 ([0-9]{1,9}))")
+_ULID = "[0-9A-HJKMNP-TV-Z]{26}"
+_OWN_REF = re.compile(rf"([0-9a-f]{{40,64}}) {REFS}(..)/([0-9a-f]{{12}}|{_ULID})")
 _DATE = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
-_LINE = re.compile(r"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{12})[ \t]*\r?$", re.MULTILINE)
+_LINE = re.compile(rf"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{_ULID})[ \t]*\r?$", re.MULTILINE)
 
 
 class TokenTotals(NamedTuple):
@@ -61,7 +63,7 @@ class CheckpointSession(NamedTuple):
         session_id: its plain id, without the date that older ones begin with.
         agent: the name of the agent; it is shown and never believed.
         start: how many lines (or messages) of the transcript are from before this checkpoint.
-        path: where its transcript is on the branch (``ab/cdef012345/0/full.jsonl``).
+        path: where its transcript is, as ``git show`` takes it (``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``).
         blobs: the object ids of the transcript, in order; a long one is in several.
         size: the bytes of these that are there.
         missing: whether one of these is not in this clone.
@@ -80,7 +82,7 @@ class CheckpointSession(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """One checkpoint: ``id`` is 12 hex digits, ``sessions`` are in the order of their folders."""
+    """One checkpoint: ``id`` is 12 hex digits or a ULID, ``sessions`` are in the order of their folders."""
 
     id: str
     files_touched: tuple[str, ...] = ()
@@ -93,18 +95,28 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:
-    """Return the ids that a commit message names in lines ``Entire-Checkpoint: <12 hex digits>``, each once."""
+    """Return the ids that a commit message names in lines ``Entire-Checkpoint: <12 hex or a ULID>``, each once."""
     return tuple(dict.fromkeys(_LINE.findall(message)))
 
 
-def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[str, Checkpoint]:
-    """Return the checkpoints of a repository by their ids, ascending: those of the local branch and of all remotes.
+def has_own_ref(name: str) -> bool:
+    """Return whether the id of a checkpoint is a ULID: it is in a ref of its own, which a plain clone does not have."""
+    return re.fullmatch(_ULID, name) is not None
 
-    Where several branches have a checkpoint, the one with more, then with larger transcripts counts; else the local
-    branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each branch that cannot be read.
+
+def is_in_git(path: str) -> bool:
+    """Return whether the path of a transcript is one that ``git show`` takes, and no file."""
+    return path.startswith((f"{BRANCH}:", REFS))
+
+
+def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[str, Checkpoint]:
+    """Return the checkpoints of a repository by their ids, ascending: those of all branches, and of refs of their own.
+
+    Where several places have a checkpoint, the one with more, then with larger transcripts counts; else the local
+    branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each place that cannot be read.
     """
     found: dict[str, Checkpoint] = {}
-    for checkpoint in _read(_tips(repository), repository, warn):
+    for checkpoint in _read(repository, warn):
         found[checkpoint.id] = max(found.get(checkpoint.id, checkpoint), checkpoint, key=_extent)
     return {name: found[name] for name in sorted(found)}
 
@@ -121,20 +133,64 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
     return len(there), sum(session.size for session in there), len(checkpoint.sessions)
 
 
-def _read(tips: Sequence[str], repository: GitRepository, warn: Warn) -> list[Checkpoint]:
-    branches = [_listed(repository, tip, warn) for tip in tips]
+def _read(repository: GitRepository, warn: Warn) -> list[Checkpoint]:
+    tips, trees = _tips(repository), _own_trees(repository, warn)
+    branches = [*(_listed(repository, tip, warn) for tip in tips), _in_trees(repository, trees)]
     folders = [folder for branch in branches for found in branch.values() for folder in found.values()]
     if not folders:
         return []
-    sizes = _sizes(repository, tips, dict.fromkeys(oid for folder in folders for oid in folder.values()))
-    wanted: list[str] = []
-    length = 0
+    oids = dict.fromkeys(oid for folder in folders for oid in folder.values())
+    sizes = _sizes(repository, [*tips, *trees.values()], oids)
+    wanted, length = list[str](), 0
     for oid in dict.fromkeys(folder[_METADATA] for folder in folders if _METADATA in folder):
         if (size := sizes.get(oid, METADATA_LIMIT + 1)) <= METADATA_LIMIT and length + size <= ALL_METADATA_LIMIT:
             length += size
             wanted.append(oid)
     documents = {oid: _document(content) for oid, content in repository.contents(wanted).items()}
-    return [_checkpoint(name, branch[name], sizes, documents) for branch in branches for name in sorted(branch)]
+    places = [*(f"{BRANCH}:{{0}}/{{1}}/" for _ in tips), f"{REFS}{{2}}/{{0}}{{1}}:"]
+    return [
+        _checkpoint(name, place.format(name[:2], name[2:], name[-2:]), branch[name], sizes, documents)
+        for place, branch in zip(places, branches, strict=True)
+        for name in sorted(branch)
+    ]
+
+
+def _own_trees(repository: GitRepository, warn: Warn) -> dict[str, str]:
+    """Return the trees of the checkpoints in refs of their own, by id."""
+    answer = repository.ask("for-each-ref", "--format=%(tree) %(refname)", REFS)
+    if answer.returncode:
+        warn(f"checkpoints {REFS}: {' '.join(answer.stderr.decode(errors='replace').split())}; skipped")
+        return {}
+    rows = filter(None, map(_OWN_REF.fullmatch, answer.stdout.decode(errors="replace").splitlines()))
+    found = {m[3]: m[1] for m in rows if m[3].endswith(m[2])}
+    if len(found) > MOST_CHECKPOINTS:
+        warn(f"checkpoints {REFS}: more than {MOST_CHECKPOINTS}; the older ones are skipped")
+    return {name: found[name] for name in sorted(found)[-MOST_CHECKPOINTS:]}
+
+
+def _in_trees(repository: GitRepository, trees: Mapping[str, str]) -> _Branch:
+    """List the files of the layout in trees, a checkpoint each; a tree that is not here has none."""
+    top = _entries(repository, trees.values())
+    below = _entries(repository, [oid for found in top.values() for name, oid in found.items() if name.isdigit()])
+    return {
+        name: {"": {file: oid for file, oid in top[tree].items() if not file.isdigit()}}
+        | {number: below[oid] for number, oid in top[tree].items() if number.isdigit() and oid in below}
+        for name, tree in trees.items()
+        if tree in top
+    }
+
+
+def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, _Folder]:
+    """Return the files and the numbered folders in trees that are here, by name, as git writes them."""
+    wanted = list(dict.fromkeys(trees))
+    found: dict[str, _Folder] = {}
+    for tree, content in repository.contents((wanted and repository.sizes(wanted)) or ()).items():
+        folder, at = found.setdefault(tree, {}), 0
+        while (end := content.find(b"\0", at)) > 0:
+            if m := _IN_TREE.fullmatch(content, at, end):
+                folder[(m[1] or m[2]).decode()] = content[end + 1 : end + 1 + len(tree) // 2].hex()
+            at = end + 1 + len(tree) // 2
+    return found
 
 
 def _listed(repository: GitRepository, tip: str, warn: Warn) -> _Branch:
@@ -167,13 +223,18 @@ def _sizes(repository: GitRepository, tips: Sequence[str], oids: Collection[str]
 
 
 def _checkpoint(
-    name: str, folders: Mapping[str, _Folder], sizes: Mapping[str, int], documents: Mapping[str, Mapping[str, Any]]
+    name: str,
+    place: str,
+    folders: Mapping[str, _Folder],
+    sizes: Mapping[str, int],
+    documents: Mapping[str, Mapping[str, Any]],
 ) -> Checkpoint:
-    place = f"{name[:2]}/{name[2:]}"
     numbers = sorted((number for number in folders if number), key=lambda number: (int(number), number))
     about = {number: documents.get(folder.get(_METADATA, ""), {}) for number, folder in folders.items()}
-    sessions = [_session(f"{place}/{n}", about[n], folders[n], sizes) for n in numbers]
-    if not numbers or folders.get("", {}).keys() - {_METADATA}:  # the older layout keeps a transcript above
+    sessions = [_session(f"{place}{n}/", about[n], folders[n], sizes) for n in numbers]
+    whole = bool(sessions) and all(session.blobs for session in sessions)
+    above = folders.get("", {}).keys() - {_METADATA, "transcript.jsonl" if whole else _METADATA}
+    if not numbers or above:  # the older layout keeps a transcript above
         top = _session(place, about.get("", {}), folders.get("", {}), sizes)
         bare = next((i for i, session in enumerate(sessions) if not session.blobs), None)
         if bare is None or top.session_id:
@@ -197,7 +258,7 @@ def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mappin
         tokens=_numbers(TokenTotals, said.get("token_usage"), _TOKEN_KEYS),
         lines=_numbers(AttributedLines, said.get("initial_attribution"), AttributedLines._fields),
         start=_number(said.get("transcript_lines_at_start")) if start is None else start,
-        path=f"{place}/{names[0]}" if names else "",
+        path=f"{place}{names[0]}" if names else "",
         blobs=blobs,
         size=sum(sizes.get(oid, 0) for oid in blobs),
         missing=any(oid not in sizes for oid in blobs),

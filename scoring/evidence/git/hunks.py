@@ -7,8 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
+from zlib import crc32
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import Pair, line_of
@@ -182,6 +184,12 @@ def bare(line: bytes) -> bytes:
     if len(text) > _LONG:
         return blake2b(text, digest_size=16).digest()
     return text if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT else b""
+
+
+@lru_cache(1 << 14)  # of the lines that agents write, many are written again
+def line_hash(line: bytes) -> int:
+    """Return a number of 32 bits for a line that says something, and 0 for any other; white space does not matter."""
+    return crc32(text) or 1 if (text := bare(line)) else 0
 
 
 def _added(files: Sequence[PatchedFile]) -> AddedLines:

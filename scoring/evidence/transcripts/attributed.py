@@ -16,12 +16,13 @@ from typing import NamedTuple, Self, Unpack
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
-from scoring.evidence.git.checkpoints import BRANCH, Checkpoint, CheckpointSession, TokenTotals, read_checkpoints
+from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
-from scoring.evidence.transcripts.counting import count_lines
-from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.claims import Spoken, claims_seen, spoken_in
+from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals
+from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
@@ -35,7 +36,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
-from scoring.evidence.transcripts.in_git import as_turn_counts, checkpoint_transcripts, lines_by_people, stated_totals
 from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
@@ -65,8 +65,11 @@ from scoring.evidence.transcripts.work_trees import (
     written_paths,
     written_through_links,
 )
+from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
-ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-words", TestTools)
+ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
+    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-words-lines", TestTools
+)
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
 
@@ -80,10 +83,14 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists."""
+    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists.
+
+    ``written`` is the commit of which it is asked how much agents wrote, "" where that is not.
+    """
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
+    written: str = ""
 
 
 class AttributedFacts(NamedTuple):
@@ -103,6 +110,7 @@ class AttributedScan(Scan):
 
     checkpoints: Mapping[str, Checkpoint] = {}  # the checkpoints of the repository, by their ids
     _unclaimed: Sequence[SessionFound] = ()
+    _not_fetched: Sequence[str] = ()
 
     def start(self) -> Self:
         """Find the checkpoints too, and begin to read. Never raises."""
@@ -119,6 +127,7 @@ class AttributedScan(Scan):
         questions: Sequence[Question],
         neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood],
         landed_as: LandedAs,
+        lines_added: LinesAdded = lambda _: {},
     ) -> list[AttributedFacts]:
         """Return what each iteration shows, when everything has been read; may be called once.
 
@@ -143,6 +152,10 @@ class AttributedScan(Scan):
         counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
         of_part = counted[len(given.shares) :]
         seen = sightings_of(files, given.parts, given.total)
+        spoken = spoken_in(files, given.parts, {key for share in given.shares for key in share.sessions})
+        asked_of = [(q.written, s.voting) for q, s in zip(questions, given.shares, strict=True) if q.written]
+        wrote = written_lines(files, given.parts, {part for _, voting in asked_of for part in voting})
+        added = lines_added([sha for sha, _ in asked_of])
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         verifiers = (verifier for question in questions for verifier in question.verifiers)
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
@@ -150,21 +163,23 @@ class AttributedScan(Scan):
         lines_of = lines_found(files, given.parts, given.total)
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
+        named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
+        self._not_fetched = sorted(named - self.checkpoints.keys())
         return [
-            self._with_people(
-                from_totals(question, share, totals)
-                or self._answer(
-                    question,
-                    share,
-                    counted[place],
-                    [of_part[part] for part in share.voting],
-                    together(seen[part] for part in share.voting),
-                    places,
-                    written,
-                    linked,
-                    tuple(found for part in share.voting for found in lines_of[part]),
-                    questions[share.shared].asked.iteration if share.shared is not None else None,
-                )
+            from_totals(question, share, totals)
+            or self._answer(
+                question,
+                share,
+                counted[place],
+                [of_part[part] for part in share.voting],
+                together(seen[part] for part in share.voting),
+                places,
+                written,
+                linked,
+                tuple(found for part in share.voting for found in lines_of[part]),
+                questions[share.shared].asked.iteration if share.shared is not None else None,
+                spoken,
+                least_share(added.get(question.written, {}), [wrote[part] for part in share.voting if part in wrote]),
             )
             for place, (question, share) in enumerate(zip(questions, given.shares, strict=True))
         ]
@@ -197,8 +212,8 @@ class AttributedScan(Scan):
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""
         held = [s for checkpoint in self.checkpoints.values() for s in checkpoint.sessions if s.blobs]
-        missing = tuple(Path(f"{BRANCH}:{session.path}") for session in held if session.missing)
-        checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing)
+        missing = tuple(Path(session.path) for session in held if session.missing)
+        checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing, tuple(self._not_fetched))
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: Callable[[WorkTrees, Collection[str]], Neighbourhood]) -> Sequence[Session]:
@@ -257,6 +272,8 @@ class AttributedScan(Scan):
         linked: Collection[str],
         lines: tuple[LinesFound, ...],
         shared_with: int | None,
+        spoken: Spoken,
+        by_agents: float | None,
     ) -> AttributedFacts:
         """Put together what is known of one iteration."""
         names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
@@ -276,7 +293,7 @@ class AttributedScan(Scan):
                 names,
                 share.problem,
                 shared_with,
-                seen.tool_calls,
+                sum(part.tool_calls for part in voting),
                 tests,
                 corrections,
                 frozenset(
@@ -287,19 +304,12 @@ class AttributedScan(Scan):
                 checkpoints=checkpoints,
                 lines=lines,
                 work=seen.work(),
+                by_agents=by_agents,
+                claims=tuple(claims_seen(share, spoken, seen)),
                 also_active=also,
-                ended_calls=sum(part.tool_calls for part in voting),
                 failed_calls=sum(part.tool_errors for part in voting),
             ),
         )
-
-    def _with_people(self, answer: AttributedFacts) -> AttributedFacts:
-        """Return an answer with the share of the lines that people wrote, where its checkpoints say that."""
-        named = answer.observed.checkpoints
-        share = lines_by_people(self.checkpoints[name] for name in named if name in self.checkpoints)
-        if share is None:
-            return answer
-        return answer._replace(observed=replace(answer.observed, by_people=share))
 
 
 def from_totals(

@@ -7,6 +7,7 @@ The module is long, as a reader is complete in one file.
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from posixpath import join, normpath
 from typing import Any, TypeAlias
 
 import msgspec
@@ -29,6 +30,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_added
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -101,12 +103,23 @@ class _Input(msgspec.Struct, gc=False):
     file_path: str | None = None
 
 
-class _NotebookInput(msgspec.Struct, gc=False):
+class _Replacement(msgspec.Struct, gc=False):
+    old_string: str = ""
+    new_string: str = ""
+
+
+class _Edit(_Replacement, gc=False):
+    """What an edit puts in place of what, or the whole of a file."""
+
+    file_path: str | None = None
     notebook_path: str | None = None
+    edits: list[_Replacement] = []
+    content: str | None = None
 
 
 _creation = msgspec.json.Decoder(_Creation)
-_input, _notebook_input = msgspec.json.Decoder(_Input), msgspec.json.Decoder(_NotebookInput)
+_edit = msgspec.json.Decoder(_Edit)
+_input = msgspec.json.Decoder(_Input)
 
 _Key: TypeAlias = tuple[str, str, int, int]
 """What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
@@ -125,6 +138,7 @@ class ClaudeReader(JsonReader):
         self._responses: dict[_Key, list[Any]] = {}
         self._opens: bool | None = None
         self._cwd = ""
+        self._reads: dict[str, str] = {}  # by the id of a call, the file that it reads
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those with a ``payload`` are another harness's."""
@@ -184,11 +198,16 @@ class ClaudeReader(JsonReader):
             for item in content:
                 if isinstance(item, _Item):
                     self._take_item(number, span, item)
-                    if item.type == "text" and by_user and self._seen.looks:
-                        self._hear(_text_of(item.text), by_person)
+                    if item.type == "text" and self._seen.looks:
+                        text = _text_of(item.text)
+                        if by_user:
+                            self._hear(text, by_person)
+                        elif not line.isSidechain:
+                            self._seen.said(text)
 
     def _hear(self, text: str, by_person: bool) -> None:
         """Take a text that is written as the user's; the harness and sub-agents' parents write some too."""
+        self._seen.asked()
         if text.startswith(INTERRUPTED):
             self._seen.interrupted()
         elif by_person:
@@ -225,6 +244,8 @@ class ClaudeReader(JsonReader):
                 seen.refused(item.tool_use_id, text().partition(REASON)[2])
                 return
             goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
+            if (read := self._reads.pop(item.tool_use_id or "", "")) and item.content is not UNSET:
+                seen.files.showed(normpath(join(self._cwd, read)), partial(_text_of, item.content.copy()))
             key = seen.result(item.tool_use_id, None if goes_on else failed, text)
             self.tables[VERDICT].append((span, number, key, int(failed)))
 
@@ -236,10 +257,16 @@ class ClaudeReader(JsonReader):
             shows = seen.looks or item.input is not UNSET
             return seen.command(item.id, command, self._cwd), command_flags(command) if shows else 0
         if name in EDIT_TOOLS and seen.looks:
-            path = _given(item).file_path or value_of(item.input, _notebook_input, _NotebookInput()).notebook_path or ""
-            return seen.edit(item.id, (path,), self._cwd), 0
-        reads = name == "Read" and reads_loop_state(_given(item).file_path or "")
-        return seen.call(item.id, name in QUESTIONS, name in AGENTS), LOOP_STATE if reads else 0
+            made: _Edit = value_of(item.input, _edit) or _Edit(file_path=_given(item).file_path)
+            path, whole = made.file_path or made.notebook_path or "", made.content is not None
+            parts = made.edits or (made,)
+            lines = [line for part in parts for line in lines_added(part.new_string, part.old_string)]
+            hashes = lines_added(made.content or "") if whole else tuple(lines)
+            return seen.edit(item.id, (path,), self._cwd, {path: hashes}, whole), 0
+        read = (_given(item).file_path or "") if name == "Read" else ""
+        if read and item.id and seen.looks:
+            self._reads[item.id] = read
+        return seen.call(item.id, name in QUESTIONS, name in AGENTS), LOOP_STATE if reads_loop_state(read) else 0
 
     def rows(self) -> Rows:
         """Return what was taken; calls that the user refused are none."""

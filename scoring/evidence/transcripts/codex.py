@@ -34,6 +34,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_patched
 
 ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
 
@@ -75,6 +76,8 @@ class _Payload(msgspec.Struct, gc=False):
     call_id: str | None = None
     name: str | None = None
     message: RawField = UNSET
+    exit_code: RawField = UNSET
+    aggregated_output: RawField = UNSET
     info: RawField = UNSET
     arguments: RawField = UNSET
     input: RawField = UNSET
@@ -90,6 +93,8 @@ class _Payload(msgspec.Struct, gc=False):
     reason: RawField = UNSET
     git: RawField = UNSET
     model: RawField = UNSET
+    role: RawField = UNSET
+    content: RawField = UNSET
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -154,12 +159,16 @@ class CodexReader(JsonReader):
                         self._count(number, _decode_info(payload.info))
                 elif kind in _VERDICTS:
                     self._end(number, payload, _VERDICTS[kind](payload))
+                elif kind == "exec_command_end":
+                    self._process_ended(number, payload)
                 elif kind == "custom_tool_call":
                     self._custom_call(number, payload)
                 elif kind in ("function_call", "local_shell_call"):
                     self._call(number, payload)
                 elif line.type == "session_meta" or line.type == "turn_context":
                     self._open(number, time, line.type, payload)
+                elif kind == "message" and self._seen.looks:
+                    self._say(payload)
                 elif kind == "user_message" and not self._by_agent:
                     self._seen.prompt(_text_of(payload.message))
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
@@ -177,6 +186,14 @@ class CodexReader(JsonReader):
         if number == 0:
             self._opens = line.type == "session_meta"
             seen.worked |= not self._opens
+
+    def _say(self, payload: _Payload) -> None:
+        """Note a text of the agent or of the user."""
+        role = b"" if payload.role is UNSET else bytes(payload.role)
+        if role == b'"assistant"':
+            self._seen.said(_joined(payload.content))
+        elif role == b'"user"':
+            self._seen.asked()
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
         key = key_of(call_id) if call_id else 0
@@ -219,10 +236,11 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            seen.edit(call, _patched(text), self._folder)
+            seen.edit(call, _patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
             commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
-            seen.command(call, commands, self._folder, _patched(text))
+            patch = text if "\n*** " in text else text.replace("\\n", "\n")
+            seen.command(call, commands, self._folder, _patched(text), lines_patched(patch))
             self._programs.add(call)
         else:
             seen.call(call)
@@ -242,7 +260,8 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            seen.edit(call, _patched(_as_text(_member(given, "input"))), self._folder)
+            text = _as_text(_member(given, "input"))
+            seen.edit(call, _patched(text), self._folder, lines_patched(text))
         elif not field:
             seen.call(call, agent=payload.name == "spawn_agent")
             begun = self._running.get(str(_member(given, "session_id")))
@@ -252,27 +271,37 @@ class CodexReader(JsonReader):
             folder = _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory"))
             script = _script(_member(given, field))
             patched = _patched(script) if "apply_patch" in script else ()
-            seen.command(call, script, folder or self._folder, patched)
+            seen.command(call, script, folder or self._folder, patched, lines_patched(script) if patched else {})
 
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         """Note how a call ended, if that is said."""
         call, seen = payload.call_id, self._seen
+        begun = self._goes_on.get(call or "", call)
+        if seen.looks and failed is None and _as_text(_value_of(payload.output)).startswith(_NOT_RUN):
+            failed = True
         if seen.looks and payload.output is not UNSET and bytes(payload.output) in REFUSALS:
             seen.refused(call)
             return
         if failed is not None:
-            self._row(VERDICT, number, call, failed)
+            self._row(VERDICT, number, begun, failed)
         if not seen.looks:
             return
         if payload.type == "mcp_tool_call_end" or (payload.type == "patch_apply_end" and not failed):
             return  # its output follows
-        begun = self._goes_on.get(call or "", call)
         if begun != call:
             seen.result(call, failed, str)
         if failed is None and (running := _RUNNING.search(_parts(payload)[0])):
             self._running[running[1]] = begun or ""
         else:
             seen.result(begun, None if begun in self._programs else failed, lambda: _parts(payload)[1])
+
+    def _process_ended(self, number: int, payload: _Payload) -> None:
+        """Note how a command ended that still ran when its output was given; a commit counts where it is answered."""
+        call, code = payload.call_id, _value_of(payload.exit_code)
+        if call in self._running.values() and type(code) is int:
+            self._row(VERDICT, number, call, code != 0)
+            if not self._seen.commits(call):
+                self._seen.result(call, code != 0, lambda: _text_of(payload.aggregated_output))
 
     def rows(self) -> Rows:
         """Return what was taken."""
@@ -331,6 +360,9 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 
 
 # How a call ended: True failed, False did not, None does not say.
+
+_NOT_RUN = ("apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments")
+"""How the answer to a call begins that came to nothing."""
 
 _HEADER: tuple[str, ...] = (
     "Chunk ID",
@@ -438,12 +470,17 @@ def _patched(patch: str) -> list[str]:
     return [path.strip() for path in _PATCHED.findall(patch)]
 
 
+def _joined(raw: RawField) -> str:
+    """Return the text that a field holds, or those of its items, one below the other."""
+    found = _value_of(raw)
+    if isinstance(found, list):
+        return "\n".join(_as_text(_member(item, "text")) for item in found)
+    return _as_text(found)
+
+
 def _parts(payload: _Payload) -> tuple[str, str]:
     """Return the header of an output, "" where it has none, and what a program printed."""
-    found = _value_of(payload.output)
-    if isinstance(found, list):
-        found = "\n".join(_as_text(_member(item, "text")) for item in found)
-    text = _as_text(found)
+    text = _joined(payload.output)
     if text.startswith("{") and isinstance(printed := _member(_parsed(text), "output"), str):
         return "", printed
     if text.startswith(_HEADER):

@@ -1,9 +1,10 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import RUN, Rows
@@ -17,6 +18,8 @@ def count_lines(
     """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0."""
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
+    for tally in tallies.of.values():
+        tally.counts_open_calls = True
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
     count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):
@@ -99,3 +102,23 @@ def _behind(first: File, second: File) -> File | None:
     whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
     whole.here = first.here + second.here
     return whole
+
+
+def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
+    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
+
+    They are of the session up to the checkpoint, in newer layouts of its part: their proportions are what counts.
+    """
+    found = {
+        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
+        for checkpoint in checkpoints
+        if checkpoint.id not in read
+    }
+    return {name: tokens for name, tokens in found.items() if tokens}
+
+
+def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
+    """Return totals with what was written to the cache, which Codex does not state: the input not read from it."""
+    if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
+        return tokens
+    return tokens._replace(cache_creation=tokens.input - tokens.cache_read)

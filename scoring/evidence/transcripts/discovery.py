@@ -1,16 +1,17 @@
-"""Finds transcripts, as found on disk or as the reference finds them, and says which file is read of several copies.
+"""Finds transcripts, on disk, as the reference does and in checkpoints; says which file is read of several copies.
 
 ``docs/EVIDENCE.md``, "Transcripts", says where they are looked for and what is a copy.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import Warn
+from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.harness import FileNames, Harness
@@ -20,6 +21,7 @@ COMPRESSED = ".zst"
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
+NOT_HERE = "its object is not in this clone"
 
 
 class TranscriptFile(NamedTuple):
@@ -207,3 +209,21 @@ def _single_copies(
             kept[name] = first._replace(whole=first.whole or second.whole), rank
             left_out.append(FileFound(second.path, left_out=copy.left_out))
     return [transcript for transcript, _ in kept.values()]
+
+
+def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRepository) -> Discovery:
+    """Return the transcripts of checkpoints, each once; one of which an object is not in this clone is left out."""
+    found: dict[tuple[str, ...], TranscriptFile] = {}
+    left_out: list[FileFound] = []
+    count = 0
+    for checkpoint in checkpoints:
+        for session in checkpoint.sessions:
+            path = Path(session.path)
+            count += bool(session.blobs)
+            if session.missing:
+                left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
+            elif session.blobs:
+                transcript = TranscriptFile(path, True, False, session.blobs, repository, session.size)
+                found.setdefault(session.blobs, transcript)
+    roots = (RootFound(Path(BRANCH), "checkpoints", files=count),) if count else ()
+    return Discovery(tuple(found.values()), tuple(left_out), roots)

@@ -59,7 +59,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` have at least one line in it, ``tool_calls`` a verdict, each once. ``duplicates_dropped``
+    ``sessions`` and ``files`` have at least one line in it. ``tool_calls`` have a verdict, under attributed evidence
+    or none, each once. ``duplicates_dropped``
     are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
     """
 
@@ -194,6 +195,26 @@ class SeenAt(NamedTuple):
     kind: Literal["commit", "tests", "correction"] = "commit"
 
 
+ClaimResult = Literal["confirmed", "no run", "last run failed"]
+
+
+class ClaimSeen(NamedTuple):
+    """A claim of the agent in words, in a line (from 1) of a transcript, and what the last run before it says of it.
+
+    ``result`` is None where that cannot be known: the run has no verdict, or was one of a sub-agent that is not here.
+    """
+
+    kind: Literal["tests_pass"]
+    result: ClaimResult | None
+    path: Path
+    line: int
+
+    @property
+    def where(self) -> str:
+        """The path and the line."""
+        return f"{self.path}:{self.line}"
+
+
 class LinesFound(NamedTuple):
     """The lines of one transcript that no earlier one has, of one iteration: the first, the last, from 1; how many."""
 
@@ -212,14 +233,16 @@ class Observed(Frozen, frozen=True):
         also_active: the ids of the sessions that its checkpoints list and that did other work.
         shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones.
-        ended_calls, failed_calls: how many of them ended with a verdict, and how many of these failed.
+        failed_calls: how many of them failed.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         lines: where its lines are, by transcript; those of the one that it shares with, where it shares.
-        by_people: the share of the committed lines that people wrote or changed, 0 to 1; None where not stated.
+        claims: the claims that tests pass, in the last message before the commit and in the reply that reports it.
+        by_agents: the share of the lines that its commit adds that edits here wrote, above 0 to 1: agents
+            wrote at least that. None where it was not asked for, or none is found.
     """
 
     method: Method | None = None
@@ -236,9 +259,9 @@ class Observed(Frozen, frozen=True):
     checkpoints: tuple[str, ...] = ()
     lines: tuple[LinesFound, ...] = ()
     work: WorkSeen = WorkSeen()
-    by_people: float | None = None
+    by_agents: float | None = None
+    claims: tuple[ClaimSeen, ...] = ()
     also_active: tuple[str, ...] = ()
-    ended_calls: int = 0
     failed_calls: int = 0
 
 
@@ -275,11 +298,15 @@ class SessionFound(Frozen, frozen=True):
 
 
 class CheckpointsFound(Frozen, frozen=True):
-    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone."""
+    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone.
+
+    ``not_fetched`` are the ids of checkpoints in refs of their own that commits name and that are not here.
+    """
 
     count: int = 0
     transcripts: int = 0
     missing: tuple[Path, ...] = ()
+    not_fetched: tuple[str, ...] = ()
 
 
 class TranscriptSurvey(Frozen, frozen=True):

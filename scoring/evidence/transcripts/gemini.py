@@ -30,6 +30,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_added
 
 SHELL = "run_shell_command"
 EDIT_TOOLS = frozenset(("write_file", "replace"))
@@ -82,6 +83,9 @@ class _Arguments(msgspec.Struct, gc=False):
     file_path: str | None = None
     directory: str | None = None
     dir_path: str | None = None
+    content: RawField = UNSET
+    old_string: RawField = UNSET
+    new_string: RawField = UNSET
 
 
 _message = msgspec.json.Decoder(_ChatMessage)
@@ -133,12 +137,14 @@ class GeminiReader(JsonReader):
         self._covers[span].append(number)
         if message.type == "gemini":
             seen.responds(message.id)
+            seen.said(_text_of(message.content))
             if message.tokens and any(spent := _spent(message.tokens)):
                 self.tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
             for call in message.toolCalls or ():
                 if call:
                     self._call(span, number, call)
         elif message.type == "user":
+            seen.asked()
             seen.prompt(_text_of(message.content).partition(FILES)[0])
         elif message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
             seen.interrupted()
@@ -154,7 +160,9 @@ class GeminiReader(JsonReader):
             seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
             flags = command_flags(given.command or "")
         elif call.name in EDIT_TOOLS:
-            seen.edit(call.id, (given.file_path or "",))
+            path, whole = given.file_path or "", given.content is not UNSET
+            lines = lines_added(_text_of(given.content if whole else given.new_string), _text_of(given.old_string))
+            seen.edit(call.id, (path,), "", {path: lines}, whole)
         else:
             seen.call(call.id, call.name in QUESTIONS)
         if refused:

@@ -6,13 +6,14 @@ paths that were written and the first words of test commands. The module is long
 """
 
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
+from scoring.evidence.transcripts.claims import claims_tests_pass
 from scoring.evidence.transcripts.commandlines import is_elsewhere
 from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.prompts import asks, said_in
@@ -38,14 +39,17 @@ from scoring.evidence.transcripts.rows import (
     RESULT_ONLY,
     REVERT,
     RUN,
+    SAID,
     SAID_WRONG,
     WHOLE,
     WORD,
+    WROTE,
     Rows,
     key_of,
 )
 from scoring.evidence.transcripts.shell import ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
+from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
 WORDS_OF_A_COMMAND, WORDS_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 24, 240, 240, 1024
 """How many words are kept of a command, words and paths of one call, and characters a path may have to be kept."""
@@ -57,6 +61,8 @@ _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 _SAID = {"wrong": SAID_WRONG, "report": REPORT, "unknown": FOREIGN}
 
 _Row = tuple[int, ...]
+_Lines = Mapping[str, Hashes]
+NO_LINES: _Lines = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +83,7 @@ class _Call:
     edits: Sequence[tuple[int, int]] = ()
     resets: Sequence[_Row] = ()
     words: Sequence[_Row] = ()
+    wrote: Sequence[_Row] = ()
 
     def is_elsewhere(self, homes: Collection[str]) -> bool:
         """Whether it runs tests of other code than that in the folders of its session."""
@@ -95,12 +102,14 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, PROMPT + 1)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, WROTE + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
+        self.files = KnownFiles()
+        """What is known of files: a reader notes what a tool showed of one."""
         self.worked = False
         """Whether a tool was called before, here or where the session began."""
         self.refused_calls: set[int] = set()
@@ -130,18 +139,26 @@ class Observations:
         begun.question, begun.agent, begun.alone = question, agent, True
         return begun.key
 
-    def edit(self, call: str | None, paths: Iterable[str], folder: str = "") -> int:
-        """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key."""
+    def edit(
+        self, call: str | None, paths: Iterable[str], folder: str = "", lines: _Lines = NO_LINES, whole: bool = False
+    ) -> int:
+        """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key.
+
+        ``lines`` are those that it adds, by path, or, for the ``whole`` of a file, has.
+        """
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
         begun.alone, begun.edits = True, self._edits(paths, BY_TOOL, folder)
+        begun.wrote = self._wrote(lines, folder, whole)
         return begun.key
 
-    def command(self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = ()) -> int:
+    def command(
+        self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = (), lines: _Lines = NO_LINES
+    ) -> int:
         """Note a call that runs shell commands in a folder ("": not known), and return its key.
 
-        ``patched`` are the paths that an edit tool among the commands writes.
+        ``patched`` are the paths that an edit tool among the commands writes, ``lines`` those that it adds, by path.
         """
         if self._tools is None:
             return _key(call)
@@ -151,9 +168,12 @@ class Observations:
         begun.folder = folder
         span, number = begun.span, begun.number
         if ">" in text or "tee" in text:
-            begun.edits = self._edits(_written(commands, folder), BY_REDIRECTION)
+            written = list(_written(commands, folder))
+            begun.edits = self._edits(written, BY_REDIRECTION)
+            begun.wrote = self._wrote(lines_of_documents(text, written), "", False)
         if patched:
             begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
+            begun.wrote = [*begun.wrote, *self._wrote(lines, folder, False)]
         if "worktree" in text:
             self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
@@ -189,6 +209,11 @@ class Observations:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
+    def commits(self, call: str | None) -> bool:
+        """Whether a call makes commits."""
+        begun = self._calls.get(call or "")
+        return begun is not None and begun.commits
+
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
         if self.looks and self.worked and (said := said_in(text)):
@@ -213,6 +238,16 @@ class Observations:
         """Note that the harness cut what came before to a summary, to make room."""
         self.worked = True
         self._row(NOTE, COMPACTION)
+
+    def said(self, text: str) -> None:
+        """Note a text of the agent to the user; of a sub-agent there are none."""
+        if self.looks and text.strip():
+            self._row(SAID, int(claims_tests_pass(text)))
+
+    def asked(self) -> None:
+        """Note a text of the user or of the harness for him: the agent's reply to what came before is at its end."""
+        if self.looks:
+            self._row(SAID, -1)
 
     def fill(self, rows: Rows, opens: bool) -> Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
@@ -251,9 +286,10 @@ class Observations:
         self._tables[WORD] += begun.words
         if not undone:
             self._tables[EDIT] += [(*written, path, how) for path, how in begun.edits]
+            self._tables[WROTE] += [(*written, *row) for row in begun.wrote]
             self._tables[RESET] += begun.resets
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
-        begun.edits = begun.resets = begun.words = ()
+        begun.edits = begun.resets = begun.words = begun.wrote = ()
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
         if begun and begun.run and begun.run.folder is None:
@@ -272,12 +308,22 @@ class Observations:
     def _edits(self, paths: Iterable[str], how: int, folder: str = "") -> list[tuple[int, int]]:
         """Return the numbers of paths, and how they are written; as many as are kept of one call."""
         several = islice(filter(None, paths), PATHS_OF_A_CALL)
-        numbers = {self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several}
+        numbers = {self._text(_joined(folder, path)): how for path in several}
         return [(number, how) for number, how in numbers.items() if number >= 0]
+
+    def _wrote(self, lines: _Lines, folder: str, whole: bool) -> list[_Row]:
+        """Return the numbers of paths with the lines that are added; of a whole file, without those known before."""
+        several = islice(lines.items(), PATHS_OF_A_CALL)
+        added = {path: self.files.added(path, new, whole) for name, new in several if (path := _joined(folder, name))}
+        return [(number, *new) for path, new in added.items() if new and (number := self._text(path)) >= 0]
 
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
         return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
+
+
+def _joined(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path))
 
 
 def _key(call: str | None) -> int:

@@ -67,7 +67,7 @@ RESPONSE, CALL, VERDICT = range(3)
 - verdict: key of the id, whether it failed.
 """
 
-RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT = range(100, 108)
+RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE = range(100, 110)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
@@ -83,7 +83,9 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT = range(100, 108)
 - word of a shell command: its key, and that of its last part where it is a path;
 - note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary);
 - prompt of a person about the work before it: what (:data:`SAID_WRONG`: that it is wrong, :data:`REPORT`: what a
-  program or a reviewer said, :data:`FOREIGN`: in another language than English). Other prompts have no row.
+  program or a reviewer said, :data:`FOREIGN`: in another language than English). Other prompts have no row;
+- said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user;
+- wrote: the number of the path in ``texts``, and a hash of each line that the edit adds.
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)

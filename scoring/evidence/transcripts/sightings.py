@@ -81,12 +81,6 @@ class Sightings:
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
     words: set[int] = field(default_factory=set)
 
-    @property
-    def tool_calls(self) -> int:
-        """How many calls of tools there are; copies of one have its key."""
-        calls = self._of("call")
-        return len({(one.session, one.key) for one in calls if one.key}) + sum(not one.key for one in calls)
-
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return the test runs, and the last one before an end, if it has a verdict.
 

@@ -61,6 +61,8 @@ class Tally:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
         self.input_holds_cached = False
         """Whether the input has in it what was read from the cache."""
+        self.counts_open_calls = False
+        """Whether a call of which no end is known counts too."""
         self.responses: list[tuple[int, ...]] = []
         self.calls: list[tuple[int, ...]] = []
         self.verdicts: list[tuple[int, ...]] = []
@@ -136,8 +138,9 @@ class Tally:
                     self.drop(response.time, response.copies - 1)
         for calls in _by_key(self.calls):
             self.flag(min(calls)[0], reduce(or_, (flags for _, _, flags in calls)))
+            self.end(min(calls)[0], int(self.counts_open_calls), 0)
         for verdicts in _by_key(self.verdicts):
-            self.end(min(verdicts)[0], 1, max(failed for _, _, failed in verdicts))
+            self.end(min(verdicts)[0], int(not self.counts_open_calls), max(failed for _, _, failed in verdicts))
         self.responses, self.calls, self.verdicts = [], [], []
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:

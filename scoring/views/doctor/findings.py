@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rubric.model import STRICT
+from scoring.evidence.git.checkpoints import REFS
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
 from scoring.log.find import how_to_make_one
 from scoring.signals.table import is_chosen
@@ -130,6 +131,10 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         what = f"{count} not in this clone, as {missing[0]}"
         advice = "fetch them: git fetch --refetch --no-filter brings what a partial clone left out"
         yield Finding("attribution", "problem", what, advice)
+    if names := survey.checkpoints.not_fetched:
+        count = counted(len(names), "checkpoint that a commit names is", "checkpoints that commits name are")
+        advice = f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out"
+        yield Finding("attribution", "problem", f"{count} not in this clone, as {names[0]}", advice)
     for why, numbers in seen.attribution.without.items():
         what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
         yield Finding(

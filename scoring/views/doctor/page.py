@@ -186,5 +186,6 @@ def _attribution(found: AttributionFound, survey: TranscriptSurvey) -> dict[str,
             "found": checkpoints.count,
             "transcripts": checkpoints.transcripts,
             "missing": list(map(str, checkpoints.missing)),
+            "not_fetched": list(checkpoints.not_fetched),
         },
     }

@@ -12,13 +12,12 @@ from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
 from scoring.text import cell, counted, json_escaped, spans
-from scoring.views.cells import BAND_STYLES
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers, charts
 from scoring.views.report.answers import ReportChanges, about
 from scoring.views.report.digest import Digest, commit_page
 from scoring.views.spending import Purchase, cost_text, duration_text, price_note, spending_lines, tokens_text
-from scoring.views.table import Cell, Line, band_text, number
+from scoring.views.table import BAND_STYLES, Cell, Line, band_text, number
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page that is compared with; that of 100,000 iterations has about 80 MB
 _SHA = 10
@@ -202,7 +201,8 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
         for row in digest.integrity
         if row.over_claims
     ]
-    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over)):
+    words = [f"  {digest.words.text}"] if digest.words else []
+    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over), ("Claimed", words)):
         if texts:
             yield from (Line(), Line(head, "bold"))
             for text in texts:

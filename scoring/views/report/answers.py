@@ -157,7 +157,7 @@ def nothing_known(digest: Digest) -> list[str]:
     parts = {
         "hook outcomes": digest.hooks,
         "sessions": digest.sessions,
-        "claims": digest.integrity,
+        "claims": digest.integrity or digest.words,
         "deliberations": digest.deliberated,
     }
     return found + [name for name, part in parts.items() if not part]

@@ -20,7 +20,7 @@ from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
-from scoring.views.integrity import IntegritySummary, summarize_integrity
+from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
 from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
@@ -59,6 +59,8 @@ class Digest:
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
+    words: WordsSummary | None = None
+    """The claims in words; None under rules that look at none."""
     validity: Validity | None = None
     """Whether the scores foretell what became of the work; None where that was not asked for."""
     project: str = ""
@@ -181,16 +183,17 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    members, sets = [], []
+    members, sets, observed = [], [], []
     for one in examined:
         members.append(Member.of(one))
         sets.append(one.signals)
+        observed.append(one.facts.observed)
         found.lines.append(line_of(one))
         for hook in one.facts.hooks.records or ():
             rule = cut(as_utf8(hook.rule_id), _NAME)
             found.hooks[rule, hook.result if hook.result in RESULTS else "other"] += 1
     found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
-    found.integrity = summarize_integrity(sets)
+    found.integrity, found.words = summarize_integrity(sets), summarize_words(observed)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
-from scoring.evidence.git.checkpoints import BRANCH
+from scoring.evidence.git.checkpoints import is_in_git
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.signals.correction_pressure import error_rate_of
 from scoring.signals.table import signal_of
@@ -162,7 +162,7 @@ def line_of(one: Examined) -> ReportedIteration:
         spending=used.spending,
         advice=tuple(_short(text, _DETAIL) for text in advice),
         places=tuple(
-            (as_utf8(str(path) if str(path).startswith(f"{BRANCH}:") else os.path.abspath(path)), first, last)
+            (as_utf8(str(path) if is_in_git(str(path)) else os.path.abspath(path)), first, last)
             for path, first, last, _ in (observed.lines[:_MOST_PLACES] if observed else ())
         ),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.checkpoints import BRANCH, REMOTE, Files, about, name, record, usage
+from helpers.checkpoints import BRANCH, REF, REMOTE, ULID, Files, about, name, record, usage
 from helpers.doors import ends, watched_doors
 from helpers.harness_lines import cases
 from helpers.repos import Repo
@@ -28,6 +28,7 @@ REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "
 
 ID = name(7)
 PLACE = f"{ID[:2]}/{ID[2:]}"
+ON_BRANCH = f"entire/checkpoints/v1:{PLACE}"
 
 
 def read(repo: Repo, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
@@ -66,7 +67,7 @@ class TestLayout:
         ]
         first, _, third = found.sessions
         assert first.blobs == (repo.git("rev-parse", f"{BRANCH}:{PLACE}/0/full.jsonl"),)
-        assert (first.path, first.created_at) == (f"{PLACE}/0/full.jsonl", "2026-04-12T10:00:00Z")
+        assert (first.path, first.created_at) == (f"{ON_BRANCH}/0/full.jsonl", "2026-04-12T10:00:00Z")
         assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
         assert (first.lines, third.lines) == (AttributedLines(agent_lines=5, total_committed=9), None)
 
@@ -103,6 +104,11 @@ class TestLayout:
                 ["s1"],
                 "0/full.jsonl",
             ),
+            "a compact one above, which says the same": (
+                {"0/full.jsonl": b"x", "transcript.jsonl": b"compact", "0/metadata.json": about()},
+                ["s1"],
+                "0/full.jsonl",
+            ),
             "a transcript without metadata": (
                 {"metadata.json": b"gone wrong", "0/full.jsonl": b"x"},
                 [""],
@@ -113,7 +119,7 @@ class TestLayout:
     def test_of_older_tools(self, repo: Repo, files: Files, ids: list[str], path: str) -> None:
         found = one(repo, files)
         assert [session.session_id for session in found.sessions] == ids
-        assert found.sessions[0].path == f"{PLACE}/{path}"
+        assert found.sessions[0].path == f"{ON_BRANCH}/{path}"
         assert found.sessions[0].size == 1
 
     def test_names_a_session_once_whose_metadata_is_also_above(self, repo: Repo) -> None:
@@ -184,7 +190,7 @@ class TestHostileMetadata:
         record(repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}})
         (found,) = ends(lambda: read(repo)).values()
         (session,) = found.sessions
-        assert session == CheckpointSession(path=f"{PLACE}/0/full.jsonl", blobs=session.blobs, size=1)
+        assert session == CheckpointSession(path=f"{ON_BRANCH}/0/full.jsonl", blobs=session.blobs, size=1)
 
     @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
@@ -276,6 +282,64 @@ class TestBranches:
         assert len(warnings) == 1
 
 
+IN_REF: Files = {
+    "metadata.json": {"files_touched": ["a.py"]},
+    "0/metadata.json": about("s1", checkpoint_transcript_start=2),
+    "0/full.jsonl": b"whole",
+    "0/full.jsonl.001": b" and more",
+    "0/transcript.jsonl": b"compact",
+    "12/metadata.json": about("s2"),
+    "12/transcript.jsonl": b"compact",
+}
+
+
+class TestRefsOfTheirOwn:
+    def test_hold_a_checkpoint_each(self, repo: Repo) -> None:
+        record(repo, {"": IN_REF}, REF)
+        found = read(repo)[ULID]
+        assert (found.id, found.files_touched) == (ULID, ("a.py",))
+        assert [(s.session_id, s.start, s.size) for s in found.sessions] == [("s1", 2, 14), ("s2", 0, 7)]
+        assert [repo.git("show", s.path) for s in found.sessions] == ["whole", "compact"]
+
+    def test_are_read_beside_a_branch_where_ids_may_be_the_same(self, repo: Repo) -> None:
+        record(repo, {ID: {"0/metadata.json": about("on the branch"), "0/full.jsonl": b"x"}})
+        record(repo, {"": IN_REF}, f"refs/entire/checkpoints/{ID[-2:]}/{ID}")
+        record(repo, {"": IN_REF}, REF)
+        assert {at: [s.session_id for s in each.sessions] for at, each in read(repo).items()} == {
+            ID: ["s1", "s2"],
+            ULID: ["s1", "s2"],
+        }
+
+    @pytest.mark.sampled(6)
+    @pytest.mark.parametrize(
+        "ref",
+        [
+            pytest.param(f"00/{ULID}", id="in another folder than its last two characters"),
+            pytest.param(f"{ULID[-2:]}/{ULID.replace('K', 'I')}", id="no ULID"),
+            pytest.param("v2/main", id="another layout"),
+        ],
+    )
+    def test_with_another_name_are_none(self, repo: Repo, ref: str) -> None:
+        record(repo, {"": IN_REF}, f"refs/entire/checkpoints/{ref}")
+        assert read(repo) == {}
+
+    def test_whose_trees_are_not_here_have_no_sessions(self, repo: Repo) -> None:
+        record(repo, {"": IN_REF}, REF)
+        repo.lose(f"{REF}:0")
+        (session,) = read(repo)[ULID].sessions
+        assert session.session_id == "s2"
+        repo.lose(f"{REF}^{{tree}}")
+        assert read(repo) == {}
+
+    def test_take_as_many_processes_for_many_as_for_one(self, repo: Repo) -> None:
+        for n in range(10, 60):
+            record(repo, {"": IN_REF}, f"refs/entire/checkpoints/{n}/{ULID[:-2]}{n}")
+        opened = GitRepository(repo.path)
+        with watched_doors() as doors:
+            assert len(read_checkpoints(opened)) == 50
+        assert len(doors.commands) <= 8
+
+
 class TestObjectsThatAreNotHere:
     def test_are_said_to_be_missing(self, repo: Repo) -> None:
         files: Files = {"0/metadata.json": about(), "0/full.jsonl": b"here", "0/full.jsonl.001": b"lost"}
@@ -317,7 +381,7 @@ class TestAsking:
         opened = GitRepository(repo.path)
         with watched_doors() as doors:
             assert len(read_checkpoints(opened)) == count
-        assert len(doors.commands) == 4
+        assert len(doors.commands) == 5
 
 
 class TestMessages:
@@ -330,6 +394,9 @@ class TestMessages:
                 f"1\n\nEntire-Checkpoint: {ID}\n\n2\n\nEntire-Checkpoint: {name(2)}\nBy: X\n",
                 (ID, name(2)),
             ),
+            "a ULID": (f"Subject\n\nEntire-Checkpoint: {ULID}\n", (ULID,)),
+            "one in small letters": (f"Subject\n\nEntire-Checkpoint: {ULID.lower()}\n", ()),
+            "a longer one": (f"Subject\n\nEntire-Checkpoint: {ULID}0\n", ()),
             "indented, twice": (f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}", (ID,)),
             "within a sentence": (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
             "too long": (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),

@@ -4,14 +4,17 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rubric import released_rubric
+from scoring.evidence.transcripts import attributed
+from scoring.evidence.transcripts.attribution import attribute
+from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.score import ScoredIteration, score_log
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
@@ -75,28 +78,35 @@ def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
     assert sum(method in ("checkpoint", "shared") for method in methods) >= 0.98 * len(entries)
 
 
-def test_the_tokens_of_each_session(clone: Path) -> None:
-    """Each session is asked for by its name, on a commit after them all that nobody made: all of it is its own."""
-    tip = next(
-        sha
-        for sha in git(clone, "rev-list", "--no-merges", "HEAD").split()
-        if not NAMED.search(git(clone, "log", "-1", "--format=%B", sha))
-    )
-    until = datetime.fromtimestamp(int(git(clone, "log", "-1", "--format=%at", tip)), UTC).isoformat()[:19]
-    sessions = {session: [text for _, text in parts] for session, parts in transcripts(clone).items()}
-    sessions = {name: texts for name, texts in sessions.items() if all(_known(text) for text in texts)}
-    names = sorted(sessions)
-    entries = [{"commit": tip, "impl": {"summary": "?"}, "agent": {"session_id": name}} for name in names]
-    expected, counted = {}, {}
-    seen: set[tuple[str, str]] = set()
-    for name, one in zip(names, scored(clone, entries), strict=True):
-        outputs = _outputs(sessions[name], until)
-        mine = {key: output for key, output in outputs.items() if key not in seen}
-        seen |= outputs.keys()
-        facts = one.facts.transcripts
-        counted[name] = (facts.turns, facts.output_tokens) if facts else (0, 0)
-        expected[name] = len(mine), sum(mine.values())
-    assert counted == expected
+def test_each_line_and_each_response_has_one_owner(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What iterations have and what is left over are all, as a simple reading of the lines of Claude Code finds it."""
+    given: list[Any] = []
+
+    def kept(asked: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*of: Any) -> Any:
+            given.append((of, asked(*of)))
+            return given[-1][1]
+
+        return call
+
+    monkeypatch.setattr(attributed, "attribute", kept(attribute))
+    monkeypatch.setattr(attributed, "count_lines", kept(count_lines))
+    commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
+    iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
+    (of, found), ((files, parts, _, harnesses), _) = given
+    lines = [line for session in of[2].values() for line in session.lines]
+    assert len(lines) == len(set(lines)) > 15_000
+    assert all([n for n, share in enumerate(found.shares) if found.parts[line] in share.own] == [found.owners[line]]
+               for line in lines[::97] if found.owners[line] >= 0)  # fmt: skip
+
+    def claude(*facts: TranscriptFacts | None) -> tuple[int, int]:
+        own = [h for one in facts if one for h in one.harnesses if h.name == "claude"]
+        return sum(h.turns for h in own), sum(h.output_tokens for h in own)
+
+    (rest,), _ = count_lines(files, [0 if part < 0 else 1 for part in parts], [range(1)], harnesses)
+    outputs = _outputs([text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)])
+    counted = claude(rest, *(one.facts.transcripts for one in iterations))
+    assert counted == (len(outputs), sum(outputs.values()))
 
 
 def _known(text: str) -> bool:
@@ -105,14 +115,14 @@ def _known(text: str) -> bool:
     return bool(first) and "payload" not in first and "messages" not in first
 
 
-def _outputs(texts: list[str], until: str) -> dict[tuple[str, str], int]:
+def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
     """Return the output tokens of each response, by its id; of its copies the one with the most counts."""
     outputs: dict[tuple[str, str], int] = {}
     for line in (line for text in texts for line in _objects(text)):
         message = line.get("message")
         if line.get("type") != "assistant" or not isinstance(message, dict) or not message.get("usage"):
             continue
-        if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage") or line["timestamp"] > until:
+        if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
             continue
         key = (message["id"], line.get("requestId", ""))
         outputs[key] = max(outputs.get(key, 0), message["usage"].get("output_tokens", 0))

@@ -241,22 +241,3 @@ def test_work(made: History, observed: Read, harness: str, steps: Steps, seen: W
     commit(made, session, 20, "work", 64)
     commit(made, session, 30, "other work", 128)
     assert [one.work for one in observed(made).values()] == [seen, WorkSeen()]
-
-
-@pytest.mark.sampled(100)
-@pytest.mark.parametrize(
-    ("said", "share"),
-    [
-        pytest.param({"human_added": 3, "human_modified": 2, "total_committed": 20}, 0.25, id="some"),
-        pytest.param({"human_added": 30, "total_committed": 20}, 1.0, id="no more than all"),
-        pytest.param({"human_added": 3}, None, id="of nothing"),
-        pytest.param({"human_added": "3", "total_committed": 20}, None, id="no number"),
-        pytest.param(None, None, id="not said"),
-    ],
-)
-def test_lines_by_people(made: History, observed: Read, said: Mapping[str, object] | None, share: float | None) -> None:
-    session = made.session("s1")
-    session.run(10, 1, "ls", "a.py")
-    about = {"session": "s1"} | ({"initial_attribution": said} if said else {})
-    made.entry(made.commit(20, "work", made.checkpoint(1, (about, session.lines))), "work")
-    assert observed(made)[1].by_people == share

@@ -1,0 +1,151 @@
+"""Claims in words: where an agent says that its tests pass, and what the last test run before that says of it.
+
+Which words are such a claim is data (``claims.toml``); ``docs/EVIDENCE.md``, "Observations", has the rules. The words
+themselves are not kept.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import takewhile
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.transcripts.attribution import Share
+from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen
+from scoring.evidence.transcripts.rows import EDIT, MADE, RUN, SAID, WHOLE
+from scoring.evidence.transcripts.sightings import Sighting, Sightings
+from scoring.evidence.transcripts.streams import File, SessionKey
+
+FORMS = Path(__file__).parent / "claims.toml"
+
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
+_IN_BACKTICKS = re.compile(r"`[^`\n]*`")
+_CLAUSES = re.compile(r"(?<=[.!?;])\s+|\n|,? (?:—|–|-|and) (?=(?:all )?(?:`|tests ))")
+_ABOUT = re.compile("test|suite|spec|phpunit", re.IGNORECASE)
+_GOOD = re.compile("pass|green|succe", re.IGNORECASE)
+
+
+class _Forms(NamedTuple):
+    says: tuple[re.Pattern[str], ...]
+    runs: tuple[re.Pattern[str], ...]
+    unless: re.Pattern[str]
+    clean: re.Pattern[str]
+
+
+@cache
+def _forms() -> _Forms:
+    import tomllib  # under other rules no text is looked at
+
+    data = tomllib.loads(FORMS.read_text("utf-8"))
+    says, runs = (tuple(re.compile(form, re.IGNORECASE) for form in data[key]) for key in ("says", "runs"))
+    return _Forms(says, runs, *(re.compile(data[key], re.IGNORECASE) for key in ("unless", "clean")))
+
+
+@lru_cache(1 << 12)  # checkpoints hold a session again and again
+def claims_tests_pass(text: str) -> bool:
+    """Whether a text says, in words that are certain, that tests passed."""
+    if not (_GOOD.search(text) and _ABOUT.search(text)):
+        return False
+    forms = _forms()
+    for clause in _CLAUSES.split(_QUOTED.sub("…", _CODE.sub("\n", text))):
+        if not (_GOOD.search(clause) and _ABOUT.search(clause)):
+            continue
+        bare = forms.clean.sub("…", _IN_BACKTICKS.sub("…", clause))
+        if bare.lstrip().startswith(">") or forms.unless.search(bare):
+            continue
+        if any(form.search(bare) for form in forms.says) or any(form.search(clause) for form in forms.runs):
+            return True
+    return False
+
+
+class _Event(NamedTuple):
+    """A row of a session: the kind, and the first column behind the line that matters here."""
+
+    time: int
+    line: int
+    kind: int
+    file: File
+    number: int
+    value: int
+
+
+@dataclass
+class _Stream:
+    """What a session said and did, by time: all of it, and what it said in each part."""
+
+    events: list[_Event] = field(default_factory=list)
+    said: dict[int, list[_Event]] = field(default_factory=dict)
+
+
+Spoken: TypeAlias = Mapping[SessionKey, _Stream]
+
+
+def spoken_in(files: Iterable[File], parts: Sequence[int], wanted: Collection[SessionKey]) -> Spoken:
+    """Return what some sessions said and did, without their sub-agents; ``parts`` has that of each line."""
+    streams = {key: _Stream() for key in wanted}
+    first: dict[tuple[SessionKey, int], File] = {}
+    for file in files:
+        key = file.harness.name, file.owner
+        for kind, column in _COLUMNS.items() if key in wanted else ():
+            for span, number, *row in file.rows.tables.get(kind, ()):
+                n = file.place.get(number, -1)
+                if n < 0 or not file.here[n] or first.setdefault((key, file.ids[n]), file) is not file:
+                    continue
+                if row[1] == WHOLE if kind == RUN else not file.rows.spans[span].agent:
+                    event = _Event(file.times[n], file.ids[n], kind, file, number, row[column])
+                    streams[key].events.append(event)
+    for stream in streams.values():
+        stream.events.sort(key=attrgetter("time"))
+        for event in stream.events:
+            if event.kind == SAID and event.value >= 0:
+                stream.said.setdefault(parts[event.line], []).append(event)
+    return streams
+
+
+_COLUMNS = {SAID: 0, RUN: 3, EDIT: 0, MADE: 0}
+
+
+def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[ClaimSeen]:
+    """Yield the claims about one iteration, of which some things were ``seen``."""
+    for key in share.sessions:
+        stream = spoken[key]
+        said = (one for part in share.voting for one in stream.said.get(part, ()))
+        before = [one for one in said if share.end is None or one.time <= share.end]
+        messages = [max(before, key=attrgetter("time", "number"))] if before else []
+        if share.made and any(one.line == share.made.line for one in stream.events):
+            messages += _reply(stream.events, share.made.time)[-1:]
+        for one in messages:
+            if one.value == 1:
+                result = _result(one, key, seen.found, stream.events, share.end)
+                yield ClaimSeen("tests_pass", result, one.file.transcript.path, one.number + 1)
+
+
+def _reply(events: Sequence[_Event], made: int) -> list[_Event]:
+    """Return what a session said of a commit: behind it, until the user writes, or it edits a file or commits again."""
+    behind = takewhile(
+        lambda one: one.kind not in (EDIT, MADE) and (one.kind, one.value) != (SAID, -1),
+        (one for one in events if one.time > made),
+    )
+    return [one for one in behind if one.kind == SAID]
+
+
+def _result(
+    claim: _Event, key: SessionKey, found: Sequence[Sighting], events: Sequence[_Event], end: int | None
+) -> ClaimResult | None:
+    """Compare a claim with the last run before it of its session; the run of another one can only confirm it."""
+    earlier = [one for one in found if one.time <= claim.time]
+    runs = [one for one in earlier if one.kind == "run"]
+    editors = {one.by for one in found if one.kind == "edit"}
+    own = [one for one in runs if one.session == key and (not one.agent or one.by in editors)]
+    verdicts = [(one.time, one.passed) for one in own]
+    if end is not None:  # what ran between the commit and the reply
+        behind = (one for one in events if one.kind == RUN and end < one.time <= claim.time)
+        verdicts += [(one.time, None if one.value < 0 else one.value == 1) for one in behind]
+    if not verdicts and not runs:
+        return None if any(one.kind == "agent" for one in earlier) else "no run"
+    _, passed = max(verdicts or [(one.time, one.passed) for one in runs], key=itemgetter(0))
+    return "confirmed" if passed else "last run failed" if passed is False and verdicts else None

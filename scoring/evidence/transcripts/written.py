@@ -1,0 +1,134 @@
+"""Lines that agents wrote: which ones an edit adds, as hashes, and how much of a commit that is at least.
+
+The text of an edit is not kept. ``docs/EVIDENCE.md``, "Observations", has the rules.
+"""
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import TypeAlias
+
+from scoring.evidence.git.hunks import FileLine, line_hash
+from scoring.evidence.transcripts.rows import WROTE
+from scoring.evidence.transcripts.streams import File
+
+Hashes: TypeAlias = tuple[int, ...]
+"""The significant lines of a text, as :func:`~scoring.evidence.git.hunks.line_hash` names them."""
+
+LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
+"""Says how often commits add each significant line."""
+
+WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
+"""Lines by the folder that a session worked in and the path that it wrote."""
+
+_MOST_DOCUMENTS = 50  # of one command
+_FILE = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
+_INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
+_HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
+_DOCUMENT = re.compile(rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n")
+_NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows the lines of a file
+
+
+@lru_cache(1 << 12)  # checkpoints hold a session again and again
+def lines_added(new: str, old: str = "") -> Hashes:
+    """Return the significant lines that a text has more of than another one."""
+    return without(_hashes(new), _hashes(old))
+
+
+def without(lines: Iterable[int], known: Iterable[int]) -> Hashes:
+    """Return lines but for those that are known, each as often as it is there."""
+    if not (left := Counter(known)):
+        return tuple(lines)
+    return tuple(line for line in lines if not left[line] or left.subtract((line,)))
+
+
+def _hashes(text: str) -> list[int]:
+    return [found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))]
+
+
+@lru_cache(1 << 10)
+def lines_patched(patch: str) -> Mapping[str, Hashes]:
+    """Return the lines that a patch of the tool ``apply_patch`` adds, by the path that a file has behind it."""
+    sides: dict[str, tuple[list[str], list[str]]] = {}
+    path = ""
+    for line in patch.split("\n"):
+        if line.startswith("*** "):
+            m = _FILE.match(line)
+            kept = sides.pop(path, None) if m and m[2] else None
+            path = m[3].strip() if m and (m[1] or m[2]) else ""
+            if path:
+                sides[path] = kept or ([], [])
+        elif path and line[:1] in ("+", "-"):
+            sides[path][line[0] == "-"].append(line[1:])
+    return {path: lines_added("\n".join(new), "\n".join(old)) for path, (new, old) in sides.items()}
+
+
+class KnownFiles:
+    """What a session last wrote and was shown of files, by path: so it is known what a whole file adds."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Hashes] = {}
+        self._shown: dict[str, Callable[[], str]] = {}
+
+    def showed(self, path: str, text: Callable[[], str]) -> None:
+        """Note that a tool showed a file, as a text that may have the numbers of its lines."""
+        self._shown[path] = text
+
+    def added(self, path: str, lines: Hashes, whole: bool) -> Hashes:
+        """Return which lines are new of those that are written to a file, or are the ``whole`` of it."""
+        known = self._lines.get(path, ())
+        self._lines[path] = lines if whole else (*known, *lines)
+        if not whole:
+            return lines
+        shown = self._shown.pop(path, None)
+        return without(lines, (*known, *(_hashes(_NUMBERED.sub("", shown())) if shown else ())))
+
+
+def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
+    """Return the lines of here-documents that ``cat`` writes to files, which are among those that are ``written``."""
+    found: dict[str, Hashes] = {}
+    for m in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
+        end = command.find(f"\n{m['end'] or m['end2']}", m.end() - 1)
+        to = "/" + (m["to"] or m["to2"])
+        path = next((path for path in written if f"/{path}".endswith(to)), "")
+        if end >= 0 and path:
+            found[path] = (*found.get(path, ()), *lines_added(command[m.end() : end]))
+    return found
+
+
+def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collection[int]) -> dict[int, WrittenLines]:
+    """Return the lines that were written in some parts, by the number of the part; ``parts`` has that of each line."""
+    found: dict[int, WrittenLines] = {part: {} for part in wanted}
+    for file in files if wanted else ():
+        for span, number, path, *lines in file.rows.tables.get(WROTE, ()):
+            n = file.place.get(number, -1)
+            if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
+                key = file.rows.spans[span].cwd, file.rows.texts[path]
+                found[part].setdefault(key, Counter()).update(lines)
+    return found
+
+
+def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
+    """Return the share of the lines that a commit adds that were written, above 0 to 1; None where none was."""
+    names: dict[str, set[str]] = {}
+    for name, _ in added:
+        names.setdefault(posixpath.basename(name), set()).add(name)
+    known: dict[str, Counter[int]] = {}
+    for (folder, path), lines in (one for part in written for one in part.items()):
+        for name in names.get(posixpath.basename(path), ()):
+            if _is_file(name, path, folder):
+                known.setdefault(name, Counter()).update(lines)
+    whole = sum(added.values())
+    there = sum(min(count, known[name][line]) for (name, line), count in added.items() if name in known)
+    return there / whole if there else None
+
+
+def _is_file(name: str, path: str, folder: str) -> bool:
+    """Whether a path that was written in a folder is a file of the repository; other work trees have it too."""
+    below = path.removeprefix(folder.rstrip("/") + "/") if folder.startswith("/") else path
+    if below.startswith("/"):
+        return below.endswith(f"/{name}")
+    return f"/{name}".endswith(f"/{below}")

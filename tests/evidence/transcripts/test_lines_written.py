@@ -1,0 +1,207 @@
+"""Lines that agents wrote: which ones an edit adds, and how much of a commit they are at least."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.harness_lines import Line, as_bytes, cases, claude, item, meta, output, result, use
+from helpers.histories import History
+
+from scoring.evidence.git.hunks import line_hash
+from scoring.evidence.transcripts.lines import Lines
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.rows import WROTE
+from scoring.evidence.transcripts.testruns import TestTools as Tools
+from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched
+
+OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
+
+
+def hashes(*lines: str) -> tuple[int, ...]:
+    return tuple(line_hash(line.encode()) for line in lines)
+
+
+@cases(
+    "new, old, lines",
+    {
+        "what was not there": (f"{OLD}\n{NEW}\n", OLD, hashes(NEW)),
+        "as often as it is more": (f"{OLD}\n{OLD}\n", OLD, hashes(OLD)),
+        "another indentation is the same": (f"    {OLD}", f"\t{OLD}\r", ()),
+        "blank lines and those of two characters say nothing": (f"\n  \n}}\n))\n{NEW}", "", hashes(NEW)),
+        "letters that are longer in bytes": ("äö\näöü", "", hashes("äöü")),
+    },
+)
+def test_an_edit_adds(new: str, old: str, lines: tuple[int, ...]) -> None:
+    assert lines_added(new, old) == lines
+
+
+def test_a_patch_adds_lines_to_several_files() -> None:
+    patch = f"""*** Begin Patch
+*** Add File: src/new.py
++{NEW}
++
++{MORE}
+*** Update File: src/old.py
+*** Move to: src/moved.py
+@@ def f():
+ {MORE}
+-{OLD}
++{OLD}
++{NEW}
+*** Delete File: src/gone.py
+*** End Patch"""
+    assert lines_patched(patch) == {"src/new.py": hashes(NEW, MORE), "src/moved.py": hashes(NEW)}
+
+
+@cases(
+    "command, found",
+    {
+        "a file": (f"cat > a.py <<'EOF'\n{NEW}\nEOF\nls", {"a.py": hashes(NEW)}),
+        "the other way round": (f'mkdir -p src && cat <<EOF > "src/a.py"\n{NEW}\nEOF', {"src/a.py": hashes(NEW)}),
+        "one that goes on": (f"cat > a <<E\n{NEW}\nE\ncat >> a <<E\n{MORE}\nE", {"a": hashes(NEW, MORE)}),
+        "no file": (f"cat <<'EOF'\n{NEW}\nEOF", {}),
+        "no end": (f"cat > a.py <<'EOF'\n{NEW}", {}),
+        "a name that is not known": (f"cat > $FILE <<'EOF'\n{NEW}\nEOF", {}),
+        "another program": (f"python - > a.py <<'EOF'\n{NEW}\nEOF", {}),
+    },
+)
+def test_a_here_document_is_written(command: str, found: dict[str, tuple[int, ...]]) -> None:
+    assert lines_of_documents(command, ["a.py", "src/a.py", "a", "sub/x"]) == found
+
+
+def call(tool: str, name: str = "t1", printed: str = "Done.", failed: bool = False, **given: Any) -> list[Line]:
+    """A call of a tool and its result."""
+    asked = claude(1, use(tool, name, **given), cwd="/work/app")
+    return [asked, claude(2, result(name, content=printed, is_error=failed), kind="user", cwd="/work/app")]
+
+
+def edit(**given: Any) -> list[Line]:
+    return call("Edit", file_path="/work/app/a.py", **given)
+
+
+def write(content: str, name: str = "t9") -> list[Line]:
+    return call("Write", name, file_path="/work/app/a.py", content=content)
+
+
+PATCH = f"*** Begin Patch\n*** Update File: a.py\n-{OLD}\n+{NEW}\n*** End Patch"
+
+
+def codex(asked: Line, said: str = "Exit code: 0\nWall time: 0 s\nOutput:\nDone.") -> list[Line]:
+    return [meta(0, "s1"), asked, output(2, said, kind=asked["payload"]["type"] + "_output")]
+
+
+def shell(script: str) -> Line:
+    return item(1, "function_call", name="shell", arguments=json.dumps({"command": ["bash", "-lc", script]}))
+
+
+@cases(
+    "lines, wrote",
+    {
+        "an edit": (edit(old_string=OLD, new_string=f"{OLD}\n{NEW}"), [hashes(NEW)]),
+        "one that failed": (edit(old_string=OLD, new_string=NEW, failed=True), []),
+        "several in one": (
+            call("MultiEdit", file_path="a.py", edits=[{"old_string": OLD, "new_string": NEW}, {"new_string": MORE}]),
+            [hashes(NEW, MORE)],
+        ),
+        "one whose text is no text": (edit(old_string=OLD, new_string=5), []),
+        "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
+        "a file that was read": (
+            [*call("Read", "t0", f"     1→{OLD}\n     2→{NEW}", file_path="/work/app/a.py"), *write(f"{NEW}\n{MORE}")],
+            [hashes(MORE)],
+        ),
+        "a file that was read and edited": (
+            [
+                *call("Read", "t0", f"1\t{OLD}", file_path="/work/app/a.py"),
+                *edit(old_string="x", new_string=NEW),
+                *write(f"{OLD}\n{NEW}\n{MORE}"),
+            ],
+            [hashes(NEW), hashes(MORE)],
+        ),
+        "a file that was written": ([*write(NEW, "t0"), *write(f"{NEW}\n{MORE}")], [hashes(NEW), hashes(MORE)]),
+        "a here-document": (
+            call("Bash", command=f"cd src && cat > a.py <<'E'\n{NEW}\nE\ngofmt -w a.py"),
+            [hashes(NEW)],
+        ),
+        "a patch": (codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH)), [hashes(NEW)]),
+        "a patch that failed": (
+            codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH), "Exit code: 1\nOutput:\nNo."),
+            [],
+        ),
+        "a patch in a command": (codex(shell(f"apply_patch <<'E'\n{PATCH}\nE")), [hashes(NEW)]),
+        "a patch in a program": (
+            codex(
+                item(1, "custom_tool_call", name="exec", input=f"tools.apply_patch({json.dumps(PATCH)}); exec_command")
+            ),
+            [hashes(NEW)],
+        ),
+    },
+)
+def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[tuple[int, ...]]) -> None:
+    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    reader.block(as_bytes(lines))
+    (rows,) = reader.rows().values()
+    found = rows.tables.get(WROTE, [])
+    assert [tuple(row[3:]) for row in found] == wrote
+    assert all(rows.texts[row[2]].endswith("a.py") for row in found)
+
+
+@cases(
+    "path, folder, share",
+    {
+        "in the folder": ("/me/app/src/a.py", "/me/app", 0.6),
+        "in a folder below": ("/me/app/src/a.py", "/me/app/src", 0.6),
+        "by a relative path": ("src/a.py", "", 0.6),
+        "in another work tree": ("/me/trees/one/src/a.py", "/me/app", 0.6),
+        "a file with the same name": ("/me/app/other/a.py", "/me/app", None),
+        "one below a folder with its name": ("/me/app/old/src/a.py", "/me/app", None),
+        "another file": ("/me/app/src/b.py", "/me/app", None),
+    },
+)
+def test_a_line_counts_in_its_file(path: str, folder: str, share: float | None) -> None:
+    (one, two) = hashes(NEW, MORE)
+    added = {("src/a.py", one): 2, ("src/a.py", two): 2, ("c.py", one): 1}
+    assert least_share(added, [{(folder, path): Counter({one: 5, two: 1})}]) == share
+
+
+def test_a_commit_that_adds_nothing_has_no_share() -> None:
+    assert least_share({}, [{("", "a.py"): Counter(hashes(NEW))}]) is None
+
+
+@pytest.mark.sampled(4)
+@cases(
+    "files, by_agents",
+    {
+        "some lines": ({"src/a.py": f"{NEW}\n{OLD}\n{MORE}\n"}, 2 / 3),
+        "all lines": ({"src/a.py": f"{NEW}\n{MORE}\n}}\n"}, 1.0),
+        "none": ({"src/b.py": f"{NEW}\n"}, None),
+        "a commit that adds nothing": ({}, None),
+    },
+)
+def test_explain_says_how_much_agents_wrote_at_least(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    da_score: DaScore,
+    files: dict[str, str],
+    by_agents: float | None,
+) -> None:
+    history = History(tmp_path)
+    session = history.session("s1")
+    given = {"file_path": f"{session.cwd}/src/a.py", "content": f"{NEW}\n{MORE}\n"}
+    session.turn(10, 1, {"type": "tool_use", "id": "t1", "name": "Write", "input": given})
+    session.result(11, "t1", "Done.")
+    mark = history.commit(20, "work", files=files)
+    session.commits(20.2, 2, mark, "work")
+    history.entry(mark, "work", "s1")
+    history.write()
+    monkeypatch.setenv("HOME", str(history.home))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
+    monkeypatch.chdir(history.repo)
+    arguments = "explain", "1", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
+    attribution = json.loads(da_score(*arguments, "--json").out)["attribution"]
+    assert attribution["by_people"] is None
+    assert attribution["by_agents"] == (by_agents if by_agents is None else pytest.approx(by_agents))
+    said = f"agents wrote at least {int(100 * (by_agents or 0))} % of the lines that its commit adds"
+    assert (said in da_score(*arguments).out) is bool(by_agents)
