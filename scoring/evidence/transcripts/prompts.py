@@ -31,6 +31,7 @@ _CLAUSE = re.compile(r"([^.,:;!?\n–—()]+(?:[.:]\w[^.,:;!?\n–—()]*)*)([.,
 _NO = re.compile(r"(?:(?<=[.!?\n])|\A)\s*(?:(?:no|nope)\b[\s,.!:;–—-]+|(?=not\b))")  # at the beginning of a sentence
 _END = frozenset(".!?\n;")
 _ASKS = re.compile(r"(?:can|could|would|will|should|do|does|did|is|are|any|what|how|why|where|when|which|who)\b")
+_LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's)\b")
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 _LATIN = "\u024f"  # the last of the Latin letters
@@ -87,8 +88,9 @@ def said_in(prompt: str) -> Said:
     own = _own_words(text)
     if _is_foreign(own):
         return "unknown"
-    long = len(own.split()) >= _REVIEW_WORDS
-    if forms.reviews.search(own) or (long and forms.impersonal.search(own) and not _SPEAKS.search(own)):
+    shown = _LEAD.sub("", own)
+    long = len(shown.split()) >= _REVIEW_WORDS
+    if forms.reviews.search(own) or (long and forms.impersonal.search(shown) and not _SPEAKS.search(shown)):
         return "report"
     if any(_corrects(clause, question) for clause, question in _clauses(own[:OWN_LIMIT])):
         return "wrong"
