@@ -67,9 +67,7 @@ from scoring.evidence.transcripts.work_trees import (
 )
 from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
-ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-words-lines", TestTools
-)
+ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-rows", TestTools)
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
 

@@ -7,7 +7,7 @@ are those of the table in ``docs/EVIDENCE.md``, "Attribution", in its order. The
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import Method
@@ -107,15 +107,11 @@ def attribute(
             for line in part.lines:
                 votes.setdefault(line, []).append(place)
     _series(changed, shares, trees, parts_of)
-    for place in twice:
-        shares[place].method = "shared"  # so that no step below looks for lines of its own
+    for place, first in twice.items():
+        shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
     _by_session(asked, shares, sessions, owners)
     _by_totals(asked, shares, stated)
     _by_time(asked, shares, trees, owners)
-    for place, first in twice.items():
-        group, known = shares[first].shared, shares[first].method and not shares[first].stated
-        shared = replace(shares[first], method="shared", shared=first if group is None else group)
-        shares[place] = shared if known else Share(problem=shares[first].problem or NO_TRANSCRIPT)
     return _result(shares, owners, votes)
 
 

@@ -211,7 +211,8 @@ class TestNotThere:
         assert verdict(asked(made.repo, made.sha)[0]) == (None, "its lines are in other files of the trunk")
 
     @pytest.mark.parametrize(
-        ("limit", "unknown"), [("MOST_TEXTS", "it adds too many lines"), ("MOST_READ", "objects are missing")]
+        ("limit", "unknown"),
+        [("MOST_TEXTS", "it adds too many lines"), ("MOST_READ", "too many commits of the trunk came after it")],
     )
     def test_is_not_said_of_what_was_not_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, unknown: str

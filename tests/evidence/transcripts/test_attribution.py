@@ -605,7 +605,7 @@ class TestTheTable:
         assert got.tests[:3] == ((1, 1, False) if edits else (0, 0, None))
 
     @pytest.mark.parametrize("method", ["commit", "session"])
-    def test_an_entry_about_the_commit_of_another_one_shares_it(self, made: History, read: Read, method: str) -> None:
+    def test_an_entry_about_the_commit_of_another_one_has_nothing(self, made: History, read: Read, method: str) -> None:
         session = made.session("s1")
         session.turn(10, 3)
         mark = made.commit(20, "work")
@@ -614,8 +614,8 @@ class TestTheTable:
         made.entry(mark, "work", "s1")
         made.entry(mark, "again", "s1")
         got = read(made)
-        assert (brief(got[1])[:2], brief(got[2])) == ((method, {"s1"}), ("shared", {"s1"}, 0))
-        assert (got[2].shared_with, got[2].problem) == (1, "")
+        assert (brief(got[1])[:2], brief(got[2])) == ((method, {"s1"}), NOTHING)
+        assert got[2].problem == "commit already counted for iteration 1"
 
 
 @pytest.mark.sampled(80)

@@ -12,7 +12,7 @@ import pytest
 
 from rubric import released_rubric
 from scoring.evidence.transcripts import attributed
-from scoring.evidence.transcripts.attribution import attribute
+from scoring.evidence.transcripts.attribution import OTHER_WORK, PARTLY_HERE, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.score import ScoredIteration, score_log
@@ -74,8 +74,11 @@ def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
         if there & set(NAMED.findall(text)):
             entries.append({"commit": sha, "impl": {"summary": subject}})
     assert len(entries) > 90
-    methods = [one.facts.observed.method for one in scored(clone, entries) if one.facts.observed]
-    assert sum(method in ("checkpoint", "shared") for method in methods) >= 0.98 * len(entries)
+    seen = [one.facts.observed for one in scored(clone, entries) if one.facts.observed]
+    found = [one for one in seen if one.method in ("checkpoint", "shared", "commit")]
+    rest = {one.problem for one in seen if one not in found}
+    assert len(found) >= 0.65 * len(entries)  # of the others a session is not here, or did other work
+    assert rest <= {OTHER_WORK, PARTLY_HERE}
 
 
 def test_each_line_and_each_response_has_one_owner(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[
         "in the folder": ("/me/app/src/a.py", "/me/app", 0.6),
         "in a folder below": ("/me/app/src/a.py", "/me/app/src", 0.6),
         "by a relative path": ("src/a.py", "", 0.6),
-        "in another work tree": ("/me/trees/one/src/a.py", "/me/app", 0.6),
+        "outside of the repository that the folder is in": ("/me/trees/one/src/a.py", "/me/app", None),
         "a file with the same name": ("/me/app/other/a.py", "/me/app", None),
         "one below a folder with its name": ("/me/app/old/src/a.py", "/me/app", None),
         "another file": ("/me/app/src/b.py", "/me/app", None),
