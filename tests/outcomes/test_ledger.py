@@ -1,0 +1,211 @@
+"""All of the work as units: made histories in real git, of which it is known what became of each line."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from helpers.harness_lines import cases
+from helpers.histories import History, Session, output_of
+
+DAY = 86_400
+TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
+Work = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.home / ".claude"))
+    monkeypatch.setenv("CODEX_HOME", str(made.home / ".codex"))
+    return made
+
+
+@pytest.fixture
+def work(history: History, da_score: Any) -> Work:
+    def asked(*options: str) -> dict[str, Any]:
+        if not history.shas:
+            history.write()
+        places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+        found: dict[str, Any] = json.loads(da_score("work", *places, "--no-cache", "--json", *options).out)
+        return found
+
+    return asked
+
+
+def writes(session: Session, second: float, output: int, path: str, text: str = TEXT) -> None:
+    """The agent writes a file that was not there."""
+    call = session._call()
+    given = {"file_path": f"{session.cwd}/{path}", "content": text}
+    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
+    session.result(second + 0.1, call, "File created successfully.")
+
+
+def state_of(found: dict[str, Any], kind: str) -> str:
+    return next(str(unit["state"]) for unit in found["units"] if unit["kind"] == kind)
+
+
+def committed(history: History) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+
+
+def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after_it_is_talk(
+    history: History, work: Work
+) -> None:
+    committed(history)
+    history.sessions[0].turn(300, 4)
+    history.commit(30 * DAY, "Much later")
+    unit, talk = work()["units"]
+    assert (unit["kind"], unit["state"], unit["iteration"], unit["subject"]) == ("commit", "landed", 1, "Add it")
+    assert unit["tokens"] == {"input": 2, "output": 3, "cache_read": 14, "cache_creation": 6}
+    assert (unit["lines_written"], unit["lines_landed"], unit["yield"], unit["author"]) == (8, 8, 1.0, "A")
+    assert (talk["kind"], talk["state"], talk["tokens"]["output"], talk["author"]) == ("talk", "talk", 4, "A")
+    assert (unit["session_id"], unit["harness"], unit["model"]) == ("s1", "claude", "claude-opus-4-1")
+
+
+@cases(
+    "ends, by_hand, state",
+    {
+        "never committed": (30, None, "lost"),
+        "not yet": (3, None, "open"),
+        "a person committed it": (30, TEXT, "landed"),
+        "a person committed a little of it": (30, TEXT[:60], "unclear"),
+    },
+)
+def test_a_rest_is_what_became_of_its_lines(
+    history: History, work: Work, ends: int, by_hand: str | None, state: str
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py")
+    if by_hand:
+        history.commit(2 * DAY, "By hand", files={"src/a.py": by_hand})
+    history.commit(ends * DAY, "Later")
+    found = work()
+    assert [unit["kind"] for unit in found["units"]] == ["rest"]
+    assert state_of(found, "rest") == state
+    assert found["summary"][state] == found["summary"]["units"] == 1
+
+
+@cases(
+    "path, lines",
+    {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
+)
+def test_a_session_that_wrote_little_here_is_talk(history: History, work: Work, path: str, lines: int) -> None:
+    session = history.session("s1")
+    if path:
+        writes(session, 100, 1, path, "".join(TEXT.splitlines(True)[:lines]))
+    session.turn(110, 2)
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert (unit["kind"], unit["tokens"]["output"], unit["author"]) == ("talk", 3 if path else 2, None)
+
+
+@cases("days, state", {"long ago": (30, "lost"), "a day ago": (1.5, "open")})
+def test_a_commit_of_a_branch_that_was_deleted(history: History, work: Work, days: float, state: str) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Try it")
+    del history.git.branches["try"]
+    history.commit(days * DAY, "Later")
+    (unit,) = (found := work())["units"]
+    assert (unit["kind"], unit["state"], unit["commit"]) == ("commit", state, history.shas[mark])
+    assert [one["reason"] for one in found["look_at"]] == (["lost"] if state == "lost" else [])
+
+
+@cases("tip, state", {"a branch that goes on": (29, "open"), "a branch that was left": (2, "lost")})
+def test_a_branch_with_a_new_commit_is_open(history: History, work: Work, tip: int, state: str) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Try it")
+    history.commit(tip * DAY, "More", branch="try")
+    history.commit(30 * DAY, "Later")
+    assert state_of(work(), "commit") == state
+
+
+@cases("subject, state", {"a revert": ('Revert "Add it"', "reverted"), "another revert": ('Revert "Add"', "landed")})
+def test_what_was_reverted_comes_first(history: History, work: Work, subject: str, state: str) -> None:
+    committed(history)
+    history.commit(DAY, subject, files={"src/a.py": ""})
+    found = work()
+    assert state_of(found, "commit") == state
+    assert [one["reason"] for one in found["look_at"]] == (["reverted"] if state == "reverted" else [])
+
+
+def test_a_response_that_goes_on_behind_a_commit_is_in_one_unit(history: History, work: Work) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.turn(150, 8)
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    session.turn(300, 8)
+    history.entry(mark, "Add it", "s1")
+    assert sum(unit["tokens"]["output"] or 0 for unit in work()["units"]) == 11
+
+
+def test_entries_that_landed_as_one_commit_are_one_unit(history: History, work: Work) -> None:
+    parts = ["".join(TEXT.splitlines(True)[:5]), TEXT]
+    for n, text in enumerate(parts):
+        session = history.session(f"s{n}")
+        writes(session, 100 + 1000 * n, 1 + n, "src/a.py", text)
+        mark = history.commit(200 + 1000 * n, f"Step {n}", branch="try", files={"src/a.py": text})
+        session.commits(200 + 1000 * n, 4 << n, mark, f"Step {n}")
+        history.entry(mark, f"Step {n}", f"s{n}")
+    whole = history.commit(5000, "Try it (#1)", files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert (unit["commit"], unit["iteration"], unit["iterations"]) == (history.shas[whole], 1, [1, 2])
+    assert (unit["state"], unit["tokens"]["output"]) == ("landed", 15)
+
+
+def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history: History, work: Work) -> None:
+    committed(history)
+    for n in range(3):
+        session = history.session(f"other{n}")
+        writes(session, 1000 + n, 8 << n, f"src/other{n}.py", TEXT)
+        session.turn(4000 + n, 64 << n)
+    history.commit(30 * DAY, "Later")
+    first = work()
+    sums = {output for session in history.sessions for line in session.lines if (output := output_of(line))}
+    assert sum(unit["tokens"]["output"] for unit in first["units"]) == sum(sums)
+    assert work() == first
+    assert len({unit["unit"] for unit in first["units"]}) == len(first["units"]) == 4
+    assert first["units"][1]["minutes"] == pytest.approx(0.1 / 60)  # the pause of fifty minutes is none of them
+
+
+def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -> None:
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    history.entry(mark, "Add it")
+    found = work()
+    (unit,) = found["units"]
+    assert (unit["state"], unit["tokens"]["output"], unit["lines_written"], unit["calls"]) == (
+        "landed",
+        None,
+        None,
+        None,
+    )
+    (group,) = found["by"]["harness"]
+    assert (group["name"], group["landed"], group["landed_share"]["value"]) == ("unknown", 1, 1.0)
+    assert (group["cost"], found["summary"]["cost"], found["summary"]["cost_lost"]) == (None, None, 0)
+
+
+@cases(
+    "options, count",
+    {
+        "all": ((), 2),
+        "by name": (("--author", "a"), 1),
+        "by address": (("--author", "nobody", "--author", "a@example.org"), 1),
+        "of another": (("--author", "B"), 0),
+        "of a task": (("--task", "t*"), 1),
+        "since": (("--since", "2100-01-01"), 0),
+    },
+)
+def test_options_choose(history: History, work: Work, options: tuple[str, ...], count: int) -> None:
+    committed(history)
+    writes(history.session("s2"), 5000, 4, "src/b.py")
+    assert len(work(*options)["units"]) == count
