@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import cases
 from helpers.histories import History, Session, output_of
+from helpers.repos import START, Repo
 
 DAY = 86_400
 TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
@@ -90,6 +91,33 @@ def test_a_rest_is_what_became_of_its_lines(
     assert found["summary"][state] == found["summary"]["units"] == 1
 
 
+HALF = "".join(TEXT.splitlines(True)[:4])
+
+
+@cases(
+    "changes, landed",
+    {
+        "they stay": ([], 8),
+        "the file is moved": ([(3, {"src/a.py": None, "lib/a.py": TEXT})], 8),
+        "half are gone before the horizon": ([(3, {"src/a.py": HALF})], 4),
+        "half are gone behind it": ([(20, {"src/a.py": HALF})], 8),
+        "they came behind it": ([(1, {"src/a.py": ""}), (20, {"src/a.py": TEXT})], 0),
+    },
+)
+def test_what_counts_is_what_the_trunk_has_a_horizon_later(
+    history: History, work: Work, changes: list[tuple[int, dict[str, str | None]]], landed: int
+) -> None:
+    committed(history)
+    history.write()
+    repo = Repo.at(history.repo)
+    repo.git("reset", "-q", "--hard", "main")
+    for day, files in changes:
+        repo.commit(files, time=START + day * DAY)
+    repo.commit(message="Later", time=START + 30 * DAY)
+    (unit,) = work()["units"]
+    assert (unit["lines_written"], unit["lines_landed"], unit["yield"]) == (8, landed, landed / 8)
+
+
 @cases(
     "path, lines",
     {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
@@ -102,6 +130,36 @@ def test_a_session_that_wrote_little_here_is_talk(history: History, work: Work, 
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
     assert (unit["kind"], unit["tokens"]["output"], unit["author"]) == ("talk", 3 if path else 2, None)
+
+
+@cases(
+    "command, written, yielded",
+    {
+        "a command that wrote a file": ("date > src/b.py", None, None),
+        "one that wrote elsewhere": ("date > /tmp/b", 8, 1.0),
+    },
+)
+def test_lines_are_not_known_where_some_are_not_here(
+    history: History, work: Work, command: str, written: int | None, yielded: float | None
+) -> None:
+    committed(history)
+    second = history.session("s2")
+    second.run(300, 4, command, "")
+    writes(second, 310, 8, "src/c.py")
+    mark = history.commit(400, "Add more", files={"src/c.py": TEXT})
+    second.commits(400, 16, mark, "Add more")
+    history.commit(30 * DAY, "Later")
+    unit = work()["units"][1]
+    assert (unit["lines_written"], unit["yield"]) == (written, yielded)
+
+
+def test_your_own_work_is_what_git_calls_yours(history: History, work: Work) -> None:
+    committed(history)
+    writes(history.session("s2"), 5000, 4, "src/b.py")
+    history.home.mkdir(exist_ok=True)
+    (history.home / ".gitconfig").write_text("[user]\n\tname = B\n\temail = b@example.org\n")
+    assert [unit["session_id"] for unit in work("--mine")["units"]] == ["s2"]
+    assert [unit["session_id"] for unit in work("--author", "A@EXAMPLE.ORG")["units"]] == ["s1"]
 
 
 @cases("days, state", {"long ago": (30, "lost"), "a day ago": (1.5, "open")})
