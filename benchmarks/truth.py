@@ -3,8 +3,8 @@
 A label is a line of JSON: ``repository``, ``commit``, ``harness``, ``observation`` and ``truth``, which is "cannot say"
 where the reader could not; docs/VALIDITY.md, "Is what it observes true?", has what they are and how they were made. The
 log of each repository is derived in a clone that is removed in the end, with an entry for each labelled commit that
-gets none, and scored under 3.1.0. Printed are tables, and each label with which da-score does not agree; ``--out`` puts
-the tables into the page.
+gets none, and scored under 3.1.0. Labels of prompts say ``where`` one is in place of a commit. Printed are tables, and
+each label with which da-score does not agree; ``--out`` puts the tables into the page.
 """
 
 import argparse
@@ -25,9 +25,13 @@ from scoring import ScoredIteration, load_iteration_log, score_log
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.transcripts.attributed import attributed_scan
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.rows import PROMPT, REPORT, SAID_WRONG
+from scoring.evidence.transcripts.work_trees import Neighbourhood
 from scoring.jobs.derive import derive
-from scoring.meters.dr.calibrate import wilson
 from scoring.sidecars.provenance import provenance_as_dict
+from scoring.statistics import wilson
 from scoring.text import counted
 from scoring.views.score_pages import scored_now_payload
 
@@ -42,6 +46,10 @@ _KEPT_REFS = ("pull", "merge-requests", "entire")
 """What a clone of a bundle leaves out, and what landed or was said may be in."""
 
 
+PROMPT_LABEL = "prompt"
+PROMPT_FINDINGS = {"correction": SAID_WRONG, "report": REPORT}
+"""What a reader may call a prompt that da-score looks for, and what that is in the rows of a transcript."""
+
 OBSERVATIONS = (
     *("sessions", "runs", "failed", "last", "interrupts", "rejections", "corrections_in_words"),
     *("errors", "calls", "tokens", "landed", "reverted", "files"),
@@ -49,7 +57,10 @@ OBSERVATIONS = (
 
 
 class Label(NamedTuple):
-    """What a reader found; ``truth`` is None where there is nothing to say, as where no tests ran."""
+    """What a reader found; ``truth`` is None where there is nothing to say, as where no tests ran.
+
+    Of a prompt ``commit`` is the place: ``ab/cdef012345/0/full.jsonl:12``, the number of the line from 1.
+    """
 
     repository: str
     commit: str
@@ -60,7 +71,7 @@ class Label(NamedTuple):
     @property
     def half(self) -> str:
         """The half of the labels that it is in, which all of a commit are in: A or B."""
-        return "AB"[hashlib.sha256(self.commit.encode()).digest()[0] % 2]
+        return "AB"[hashlib.sha256(self.commit.encode()).digest()[-1] % 2]
 
 
 class Judged(NamedTuple):
@@ -74,6 +85,8 @@ class Judged(NamedTuple):
     def agrees(self) -> bool:
         """Whether the two are the same; where there is nothing to say, to say nothing is right."""
         truth = self.label.truth
+        if self.label.observation == PROMPT_LABEL:
+            return bool(self.said == PROMPT_FINDINGS.get(truth))
         if self.label.observation == "sessions":
             return set(truth) == set(self.said or ())
         return bool(self.said == truth and (self.is_said or truth is None))
@@ -87,12 +100,13 @@ class Judged(NamedTuple):
 def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
     """Return the labels of some files, or one half of them, without those that cannot say.
 
-    Labels of anything else than :data:`OBSERVATIONS` are left out, and counted on standard error.
+    Labels of anything else than :data:`OBSERVATIONS` and prompts are left out, and counted on standard error.
     """
     rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line.strip()]
-    known = [row for row in rows if row.get("observation") in OBSERVATIONS]
+    known = [row for row in rows if row.get("observation") in (*OBSERVATIONS, PROMPT_LABEL)]
     if len(known) < len(rows):
         print(f"left out {counted(len(rows) - len(known), 'label')} of what is not compared here", file=sys.stderr)
+    known = [row if "commit" in row else row | {"commit": row["where"]} for row in known]
     found = [Label(*(row[name] for name in Label._fields)) for row in known]
     return [label for label in found if label.truth != CANNOT_SAY and half in (None, label.half)]
 
@@ -111,7 +125,7 @@ def said_of(one: ScoredIteration) -> dict[str, Any]:
         found["sessions"] = chain["sessions"]
     if (used := payload.get("spending") or {}).get("source"):
         found["tokens"] = used["tokens"]["total"]
-    if chain.get("lines"):
+    if chain.get("method") and not chain["checkpoint_tokens"]:
         corrections = kept["corrections"] | (payload.get("corrections") or {})
         found |= {name: kept["tests"][name] for name in ("runs", "failed", "last")}
         found |= {name: corrections[name] for name in ("interrupts", "rejections")}
@@ -145,6 +159,20 @@ def said_in(repository: GitRepository, commits: Iterable[str], folder: Path) -> 
     return {one.record.commit: said_of(one) for one in scored.iterations if one.record.commit in wanted}
 
 
+def prompts_in(repository: GitRepository) -> dict[str, int]:
+    """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
+    with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
+        sessions = scan.sessions(lambda trees, _: Neighbourhood(trees, (), frozenset(), lambda _: False))
+        files = {file.transcript.blobs: file for session in sessions for file in session.files}
+        held = [session for checkpoint in scan.checkpoints.values() for session in checkpoint.sessions if session.blobs]
+    return {
+        f"{one.path.partition(':')[2]}:{number + 1}": what
+        for one in held
+        if one.blobs in files
+        for _, number, what in files[one.blobs].rows.tables.get(PROMPT, ())
+    }
+
+
 def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
     """Yield each label with what da-score says; a repository is the first source that has a commit of its labels."""
     left: dict[str, list[Label]] = {}
@@ -154,11 +182,17 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
         with tempfile.TemporaryDirectory(prefix="benchmarks-") as name:
             repository = clone_of(source, Path(name) / "repo")
             for of, group in list(left.items()):
-                commits = {label.commit for label in group}
+                prompts = [label for label in group if label.observation == PROMPT_LABEL]
+                commits = {label.commit for label in group} - {label.commit for label in prompts}
                 if any(repository.resolve(sorted(commits)).values()):
+                    del left[of]
                     said = said_in(repository, commits, Path(name) / str(len(left)))
-                    values = [(label, said.get(label.commit, {})) for label in left.pop(of)]
-                    yield from (Judged(one, one.observation in has, has.get(one.observation)) for one, has in values)
+                    known = prompts_in(repository) if prompts else {}
+                    for one in group:
+                        has = said.get(one.commit, {})
+                        if one.observation == PROMPT_LABEL:
+                            has = {PROMPT_LABEL: known.get(one.commit)}
+                        yield Judged(one, one.observation in has, has.get(one.observation))
     for of, missing in left.items():
         print(f"left out {counted(len(missing), 'label')} of {of}: no repository here has its commits", file=sys.stderr)
 
@@ -214,12 +248,25 @@ def finding_table(judged: Sequence[Judged]) -> str:
     return markdown(("finding", "harness", "precision", "recall"), rows)
 
 
+def prompt_table(judged: Sequence[Judged]) -> str:
+    """Return the precision and the recall of what is found in the prompts of persons."""
+    rows = []
+    for name, kind in PROMPT_FINDINGS.items():
+        said, true = [one for one in judged if one.said == kind], [one for one in judged if one.label.truth == name]
+        right = sum(one.agrees for one in said)
+        rows.append((name, share(right, len(said)), share(right, len(true))))
+    return markdown((f"{len(judged)} prompts", "precision", "recall"), rows)
+
+
 def tables(judged: Sequence[Judged]) -> str:
     """Return all tables, below a line that says of what they are."""
+    prompts = [one for one in judged if one.label.observation == PROMPT_LABEL]
+    judged = [one for one in judged if one.label.observation != PROMPT_LABEL]
     counts = Counter(name for name, _ in sorted({one.label[:2] for one in judged}))
     what = ", ".join(f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items())
     head = f"{len(judged)} labels: {what}. Intervals hold 95 % (Wilson)."
-    return "\n\n".join((head, agreement_table(judged), finding_table(judged)))
+    parts = [head, agreement_table(judged), finding_table(judged)] + ([prompt_table(prompts)] if prompts else [])
+    return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

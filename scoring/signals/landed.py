@@ -33,6 +33,7 @@ _UNKNOWN = {
     Unknown.ALIKE: "commit {sha} not found on {trunk.name}: {lines} lines are there, but its subject is",
     Unknown.NO_LINES: "commit {sha} not found on {trunk.name}, and it adds no lines to look for",
     Unknown.LARGE: "commit {sha} not found on {trunk.name}, and it adds too many lines to look for",
+    Unknown.LONG: "commit {sha} not found on {trunk.name}, and too many commits came after it to look through",
 }
 _FOUND_BY = {
     git.ANCESTOR: "commit {sha} is an ancestor of {trunk}{merged}",
@@ -104,7 +105,9 @@ _SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETC
     Unknown.TOO_YOUNG: "score it again when it has landed, or is 14 days old",
 }
 _SUPPLY |= dict.fromkeys((Unknown.NOT_FOUND, Unknown.ELSEWHERE, Unknown.ALIKE), _FETCH_HEADS)
-_SUPPLY |= dict.fromkeys((Unknown.PART, Unknown.NO_LINES, Unknown.LARGE), "name the trunk commit that holds the work")
+_SUPPLY |= dict.fromkeys(
+    (Unknown.PART, Unknown.NO_LINES, Unknown.LARGE, Unknown.LONG), "name the trunk commit that holds the work"
+)
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:

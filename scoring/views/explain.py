@@ -141,7 +141,7 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield f"{would}; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
-    if one.facts.window:
+    if one.facts.window and one.facts.observed is None:
         yield f"Time: {window_text(one.facts.window)}"
     if chain := list(chain_lines(one.facts, explanation.kept)):
         yield from ("", "Whose work it is")
@@ -217,7 +217,7 @@ def claim_lines(facts: IterationFacts) -> Iterator[str]:
 
 _METHODS: dict[Method, str] = {
     "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
-    "shared": "by checkpoint: its commit names one that an earlier iteration names too, and that cannot be cut",
+    "shared": "with an earlier iteration: nothing was edited for this one alone",
     "commit": "by commit: a session made the commit",
     "session": "by session: the entry names it",
     "time": "by time: one session alone has lines that are left in the window",
@@ -262,7 +262,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         yield f"shared with iteration {observed.shared_with}, for which the tokens of that part count"
     yield _named("session", observed.sessions)
     if observed.also_active:
-        yield f"also active, with other work: {_named('session', observed.also_active)}"
+        yield f"also active, and not counted here: {_named('session', observed.also_active)}"
     for found in observed.lines[:_MOST_LISTED]:
         last = f" to {found.last}" if found.total > 1 else ""
         yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import NS
-from scoring.meters.dr.calibrate import wilson
 from scoring.outcomes.ledger import State, Unit
+from scoring.statistics import wilson
 from scoring.text import counted, printable
 from scoring.views.spending import Spending, cost_text, duration_text, tokens_text
 from scoring.views.table import Block, Column, Line, Table

@@ -236,6 +236,46 @@ def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history
     assert first["units"][1]["minutes"] == pytest.approx(0.1 / 60)  # the pause of fifty minutes is none of them
 
 
+@pytest.mark.parametrize("how", ["amended", "rebased"])
+def test_a_commit_that_was_made_anew_is_one_unit(history: History, work: Work, how: str) -> None:
+    session, begun = history.session("s1"), history.main
+    writes(session, 100, 1, "src/a.py")
+    first = history.git.commit((begun,), "Add it\n", START + 200, {"src/a.py": TEXT})
+    session.commits(200, 2, first, "Add it")
+    session.turn(250, 4)
+    if how == "rebased":
+        last = history.git.again(first, history.commit(220, "Other"), START + 300)
+        history.git.branches["main"] = last
+    else:
+        last = history.commit(300, "Add it", files={"src/a.py": TEXT + "more = True\n"})
+        session.commits(300, 8, last, "Add it", "git commit --amend")
+    history.entry(last, "Add it", "s1")
+    units = work()["units"]
+    commit = next(unit for unit in units if unit["kind"] == "commit")
+    assert [unit["kind"] for unit in units if unit["kind"] != "talk"] == ["commit"]
+    assert (commit["commit"], commit["iteration"], commit["state"]) == (history.shas[last], 1, "landed")
+    assert sum(unit["tokens"]["output"] for unit in units) == (7 if how == "rebased" else 15)
+
+
+def test_what_was_reverted_and_landed_again_landed(history: History, work: Work) -> None:
+    committed(history)
+    history.commit(DAY, 'Revert "Add it"', files={"src/a.py": ""})
+    history.commit(2 * DAY, 'Revert "Revert "Add it""', files={"src/a.py": TEXT})
+    assert state_of(work(), "commit") == "landed"
+
+
+def test_a_session_in_another_work_tree_is_work_here(history: History, work: Work) -> None:
+    place = str(history.root / "linked")
+    history.commit(50, "Begin", branch="try")
+    history.worktrees[place] = "try"
+    writes(history.session("s1", place), 100, 1, "src/a.py")
+    writes(history.session("s2", str(history.other)), 100, 2, "src/a.py")
+    history.commit(2 * DAY, "By hand", files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert (unit["kind"], unit["state"], unit["session_id"]) == ("rest", "landed", "s1")
+
+
 def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -> None:
     mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
     history.entry(mark, "Add it")

@@ -110,9 +110,8 @@ class AttributedHistory(CorrectedHistory):
 
     def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return, for each commit under its name, its SHA and that of the trunk commit that it became."""
-        here = dict(islice(named.items(), MOST_ASKED))
-        became = self.became(here.values())
-        return {name: (sha, *became.get(sha, ())[:1]) for name, sha in here.items()}
+        became = self.became(islice(named.values(), MOST_ASKED))
+        return {name: (sha, *became.get(sha, ())[:1]) for name, sha in named.items()}
 
     def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the trunk commit that each commit became, whole or in part, and the word for how that is known.

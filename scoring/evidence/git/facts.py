@@ -42,6 +42,7 @@ class Unknown(StrEnum):
     ALIKE = "none of its lines is on the trunk, but its subject is"
     NO_LINES = "it adds no lines that could be found"
     LARGE = "it adds too many lines"
+    LONG = "too many commits of the trunk came after it"
 
 
 class Trunk(Frozen, frozen=True):

@@ -1,6 +1,7 @@
 """Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
 
-A subject, a list or a number of a pull request names a trunk commit; the lines say whether the work is in it.
+A subject, a list or a number of a pull request names a trunk commit; the lines say whether the work is in it. The
+module is long because it has all of these ways and the order in which they count.
 """
 
 from collections import Counter
@@ -290,7 +291,9 @@ class AttributedLandings(Landings):
             return found(unknown=Unknown.NO_LINES)
         if there.there or there.anywhere * 2 >= there.lines:
             return found(unknown=Unknown.NOT_FOUND if there.there else Unknown.ELSEWHERE)
-        if before.unknown or not self._lines.whole or len(self._since) > MOST_READ:
+        if len(self._since) > MOST_READ:
+            return found(unknown=Unknown.LONG)
+        if before.unknown or not self._lines.whole:
             return found(unknown=Unknown.OBJECTS)
         if self._times[self._tip] < (self._commits[sha].time or 0) + HORIZON:
             return found(unknown=Unknown.TOO_YOUNG)

@@ -1,7 +1,7 @@
 """Attribution: which lines of which sessions belong to which iteration, and which sessions vote on it.
 
 A session, with its sub-agents, is cut at its own commits, and a line belongs to the next one at or after it. The steps
-are those of the table in ``docs/EVIDENCE.md``, "Attribution", in its order.
+are those of the table in ``docs/EVIDENCE.md``, "Attribution", in its order. The module is long because the table is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,6 +29,7 @@ OVERLAP = "sessions overlap"
 EMPTY = "session found, no turns in its part"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
 NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
+PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  # why an iteration has no lines
 
 
@@ -82,10 +83,16 @@ def attribute(
     here and state the tokens of their sessions.
     """
     changed, twice = ChangedFiles(asked), _named_twice(asked)
-    tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names})
+    tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names}, changed)
     trees = list({id(tree): tree for tree in tree_of.values()}.values())
     listed = [[] if place in twice else found for place, found in enumerate(listed_trees(asked, tree_of, listing))]
-    shown = cut_trees(asked, sessions, tree_of, listed, landed_as)
+    names = [{name for one in each.checkpoints for name in listing.get(one, ())} for each in asked]
+    here = [
+        {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
+        for one, found in zip(asked, listed, strict=True)
+    ]
+    whole = {place for place, of in enumerate(names) if of <= here[place]}
+    shown = cut_trees(asked, sessions, tree_of, listed, landed_as, changed, whole)
     shares = [Share(made=shown.get(place)) for place in range(len(asked))]
     owners = [NO_ITERATION] * lines
     parts_of: dict[int, list[SessionPart]] = {}
@@ -95,16 +102,21 @@ def attribute(
             owners[line] = part.place
     votes: dict[int, list[int]] = {}
     for place in range(len(asked)):
-        for part in _link(place, asked, changed, sessions, shares[place], parts_of.get(place, ()), listed[place]):
+        for part in _link(
+            place, asked, changed, sessions, shares[place], parts_of.get(place, ()), listed[place], place in whole
+        ):
             for line in part.lines:
                 votes.setdefault(line, []).append(place)
     _series(changed, shares, trees, parts_of)
-    for place, first in twice.items():
-        if shares[first].method in ("checkpoint", "commit"):
-            shares[place] = replace(shares[first], method="shared", shared=first, own=range(0), voting=())
+    for place in twice:
+        shares[place].method = "shared"  # so that no step below looks for lines of its own
     _by_session(asked, shares, sessions, owners)
     _by_totals(asked, shares, stated)
     _by_time(asked, shares, trees, owners)
+    for place, first in twice.items():
+        group, known = shares[first].shared, shares[first].method and not shares[first].stated
+        shared = replace(shares[first], method="shared", shared=first if group is None else group)
+        shares[place] = shared if known else Share(problem=shares[first].problem or NO_TRANSCRIPT)
     return _result(shares, owners, votes)._replace(trees=trees)
 
 
@@ -147,6 +159,7 @@ def _link(
     share: Share,
     parts: Sequence[SessionPart],
     listed: Sequence[Tree],
+    whole: bool,
 ) -> list[SessionPart]:
     """Say which sessions an iteration has; return the parts of others that vote on it."""
     one = asked[place]
@@ -154,24 +167,28 @@ def _link(
     kin = found | {(key[0], sessions[key].parent) for key in found}
     voting, other = [], set()
     for tree in listed:
-        part = _part_at(tree, share.made.time if share.made else one.authored)
-        if part is None or any(tree is mine.tree for mine in parts):
+        if not reaches_commit(tree, one) or any(tree is mine.tree for mine in parts):
+            continue
+        if (part := _part_at(tree, share.made.time if share.made else one.authored)) is None:
             continue
         pending = changed.pending(place, part)
         related = any(key in kin or (key[0], sessions[key].parent) in found for key in tree.sessions)
-        if not pending.isdisjoint(one.files) or (related and reaches_commit(tree, one) and not pending):
-            voting.append(part)
+        if not pending.isdisjoint(one.files) or (related and not pending):
+            voting.append(changed.untaken(place, part))
         else:
             other |= set(part.sessions)
     share.also = tuple(sorted(other - found))
     if parts:
         share.method = "checkpoint" if any(part.tree is tree for part in parts for tree in listed) else "commit"
-        share.end = share.made.time if share.made else one.authored
+        last = max((part.tree.times[part.end - 1] for part in parts if part.end > part.start), default=0)
+        share.end = share.made.time if share.made else max(last, one.authored or last)
         share.problem = "" if found else EMPTY
         share.sessions = tuple(sorted(found.union(*(part.sessions for part in voting))))
         share.sessions = share.sessions or tuple(sorted({part.tree.sessions[0] for part in parts}))
         return voting
-    if other:
+    if listed and not whole:
+        share.problem = PARTLY_HERE
+    elif other:
         share.problem = OTHER_WORK
     elif one.authored is not None and (known := [tree for tree in listed if reaches_commit(tree, one)]):
         share.method, share.end, share.problem = "checkpoint", one.authored, EMPTY
@@ -182,8 +199,10 @@ def _link(
 def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
     """Return the part of a tree at a time, up to that; None where it has no lines then."""
     at = -1 if time is None else bisect_right(tree.times, time)
-    inside = (part for part in tree.parts() if part.start < at <= part.end)
-    return next((part._replace(end=at) for part in inside), None)
+    next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
+    start = tree.cuts[next_cut - 1].at if next_cut else 0
+    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else None
+    return SessionPart(tree, start, at, cut) if start < at else None
 
 
 def _series(
@@ -194,10 +213,10 @@ def _series(
         before: SessionPart | None = None
         for part in tree.parts():
             place = part.place
-            if place < 0 or part.edits:
+            if place < 0 or not part.edits_nothing:
                 before = part if place >= 0 else None
             elif before and place != before.place:
-                if any(mine.edits for mine in parts_of[place]) or not changed.of(place, before):
+                if not all(mine.edits_nothing for mine in parts_of[place]) or not changed.of(place, before):
                     before = None
                 elif shares[place].shared is None:
                     shares[place].method, shares[place].shared, shares[place].problem = "shared", before.place, ""
@@ -218,7 +237,7 @@ def _by_session(
     for place, share in enumerate(shares):
         one = asked[place]
         named = by_name.get(one.session, ()) if one.session else ()
-        if share.method or share.also or not named or one.authored is None:
+        if share.method or share.problem or not named or one.authored is None:
             continue
         before = [end for n, end in ends.get(one.session, ()) if n < place and end < one.authored]
         start = max(before, default=None)

@@ -5,10 +5,11 @@ themselves are not kept.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -20,6 +21,8 @@ from scoring.evidence.transcripts.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 FORMS = Path(__file__).parent / "claims.toml"
+
+_MOST_TEXT, _LONGEST_CLAUSE = 20_000, 500  # characters; what is longer is no plain claim
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
@@ -50,9 +53,9 @@ def claims_tests_pass(text: str) -> bool:
     """Whether a text says, in words that are certain, that tests passed."""
     if not (_GOOD.search(text) and _ABOUT.search(text)):
         return False
-    forms = _forms()
+    forms, text = _forms(), text[-_MOST_TEXT:]
     for clause in _CLAUSES.split(_QUOTED.sub("…", _CODE.sub("\n", text))):
-        if not (_GOOD.search(clause) and _ABOUT.search(clause)):
+        if len(clause) > _LONGEST_CLAUSE or not (_GOOD.search(clause) and _ABOUT.search(clause)):
             continue
         bare = forms.clean.sub("…", _IN_BACKTICKS.sub("…", clause))
         if bare.lstrip().startswith(">") or forms.unless.search(bare):
@@ -75,10 +78,15 @@ class _Event(NamedTuple):
 
 @dataclass
 class _Stream:
-    """What a session said and did, by time: all of it, and what it said in each part."""
+    """What a session said and did, by time: all of it, what it said in each part, and the lines of all that."""
 
     events: list[_Event] = field(default_factory=list)
     said: dict[int, list[_Event]] = field(default_factory=dict)
+    lines: set[int] = field(default_factory=set)
+
+    def behind(self, time: int) -> Iterable[_Event]:
+        """Yield what came after a time."""
+        return islice(self.events, bisect_right(self.events, time, key=attrgetter("time")), None)
 
 
 Spoken: TypeAlias = Mapping[SessionKey, _Stream]
@@ -100,6 +108,7 @@ def spoken_in(files: Iterable[File], parts: Sequence[int], wanted: Collection[Se
                     streams[key].events.append(event)
     for stream in streams.values():
         stream.events.sort(key=attrgetter("time"))
+        stream.lines = {event.line for event in stream.events}
         for event in stream.events:
             if event.kind == SAID and event.value >= 0:
                 stream.said.setdefault(parts[event.line], []).append(event)
@@ -116,25 +125,22 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[Claim
         said = (one for part in share.voting for one in stream.said.get(part, ()))
         before = [one for one in said if share.end is None or one.time <= share.end]
         messages = [max(before, key=attrgetter("time", "number"))] if before else []
-        if share.made and any(one.line == share.made.line for one in stream.events):
-            messages += _reply(stream.events, share.made.time)[-1:]
+        if share.made and share.made.line in stream.lines:
+            messages += _reply(stream.behind(share.made.time))[-1:]
         for one in messages:
             if one.value == 1:
-                result = _result(one, key, seen.found, stream.events, share.end)
+                result = _result(one, key, seen.found, stream, share.end)
                 yield ClaimSeen("tests_pass", result, one.file.transcript.path, one.number + 1)
 
 
-def _reply(events: Sequence[_Event], made: int) -> list[_Event]:
+def _reply(behind: Iterable[_Event]) -> list[_Event]:
     """Return what a session said of a commit: behind it, until the user writes, or it edits a file or commits again."""
-    behind = takewhile(
-        lambda one: one.kind not in (EDIT, MADE) and (one.kind, one.value) != (SAID, -1),
-        (one for one in events if one.time > made),
-    )
-    return [one for one in behind if one.kind == SAID]
+    ends = takewhile(lambda one: one.kind not in (EDIT, MADE) and (one.kind, one.value) != (SAID, -1), behind)
+    return [one for one in ends if one.kind == SAID]
 
 
 def _result(
-    claim: _Event, key: SessionKey, found: Sequence[Sighting], events: Sequence[_Event], end: int | None
+    claim: _Event, key: SessionKey, found: Sequence[Sighting], stream: _Stream, end: int | None
 ) -> ClaimResult | None:
     """Compare a claim with the last run before it of its session; the run of another one can only confirm it."""
     earlier = [one for one in found if one.time <= claim.time]
@@ -143,7 +149,8 @@ def _result(
     own = [one for one in runs if one.session == key and (not one.agent or one.by in editors)]
     verdicts = [(one.time, one.passed) for one in own]
     if end is not None:  # what ran between the commit and the reply
-        behind = (one for one in events if one.kind == RUN and end < one.time <= claim.time)
+        until = takewhile(lambda one: one.time <= claim.time, stream.behind(end))
+        behind = (one for one in until if one.kind == RUN)
         verdicts += [(one.time, None if one.value < 0 else one.value == 1) for one in behind]
     if not verdicts and not runs:
         return None if any(one.kind == "agent" for one in earlier) else "no run"

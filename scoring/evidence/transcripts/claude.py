@@ -92,8 +92,15 @@ class _Line(msgspec.Struct, gc=False):
     isCompactSummary: RawField = UNSET  # noqa: N815 - as it is written
     isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
     message: _Message | None = None
+    data: RawField = UNSET
     attachment: RawField = UNSET
     payload: RawField = UNSET
+
+
+class _Progress(msgspec.Struct, gc=False):
+    """What a sub-agent did, as it is repeated to the session that waits for it."""
+
+    message: _Line | None = None
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -117,7 +124,7 @@ class _Edit(_Replacement, gc=False):
     content: str | None = None
 
 
-_creation = msgspec.json.Decoder(_Creation)
+_creation, _progress = msgspec.json.Decoder(_Creation), msgspec.json.Decoder(_Progress)
 _edit = msgspec.json.Decoder(_Edit)
 _input = msgspec.json.Decoder(_Input)
 
@@ -156,7 +163,8 @@ class ClaudeReader(JsonReader):
                 self.skipped[NO_TIME] += 1
                 continue
             message = line.message
-            agent = self._seen.looks and line.isSidechain is True
+            echo = self._echo_of(line)
+            agent = self._seen.looks and (line.isSidechain is True or echo is not None)
             where = line.cwd, line.sessionId, None if message is None else message.model, agent
             span = spans.get(where)
             if span is None:
@@ -176,7 +184,26 @@ class ClaudeReader(JsonReader):
                     self._seen.prompt(_joined(given.get("prompt")))
             if message is not None and (line.type == "assistant" or line.type == "user"):
                 self._take_message(number, time, span, line, message)
+            elif echo is not None and type(echo.content) is list:
+                self._cwd = line.cwd or ""
+                for item in echo.content:
+                    if isinstance(item, _Item):
+                        self._look_at(item)
         return foreign
+
+    def _echo_of(self, line: _Line) -> _Message | None:
+        """Return what a sub-agent said or did, in a line that repeats it for the session that waits."""
+        if not self._seen.looks or line.type != "progress":
+            return None
+        found = value_of(line.data, _progress, _Progress()).message
+        return found.message if found else None
+
+    def _look_at(self, item: _Item) -> None:
+        """Look at what a sub-agent did; its calls and tokens count where its own lines are."""
+        if item.type == "tool_use":
+            self._call(item)
+        elif item.type == "tool_result" and not (text := _text_of(item.content)).startswith(REFUSED):
+            self._seen.result(item.tool_use_id, item.is_error is True, lambda: text)
 
     def _key(self, position: int, line: _Line) -> int:
         """Return the key of a line: that of its id, or of its bytes."""

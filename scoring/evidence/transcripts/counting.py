@@ -107,10 +107,10 @@ def _behind(first: File, second: File) -> File | None:
 def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
     """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
 
-    They are of the session up to the checkpoint, in newer layouts of its part: their proportions are what counts.
+    Those that do not say since which start they are may be of the whole session: they are left out.
     """
     found = {
-        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
+        checkpoint.id: {s.session_id: s.tokens for s in checkpoint.sessions if s.tokens and s.start is not None}
         for checkpoint in checkpoints
         if checkpoint.id not in read
     }

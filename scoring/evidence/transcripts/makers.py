@@ -138,10 +138,13 @@ def cut_trees(
     tree_of: Mapping[SessionKey, Tree],
     listed: Listed,
     landed_as: LandedAs,
+    changed: ChangedFiles,
+    whole: Collection[int],
 ) -> dict[int, Made]:
     """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does.
 
-    A line that names an iteration's commit counts before one that shows what became it.
+    A line that names an iteration's commit counts before one that shows what became it. ``whole`` are the iterations of
+    which all sessions are here that their checkpoints list.
     """
     keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed)}
     known = known_commits(asked, sessions, landed_as, keys)
@@ -151,13 +154,19 @@ def cut_trees(
         tree_of[key].cuts.append(Cut(tree_of[key].position(made.time, made.line) + 1, place, made))
         if place != OTHER_COMMIT:
             shown[place] = made
-    _cut_at_unshown(asked, list({id(tree): tree for tree in tree_of.values()}.values()), listed, shown)
+    _cut_at_unshown(asked, changed, whole, list({id(tree): tree for tree in tree_of.values()}.values()), listed, shown)
     return shown
 
 
-def _cut_at_unshown(asked: Sequence[Asked], trees: Iterable[Tree], listed: Listed, shown: Collection[int]) -> None:
+def _cut_at_unshown(
+    asked: Sequence[Asked],
+    changed: ChangedFiles,
+    whole: Collection[int],
+    trees: Iterable[Tree],
+    listed: Listed,
+    shown: Collection[int],
+) -> None:
     """Cut trees also at commits that name them, that no line shows, and of which a file was edited before."""
-    changed = ChangedFiles(asked)
     naming: dict[int, list[int]] = {}
     for place, found in enumerate(listed):
         for tree in found if place not in shown else ():
@@ -181,8 +190,8 @@ def _cut_at_unshown(asked: Sequence[Asked], trees: Iterable[Tree], listed: Liste
             if start is None:
                 continue
             end, place = max(start, at), one.place
-            part = SessionPart(tree, start, end)
-            before = part if part.edits else before
+            part = SessionPart(tree, start, end, one)
+            before = before if part.edits_nothing else part
             if one.made is None:
                 pending, reaches = changed.pending(place, part), reaches_commit(tree, asked[place])
                 takes = changed.of(place, before) if reaches else not pending.isdisjoint(asked[place].files)
@@ -193,7 +202,7 @@ def _cut_at_unshown(asked: Sequence[Asked], trees: Iterable[Tree], listed: Liste
             tree.cuts.append(one._replace(at=end))
             cut.add(place)
     for tree, one in idle:
-        if one.place not in cut:  # what wrote its files is no edit that is seen
+        if one.place not in cut and one.place in whole:  # what wrote its files is no edit that is seen
             insort(tree.cuts, one, key=lambda cut: cut.at)
 
 

@@ -1,13 +1,13 @@
 """Sessions with their sub-agents as one line of time: what was edited in it, and where commits cut it."""
 
 import posixpath
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import NS, IterationWindow
-from scoring.evidence.transcripts.rows import EDIT
+from scoring.evidence.transcripts.rows import AGENT, EDIT, NOTE
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 A_SECOND = NS - 1
@@ -39,25 +39,6 @@ class Asked(NamedTuple):
     window: IterationWindow | None = None
 
 
-class Edit(NamedTuple):
-    """One edit: how many lines of the tree are before it, the path, and the folder that the session worked in."""
-
-    at: int
-    path: str
-    folder: str
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the file is in the folder that the session worked in; one outside says nothing of its work."""
-        return not posixpath.isabs(self.path) or not self.folder or self.path.startswith(f"{self.folder}/")
-
-    def among(self, files: Collection[str]) -> str:
-        """Return which of some files of the repository it is of; "" for none."""
-        parts = self.path.split("/")
-        names = self.path.removeprefix(f"{self.folder}/"), *("/".join(parts[n:]) for n in range(len(parts) - 1))
-        return next((name for name in names if name in files), "")
-
-
 class Cut(NamedTuple):
     """Where a commit ends a part: how many lines are before, its place, and the line that shows it, if one does."""
 
@@ -75,17 +56,15 @@ class Tree:
     lines: list[int] = field(default_factory=list)
     writers: list[int] = field(default_factory=list)  # the place in ``sessions`` of the session of each line
     files: list[File] = field(default_factory=list)
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[int] = field(default_factory=list)  # how many lines are before each edit, or start of a sub-agent
+    edited: dict[str, list[int]] = field(default_factory=dict)  # the same by the file, of those that a commit changed
     cuts: list[Cut] = field(default_factory=list)
 
     def position(self, time: int, line: int) -> int:
         """Return how many of its lines are before one; -1 where that is not its own."""
-        at = bisect_left(self.times, time)
-        while at < len(self.times) and self.times[at] == time:
-            if self.lines[at] == line:
-                return at
-            at += 1
-        return -1
+        first, behind = bisect_left(self.times, time), bisect_right(self.times, time)
+        at = bisect_left(self.lines, line, first, behind)
+        return at if at < behind and self.lines[at] == line else -1
 
     def parts(self) -> "Iterator[SessionPart]":
         """Yield its parts, by time; the last one ends at no commit."""
@@ -94,11 +73,6 @@ class Tree:
             yield SessionPart(self, start, cut.at, cut)
             start = cut.at
         yield SessionPart(self, start, len(self.lines))
-
-    def edited(self, start: int, end: int) -> list[Edit]:
-        """Return what was edited in some of its lines."""
-        first, behind = (bisect_left(self.edits, at, key=lambda edit: edit.at) for at in (start, end))
-        return self.edits[first:behind]
 
 
 class SessionPart(NamedTuple):
@@ -120,9 +94,15 @@ class SessionPart(NamedTuple):
         return self.tree.lines[self.start : self.end]
 
     @property
-    def edits(self) -> list[Edit]:
-        """What was edited in it, in the folders that its sessions worked in."""
-        return [edit for edit in self.tree.edited(self.start, self.end) if edit.is_inside]
+    def edits_nothing(self) -> bool:
+        """Whether no file was edited in it, in its sessions' folders, and no sub-agent was started that might have."""
+        return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
+
+    def last_edit(self, name: str) -> int | None:
+        """Return when a file was last edited in it, in nanoseconds; None where it was not."""
+        found = self.tree.edited.get(name, [])
+        before = bisect_left(found, self.end) - 1
+        return self.tree.times[found[before]] if before >= 0 and found[before] >= self.start else None
 
     @property
     def sessions(self) -> list[SessionKey]:
@@ -147,25 +127,57 @@ class ChangedFiles:
         for changes in self._changes.values():
             changes.sort()
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._changes
+
     def pending(self, place: int, part: SessionPart) -> set[str]:
         """Return the files of commits that were edited in a part and that no other one took until an iteration's."""
         end = (self._asked[place].authored or 0, -1)
         found = set()
-        for edit in part.edits:
-            if (name := edit.among(self._changes)) and name not in found:
+        for name in part.tree.edited:
+            if (since := part.last_edit(name)) is not None:
                 changes = self._changes[name]
-                between = changes[bisect_left(changes, (part.tree.times[edit.at], -1)) : bisect_left(changes, end)]
+                between = changes[bisect_left(changes, (since, -1)) : bisect_left(changes, end)]
                 if all(other == place for _, other in between[:2]):
                     found.add(name)
         return found
 
+    def untaken(self, place: int, part: SessionPart) -> SessionPart:
+        """Return a part behind the last other commit, before an iteration's, that took what was edited in it."""
+        tree, start, end = part.tree, part.start, (self._asked[place].authored or 0, -1)
+        for name, edits in tree.edited.items():
+            first = bisect_left(edits, part.start)
+            if first < len(edits) and edits[first] < part.end:
+                changes = self._changes[name]
+                since = bisect_left(changes, (tree.times[edits[first]], -1))
+                taken = [at for at, other in changes[since : bisect_left(changes, end)] if other != place]
+                start = max(start, bisect_right(tree.times, taken[-1])) if taken else start
+        return part._replace(start=min(start, part.end))
+
     def of(self, place: int, part: SessionPart) -> bool:
-        """Whether an iteration's commit changed a file that was edited in a part."""
-        return any(edit.among(self._asked[place].files) for edit in part.edits)
+        """Whether an iteration's commit took a file that was edited in a part.
+
+        A file that the commit of the part took too counts where one checkpoint holds both: they shared its changes.
+        """
+        one = self._asked[place]
+        if part.place in (place, NO_ITERATION) or not {*one.checkpoints}.isdisjoint(
+            self._asked[part.place].checkpoints
+        ):
+            return any(part.last_edit(name) is not None for name in one.files)
+        return not self.pending(place, part).isdisjoint(one.files)
+
+    def named(self, path: str, folder: str) -> str:
+        """Return which of the files that commits changed an edited one is; "" for none."""
+        parts = path.split("/")
+        names = path.removeprefix(f"{folder}/"), *("/".join(parts[n:]) for n in range(len(parts) - 1))
+        return next((name for name in names if name in self), "")
 
 
 def trees_of(
-    files: Sequence[File], sessions: Mapping[SessionKey, Session], recorded: Collection[str]
+    files: Sequence[File],
+    sessions: Mapping[SessionKey, Session],
+    recorded: Collection[str],
+    changed: ChangedFiles,
 ) -> dict[SessionKey, Tree]:
     """Return the trees of sessions with lines, by the key of each; one that a checkpoint records is of its own."""
     having = {key: session for key, session in sessions.items() if session.lines}
@@ -184,19 +196,35 @@ def trees_of(
         lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
         tree.times, tree.lines, tree.writers = map(list, zip(*lines, strict=True)) if lines else ([], [], [])
         tree.files = list({id(file): file for _, session in of_it for file in session.files}.values())
-    edits: dict[int, set[Edit]] = {}
+    known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside
     for file in files:
         spans, texts = file.rows.spans, file.rows.texts
-        for span, number, path, _ in file.rows.tables.get(EDIT, ()):
-            n = file.place.get(number, -1)
-            for name, _ in file.sessions if n >= 0 else ():
-                known = found.get((file.harness.name, name))
-                if known and (at := known.position(file.times[n], file.ids[n])) >= 0:
-                    edits.setdefault(id(known), set()).add(Edit(at, texts[path], spans[span].cwd))
-                    break
+        for span, number, text, _ in file.rows.tables.get(EDIT, ()):
+            path, folder = edit = texts[text], spans[span].cwd
+            if edit not in known:
+                inside = not posixpath.isabs(path) or not folder or path.startswith(f"{folder}/")
+                known[edit] = changed.named(path, folder) if inside else None
+            if known[edit] is not None:
+                _note_edit(file, number, known[edit] or "", found)
+        for _, number, what in file.rows.tables.get(NOTE, ()):
+            if what == AGENT:
+                _note_edit(file, number, "", found)
     for tree in by_root.values():
-        tree.edits = sorted(edits.get(id(tree), ()))
+        tree.edits = sorted(set(tree.edits))
+        tree.edited = {name: sorted(set(places)) for name, places in tree.edited.items()}
     return found
+
+
+def _note_edit(file: File, number: int, name: str, trees: Mapping[SessionKey, Tree]) -> None:
+    """Note an edit in the tree that has its line."""
+    n = file.place.get(number, -1)
+    for session, _ in file.sessions if n >= 0 else ():
+        tree = trees.get((file.harness.name, session))
+        if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
+            tree.edits.append(at)
+            if name:
+                tree.edited.setdefault(name, []).append(at)
+            return
 
 
 def listed_trees(

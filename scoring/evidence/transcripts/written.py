@@ -71,7 +71,7 @@ class KnownFiles:
     """What a session last wrote and was shown of files, by path: so it is known what a whole file adds."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, Hashes] = {}
+        self._lines: dict[str, list[int]] = {}
         self._shown: dict[str, Callable[[], str]] = {}
 
     def showed(self, path: str, text: Callable[[], str]) -> None:
@@ -80,10 +80,11 @@ class KnownFiles:
 
     def added(self, path: str, lines: Hashes, whole: bool) -> Hashes:
         """Return which lines are new of those that are written to a file, or are the ``whole`` of it."""
-        known = self._lines.get(path, ())
-        self._lines[path] = lines if whole else (*known, *lines)
+        known = self._lines.setdefault(path, [])
         if not whole:
+            known += lines
             return lines
+        self._lines[path] = list(lines)
         shown = self._shown.pop(path, None)
         return without(lines, (*known, *(_hashes(_NUMBERED.sub("", shown())) if shown else ())))
 
@@ -119,9 +120,9 @@ def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) 
         names.setdefault(posixpath.basename(name), set()).add(name)
     known: dict[str, Counter[int]] = {}
     for (folder, path), lines in (one for part in written for one in part.items()):
-        for name in names.get(posixpath.basename(path), ()):
-            if _is_file(name, path, folder):
-                known.setdefault(name, Counter()).update(lines)
+        fitting = [name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)]
+        if fitting:
+            known.setdefault(max(fitting, key=len), Counter()).update(lines)
     whole = sum(added.values())
     there = sum(min(count, known[name][line]) for (name, line), count in added.items() if name in known)
     return there / whole if there else None
@@ -133,11 +134,10 @@ def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> b
 
 
 def _is_file(name: str, path: str, folder: str) -> bool:
-    """Whether a path that was written in a folder is a file of the repository; other work trees have it too."""
-    below = path.removeprefix(folder.rstrip("/") + "/") if folder.startswith("/") else path
-    if below.startswith("/"):
-        return below.endswith(f"/{name}")
-    return f"/{name}".endswith(f"/{below}")
+    """Whether a path that was written in a folder is a file of the repository that the folder is in."""
+    whole = posixpath.join(folder, path)
+    root = whole.removesuffix(f"/{name}")
+    return path == name or (whole != root and f"{folder}/".startswith(f"{root}/"))
 
 
 class Written(NamedTuple):
@@ -164,8 +164,7 @@ def held_lines(
         for (folder, path), lines in one.lines.items():
             known = [n for n in by_last.get(posixpath.basename(path), ()) if _is_file(n, path, folder)]
             if known:
-                name = known[-1] if posixpath.isabs(path) and not path.startswith(f"{folder}/") else known[0]
-                wanted[-1].setdefault(name, Counter()).update(lines)
+                wanted[-1].setdefault(known[-1], Counter()).update(lines)
     places = [
         (f"{one.commit}:{other}", n, name)
         for n, (one, files) in enumerate(zip(asked, wanted, strict=True))

@@ -513,6 +513,62 @@ class TestTheTable:
         got = read(made)
         assert (got[1].output, got[2].output) == (1 + 8, 2 + 4)
 
+    def test_what_another_commit_took_votes_no_more(self, made: History, read: Read) -> None:
+        one, two = made.session("s1", stored=False), made.session("s2", stored=False)
+        two.edit(9, 1, "src/a.py")
+        two.run(10, 2, "pytest -q", "1 failed in 0.1s", failed=True)
+        made.entry(made.commit(15, "took it", files={"src/a.py": "x"}), "took it")
+        two.edit(16, 4, "src/b.py")
+        two.run(17, 8, "pytest -q", "2 passed in 0.1s")
+        mark = made.commit(20, "b", "250000000001", files={"src/a.py": "y", "src/b.py": "x"})
+        one.commits(20.2, 16, mark, "b")
+        made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
+        made.entry(mark, "b")
+        assert read(made)[2].tests[:3] == (1, 0, True)
+
+    @pytest.mark.parametrize("here", [True, False], ids=["all that it names is here", "the other session is not"])
+    def test_a_session_that_edited_nothing_has_the_lines_where_no_other_may(
+        self, made: History, read: Read, here: bool
+    ) -> None:
+        session = made.session("s1", stored=False)
+        session.run(10, 1, "gofmt -w .", "")
+        listed = [({"session": "s1"}, session.lines)] + ([] if here else [({"session": "s2"}, None)])
+        made.entry(made.commit(20, "work", made.checkpoint(1, *listed)), "work")
+        got = read(made)[1]
+        reason = "a session that its checkpoint names has no transcript of that time here"
+        assert (brief(got), got.problem) == ((("checkpoint", {"s1"}, 1), "") if here else (NOTHING, reason))
+
+    @pytest.mark.parametrize("started", [True, False], ids=["a sub-agent was started", "none was"])
+    def test_a_part_in_which_a_sub_agent_may_have_edited_is_no_series(
+        self, made: History, read: Read, started: bool
+    ) -> None:
+        session = made.session("s1")
+        session.edit(9, 1, "src/a.py")
+        session.edit(10, 2, "src/b.py")
+        session.commits(20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a")
+        if started:
+            use = {"type": "tool_use", "id": "task", "name": "Task", "input": {}}
+            session.turn(21, 8, use)
+            session.result(21.5, "task", "done")
+        session.commits(22.2, 16, (two := made.commit(22, "b", files={"src/b.py": "x"})), "b")
+        made.entry(one, "a")
+        made.entry(two, "b")
+        assert read(made)[2].method == ("commit" if started else "shared")
+
+    def test_what_a_sub_agent_does_is_seen_in_what_its_session_is_shown(self, made: History, read: Read) -> None:
+        """Its calls and tokens are not: they count where its own transcript is."""
+        session, agent = made.session("s1"), Session("a1", str(made.repo))
+        session.turn(9, 1)
+        agent.edit(10, 2, "src/a.py")
+        agent.run(11, 4, "pytest -q", "1 failed in 0.1s", failed=True)
+        for n, line in enumerate(agent.lines):
+            session._claude(10 + n, False, type="progress", data={"message": line})
+        mark = made.commit(20, "work", files={"src/a.py": "x"})
+        session.commits(20.2, 8, mark, "work")
+        made.entry(mark, "work")
+        got = read(made)[1]
+        assert (got.output, got.tests[:3]) == (9, (1, 1, False))
+
     @pytest.mark.parametrize("known", [True, False], ids=["a checkpoint is known before", "none is"])
     def test_a_stated_start(self, made: History, read: Read, known: bool) -> None:
         session = made.session("s1", stored=False)
@@ -548,14 +604,18 @@ class TestTheTable:
         assert got.sessions == {"s0", "agent-1"}
         assert got.tests[:3] == (1, 1, False if edits else None)
 
-    def test_an_entry_about_the_commit_of_another_one_shares_it(self, made: History, read: Read) -> None:
+    @pytest.mark.parametrize("method", ["commit", "session"])
+    def test_an_entry_about_the_commit_of_another_one_shares_it(self, made: History, read: Read, method: str) -> None:
         session = made.session("s1")
-        session.turn(10, 1)
-        mark = commits(made, session, 20, 2, "work")
-        made.entry(mark, "again")
+        session.turn(10, 3)
+        mark = made.commit(20, "work")
+        if method == "commit":
+            session.commits(20.2, 4, mark, "work")
+        made.entry(mark, "work", "s1")
+        made.entry(mark, "again", "s1")
         got = read(made)
-        assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("shared", {"s1"}, 0))
-        assert got[2].shared_with == 1
+        assert (brief(got[1])[:2], brief(got[2])) == ((method, {"s1"}), ("shared", {"s1"}, 0))
+        assert (got[2].shared_with, got[2].problem) == (1, "")
 
 
 @pytest.mark.sampled(80)
