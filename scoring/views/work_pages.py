@@ -9,7 +9,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.ledger import State, Unit
 from scoring.statistics import wilson
 from scoring.text import counted, printable
-from scoring.views.spending import Spending, cost_text, duration_text, tokens_text
+from scoring.views.spending import Spending, can_price, cost_text, duration_text, price_note, tokens_text
 from scoring.views.table import Block, Column, Line, Table
 
 JUDGED: tuple[State, ...] = (
@@ -195,16 +195,21 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
         some = [row for row in rows if row.unit.state == state]
         output = sum(row.values["tokens"]["output"] or 0 for row in some)
         minutes = sum(row.unit.minutes or 0 for row in some)
-        lines.append((state, len(some), cost_text(_cost(some)), duration_text(minutes * 60), tokens_text(output)))
+        cost = cost_text(_cost(some) if some else None)
+        lines.append((state, len(some), cost, duration_text(minutes * 60), tokens_text(output)))
     yield Table((*_HEADS, Column("OUTPUT", right=True)), lines)
     yield Line()
     decided = sum(summary[state] for state in JUDGED)
     share = f"{summary['landed']} of {decided} landed" if decided else "nothing is decided"
-    days = f"{horizon_days:g} days"
-    yield Line(
+    text = (
         f"{counted(summary['units'], 'unit')} of work: {share}, {summary['open']} open, {summary['lost']} lost after "
-        f"{days}; {cost_text(summary['cost'])} in all, {cost_text(summary['cost_lost'])} for what is lost"
     )
+    text += f"{horizon_days:g} days"
+    if summary["cost"] is not None:
+        text += f"; {cost_text(summary['cost'])} in all, {cost_text(summary['cost_lost'])} for what is lost"
+    yield Line(text)
+    if not can_price():
+        yield Line(price_note(Spending()))
     if summary["missing_subagents"]:
         missing = counted(summary["missing_subagents"], "sub-agent")
         yield Line(f"{missing} that sessions started left no transcript here: what they used is in no row")

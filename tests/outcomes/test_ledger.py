@@ -307,3 +307,18 @@ def test_options_choose(history: History, work: Work, options: tuple[str, ...], 
     committed(history)
     writes(history.session("s2"), 5000, 4, "src/b.py")
     assert len(work(*options)["units"]) == count
+
+
+def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work: Work, da_score: Any) -> None:
+    committed(history)
+    writes(history.session("s2"), 5000, 4, "src/b.py")
+    history.commit(30 * DAY, "Later")
+    cost = work()["summary"]["cost_lost"]
+    page = da_score("work", "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache").out
+    lines = page.splitlines()
+    assert [line.split()[:2] for line in lines[1:7]] == [
+        *(["landed", "1"], ["reverted", "0"], ["open", "0"], ["lost", "1"], ["unclear", "0"], ["talk", "0"]),
+    ]
+    assert "2 units of work: 1 of 2 landed, 0 open, 1 lost after 14 days" in page
+    assert cost is None or "<$0.01 for what is lost" in page
+    assert [line.split()[:2] for line in lines if "came to nothing" in line] == [["-", "lost"]]
