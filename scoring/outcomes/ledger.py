@@ -19,7 +19,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE
+from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
@@ -108,6 +108,7 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
         if scan.work:
             _add_lines(units, facts, scan.work, git)
             _move_talk(units, scan.work)
+            _take_whole(units, git)
             _measure(units, scan.work)
         _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
         if scan.repository:
@@ -173,6 +174,14 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
     return units.setdefault(name, Unit(name, kind))
 
 
+def _take_whole(units: Units, git: AttributedHistory) -> None:
+    """Let what is only part of a commit of the trunk be what became of that."""
+    parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
+    whole = git.landings({unit.commit for unit in parts if unit.commit})
+    for unit in parts:
+        unit.landing = whole.get(unit.commit or "", unit.landing)
+
+
 def _measure(units: Units, work: AllWork) -> None:
     """Count what the lines of each unit say; a response counts in the unit of its last line."""
     order = sorted((one for one in units.values() if one.lines), key=lambda one: -max(one.lines.values()))
@@ -218,18 +227,22 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
     started: Counter[int] = Counter()
     wrote: Counter[int] = Counter()
     here: dict[int, set[Path]] = {}
+    inside: set[int] = set()
     for file in work.files:
         spans, tables = file.rows.spans, file.rows.tables
         part_of = {number: parts[file.ids[n]] for number, n in file.place.items() if file.fresh[n]}
-        for span, covered in zip(spans, file.rows.covers, strict=True):
-            for part in {part_of.get(number, -1) for number in covered} if span.agent else ():
+        if all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered):
+            for part in set(part_of.values()):
                 here.setdefault(part, set()).add(file.transcript.path)
+        else:  # older versions write sub-agents into the session's own file
+            inside.update(part_of.get(row[1], -1) for row in tables.get(RESPONSE, ()) if spans[row[0]].agent)
         started.update(part_of.get(number, -1) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
         for at, number, path, how in tables.get(EDIT, ()):
             part, key = part_of.get(number, -1), (spans[at].cwd, file.rows.texts[path])
             if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
                 wrote[part] += is_inside(*key, work.in_repository)
-    return {n: _Missing(max(started[n] - len(here.get(n, ())), 0), wrote[n]) for n in {*started, *wrote} - {-1}}
+    agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
+    return {n: _Missing(agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
 
 
 def _move_talk(units: Units, work: AllWork) -> None:

@@ -153,6 +153,24 @@ def test_lines_are_not_known_where_some_are_not_here(
     assert (unit["lines_written"], unit["yield"]) == (written, yielded)
 
 
+@pytest.mark.parametrize("is_here", [True, False])
+def test_sub_agents_that_are_not_here_are_counted(history: History, work: Work, is_here: bool) -> None:
+    committed(history)
+    second = history.session("s2")
+    given = {"description": "look", "prompt": "look", "subagent_type": "general-purpose"}
+    second.turn(300, 4, {"type": "tool_use", "id": "t1", "name": "Task", "input": given})
+    if is_here:
+        second.turn(305, 32, side=True)
+    writes(second, 310, 8, "src/c.py")
+    mark = history.commit(400, "Add more", files={"src/c.py": TEXT})
+    second.commits(400, 16, mark, "Add more")
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert found["summary"]["missing_subagents"] == (0 if is_here else 1)
+    assert found["units"][1]["yield"] == (1.0 if is_here else None)
+    assert found["units"][1]["tokens"]["output"] == (60 if is_here else 28)
+
+
 def test_your_own_work_is_what_git_calls_yours(history: History, work: Work) -> None:
     committed(history)
     writes(history.session("s2"), 5000, 4, "src/b.py")
@@ -234,6 +252,17 @@ def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history
     assert work() == first
     assert len({unit["unit"] for unit in first["units"]}) == len(first["units"]) == 4
     assert first["units"][1]["minutes"] == pytest.approx(0.1 / 60)  # the pause of fifty minutes is none of them
+
+
+def test_a_commit_of_which_little_is_left_in_a_squash_is_one_unit_with_it(history: History, work: Work) -> None:
+    mark = history.commit(200, "Step", branch="try", files={"src/a.py": TEXT})
+    history.entry(mark, "Step")
+    whole = history.commit(5000, "Try it (#1)", files={"src/a.py": TEXT[:60], "src/b.py": HALF.upper()})
+    history.commit(30 * DAY, "Later")
+    history.write()
+    Repo.at(history.repo).git("update-ref", "refs/pull/1/head", history.shas[mark])
+    (unit,) = work()["units"]
+    assert (unit["commit"], unit["iteration"], unit["state"]) == (history.shas[whole], 1, "landed")
 
 
 @pytest.mark.parametrize("how", ["amended", "rebased"])
