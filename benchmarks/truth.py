@@ -27,11 +27,11 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import attributed_scan
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import PROMPT, REPORT, SAID_WRONG
+from scoring.evidence.transcripts.work_trees import Neighbourhood
 from scoring.jobs.derive import derive
-from scoring.meters.dr.calibrate import wilson
 from scoring.sidecars.provenance import provenance_as_dict
+from scoring.statistics import wilson
 from scoring.text import counted
 from scoring.views.score_pages import scored_now_payload
 

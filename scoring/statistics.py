@@ -9,6 +9,7 @@ import operator
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 DRAWS = 2000  # how many means an interval is taken from
@@ -27,6 +28,17 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.low:.2f}–{self.high:.2f}"
+
+
+def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the Wilson score interval that holds a true share with this confidence; (0, 1) without any answer."""
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, spread = agreed / total, z * z / total
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = SEED) -> Interval | None:

@@ -18,7 +18,7 @@ ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
 LONG = 300
 """Above how many lines a module says why it is that long."""
 
-MEDIAN = 170
+MEDIAN = 175
 """How many lines half of the modules do not have."""
 
 INDENTED_IMPORTS = 160

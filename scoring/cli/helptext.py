@@ -23,6 +23,7 @@ GROUPS = {  # the commands by what they are for, in the order of the help, each 
         "integrity": "Show claimed against observed over the whole log, per role and signal.",
         "records": "Print the records of a log as JSON, both schemas in one shape.",
         "outcomes": "Say what became of the work of each iteration within the horizon, going by git alone.",
+        "work": "Say of all work what landed, what is open, what came to nothing, and what it cost.",
         "validate": "Say whether the scores foretell what becomes of the work, in numbers and in words.",
         "label": "Say what you think of iteration N, or look at labels.",
         "rubric": "List, show, check, compare and fit rubrics.",

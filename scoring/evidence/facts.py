@@ -150,8 +150,9 @@ class Evidence:
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""
-        if answer := self._answers.get(iteration):
-            return answer.transcripts
+        if self.sources.rules.attributes:
+            answer = self._answers.get(iteration)
+            return answer.transcripts if answer else None
         return self._transcripts.get(iteration)
 
     @cached_property

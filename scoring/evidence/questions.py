@@ -10,11 +10,10 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
 from scoring.evidence.transcripts.makers import by_prefix, place_of
-from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
-from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees, same_remote
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 

@@ -9,9 +9,9 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.makers import DAY
-from scoring.evidence.transcripts.neighbourhood import Neighbourhood, same_remote
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.streams import Made, Session
+from scoring.evidence.transcripts.work_trees import Neighbourhood, same_remote
 from scoring.text import trim
 
 FoundBy = Literal["checkpoint", "commit", "trailer"]  # its checkpoints, a session that made it, its co-author lines

@@ -28,7 +28,7 @@ DATA = {
 LOOKS = [
     *("demo DIR/shown", "doctor", "doctor --rubric 3.1.0", "run --no-write", "run --no-write --rubric 3.1.0"),
     *("explain 5", "explain 7 --rubric 3.1.0", "iteration 5", "iteration 9 --rubric 3.1.0", "session 5c0e"),
-    *("integrity", "outcomes", "validate", "label list", "label next", "label agreement"),
+    *("integrity", "outcomes", "work", "validate", "label list", "label next", "label agreement"),
     *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0", "report --terminal"),
     *("query 'select * from iterations limit 2'", "query 'select iteration, task_id, score from iterations'"),
     *("check --min-score 0.9", "check --rubric 3.1.0 --min-coverage 0.8", "export --describe", "lint"),

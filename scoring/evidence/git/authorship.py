@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.git.changes import changes
+from scoring.evidence.git.changes import changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
@@ -29,6 +29,7 @@ _DAY = timedelta(days=1)
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
+_AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OWN_BRANCHES = "refs/heads/entire/"  # on which a recording tool keeps its own data
@@ -223,6 +224,55 @@ class AttributedHistory(CorrectedHistory):
         pairs = {commit.sha: (commit.sha, next(iter(commit.parents), "")) for commit in commits}
         found = changes(self._repository, pairs.values())
         return {sha: frozenset(one.path for one in found[pair]) for sha, pair in pairs.items() if pair in found}
+
+    @property
+    def tip_time(self) -> int | None:
+        """When the tip of the trunk was committed, in seconds since 1970; None without a trunk."""
+        return self._walk[self.trunk.commit].time if self.trunk.commit in self._walk else None
+
+    def trunk_at(self, time: int) -> str:
+        """Return the commit of the trunk's first-parent line that was its tip at a time; "" where there was none."""
+        line = ((sha, self._walk[sha].time or 0) for sha in self._graph.mainline)
+        return next((sha for sha, committed in line if committed <= time), "")
+
+    def landed_at(self, sha: str) -> int | None:
+        """Return when the trunk's first-parent line got a commit of the trunk, in seconds since 1970."""
+        index = self._graph.introduced.get(sha)
+        return None if index is None else self._walk[self._graph.mainline[index]].time
+
+    def authors(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Return the names and addresses of the authors of commits; one that git cannot read is left out."""
+
+        def ask(batch: Sequence[str]) -> Mapping[str, tuple[str, str]] | None:
+            answer = self._repository.ask(*_AUTHORS, given=as_lines(batch))
+            rows = (line.split("\0") for line in as_text(answer.stdout).split("\n") if line)
+            return None if answer.returncode else {sha: (name, email) for sha, name, email in rows}
+
+        return answered(ask, shas)
+
+    def own_names(self) -> tuple[str, str]:
+        """Return the name and the address that the caller's commits get here; "" where git has none."""
+        ask = self._repository.callers_setting
+        return ask("--get", "user.name").strip(), ask("--get", "user.email").strip()
+
+    def on_live_branches(self, since: int) -> set[str]:
+        """Return the commits off the trunk on branches, remote ones too, whose tips are from a time or later."""
+        refs = ((ref, sha) for ref, sha in self._references.commits.items() if "entire/" not in ref)
+        tips = self._commits(list({sha for _, sha in refs if sha not in self._walk}))
+        live = [sha for sha, commit in tips.items() if (commit.time or 0) >= since]
+        if not live or not self.trunk.commit:
+            return set()
+        return set(as_text(self._repository.run("rev-list", *live, f"^{self.trunk.commit}")).split())
+
+    def files_since(self, time: int) -> tuple[set[str], list[tuple[str, str]]]:
+        """Return the paths that the trunk has or changed since a time, and from and to which paths it moved files."""
+        walk = [c for c in self._walk.values() if (c.time or 0) >= time and len(c.parents) < 2]
+        found = net_changes(self._repository, [(c.sha, next(iter(c.parents), "")) for c in walk])
+        changed = [one for some in found.values() for one in some]
+        tip = ("ls-tree", "-r", "-z", "--full-tree", "--name-only", self.trunk.commit) if self.trunk.commit else ()
+        there = as_text(self._repository.run(*tip)).split("\0")[:-1] if tip else []
+        names = {*there, *(name for one in changed for name in (one.path, one.was))}
+        return names, [(one.was, one.path) for one in changed if one.status == "R"]
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.neighbourhood import same_remote
+from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.files import refuse_special
 
 _REMOTE = 'remote "'

@@ -139,6 +139,13 @@ class GitRepository(Git):
                         raise GitError(f"{self.directory}: {why}") from e
         return found
 
+    def files_in(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the ids of the contents of files, each named as ``commit:path``; one that is not there is left out."""
+        asked = [name for name in dict.fromkeys(names) if not _UNSAFE_IN_NAME.search(name)]
+        answer = self.ask("cat-file", "--batch-check", given=as_lines(asked))
+        rows = (line.rsplit(" ", 2) for line in as_text(answer.stdout).split("\n")[:-1])
+        return {name: row[0] for name, row in zip(asked, rows, strict=False) if row[1:2] == ["blob"]}
+
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes objects have, by their ids in full; one that is not here is left out.
 

@@ -19,7 +19,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers
-from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Attribution, Share, attribute
 from scoring.evidence.transcripts.claims import Spoken, claims_seen, spoken_in
 from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals
 from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
@@ -35,9 +35,8 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness
+from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness, InRepository
 from scoring.evidence.transcripts.makers import LandedAs
-from scoring.evidence.transcripts.neighbourhood import Neighbourhood
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
@@ -60,6 +59,7 @@ from scoring.evidence.transcripts.streams import (
 )
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import (
+    Neighbourhood,
     WorkTrees,
     was_written,
     written_paths,
@@ -98,6 +98,15 @@ class AttributedFacts(NamedTuple):
     observed: Observed
 
 
+class AllWork(NamedTuple):
+    """All that was read, as attribution left it: the transcripts, the owners of lines, and which folders are here."""
+
+    files: Sequence[File]
+    given: Attribution
+    harnesses: Sequence[Harness]
+    in_repository: InRepository
+
+
 def attributed_scan(places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> "AttributedScan":
     """Prepare to read the transcripts of all harnesses and of the checkpoints; ``reading`` says how."""
     return AttributedScan(ATTRIBUTED_TRANSCRIPTS, places, **reading)
@@ -107,6 +116,7 @@ class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository."""
 
     checkpoints: Mapping[str, Checkpoint] = {}  # the checkpoints of the repository, by their ids
+    work: AllWork | None = None  # after the answers
     _unclaimed: Sequence[SessionFound] = ()
     _not_fetched: Sequence[str] = ()
 
@@ -145,6 +155,7 @@ class AttributedScan(Scan):
         read = {file.checkpoint for file in files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
         given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
+        self.work = AllWork(files, given, self._harnesses, there.in_repository)
         self._name_unread(given.shares, asked, read)
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
         counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)

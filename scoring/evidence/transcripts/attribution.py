@@ -58,13 +58,14 @@ class Share:
 class Attribution(NamedTuple):
     """The place of the iteration of each line, below 0 for none; the number of its part, -1 for none; their ``total``.
 
-    The lines of a part have one owner, and vote on the same further iterations.
+    The lines of a part have one owner, and vote on the same further iterations. ``trees`` are all sessions, as cut.
     """
 
     owners: list[int]
     parts: list[int]
     total: int
     shares: list[Share]
+    trees: Sequence[Tree] = ()
 
 
 def attribute(
@@ -112,7 +113,7 @@ def attribute(
     _by_session(asked, shares, sessions, owners)
     _by_totals(asked, shares, stated)
     _by_time(asked, shares, trees, owners)
-    return _result(shares, owners, votes)
+    return _result(shares, owners, votes)._replace(trees=trees)
 
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:

@@ -14,8 +14,7 @@ from itertools import islice
 from operator import itemgetter
 
 from scoring.evidence.transcripts.claims import claims_tests_pass
-from scoring.evidence.transcripts.commandlines import is_elsewhere
-from scoring.evidence.transcripts.gitcommands import commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.commandlines import commit_lines, is_elsewhere, makes_commits, resets
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.rows import (
     AGENT,

@@ -1,19 +1,22 @@
-"""Which folders are in a repository: in its work tree, or in one linked to it, there or gone; and written paths.
+"""Which folders, sessions and lines belong to a repository, by its work trees, there or gone; and written paths.
 
-``docs/EVIDENCE.md``, "Transcripts", has the rules.
+``docs/EVIDENCE.md``, "Transcripts" and "Attribution", has the rules.
 """
 
 import os
 import posixpath
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
 from functools import cached_property
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.harness import HASHED_FOLDER
+from scoring.evidence.transcripts.harness import HASHED_FOLDER, InRepository
 from scoring.evidence.transcripts.rows import EDIT
-from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
 
 _POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16
@@ -93,6 +96,80 @@ class WorkTrees:
 def is_there(folder: str) -> bool:
     """Return whether a folder that a transcript names is there; one that no path names is."""
     return not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What decides whether work belongs to a repository.
+
+    ``worktrees`` are globs of folders where its work trees may have been, ``remotes`` the URLs of its remotes as
+    :func:`same_remote` has them; ``is_its_commit`` knows the names of its commits and of those of entries.
+    """
+
+    in_repository: InRepository
+    worktrees: Sequence[str]
+    remotes: frozenset[str]
+    is_its_commit: Callable[[str], bool]
+
+    @cached_property
+    def _is_worktree(self) -> Callable[[str], object]:
+        return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
+
+    def mark(self, sessions: Iterable[Session]) -> None:
+        """Say of each line of some sessions whether it is work in the repository."""
+        for session in sessions:
+            known = self._is_known(session)
+            recorded = any(file.checkpoint for file in session.files)
+            for file in session.files:
+                if not file.here:
+                    file.here = [False] * len(file.numbers)
+                self._mark(file, session.key[1], known, recorded)
+
+    def _is_known(self, session: Session) -> bool:
+        """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
+        if self.remotes and any(
+            span.remote and same_remote(span.remote) in self.remotes
+            for file in session.files
+            for span in file.rows.spans
+        ):
+            return True
+        return any(self.is_its_commit(made.sha) for made in session.made)
+
+    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
+        if recorded or file.transcript.whole:
+            for place in next(places for name, places in file.sessions if name == session):
+                file.here[place] = True
+            return
+        folders = file.harness.folders(file.rows.spans)
+        counts = [self._counts(folder, known) for folder in folders]
+        said = [here for here, folder in zip(counts, folders, strict=True) if folder]
+        for span, here, folder, numbers in zip(file.rows.spans, counts, folders, file.rows.covers, strict=True):
+            # A line without a folder goes with the others of its file.
+            if (here if folder else any(said)) and len(numbers) and session in (span.session, file.owner):
+                for number in numbers:
+                    file.here[file.place[number]] = True
+
+    def _counts(self, folder: str, known: bool) -> bool:
+        if not folder or self.in_repository(folder):
+            return bool(folder)
+        return not is_there(folder) and (known or self._is_worktree(folder) is not None)
+
+
+def same_remote(url: str) -> str:
+    """Return the address of a remote in one form, without what differs between two ways to the same repository."""
+    address = url.strip()
+    _, found, rest = address.partition("://")
+    if found:
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2]
+        name, colon, port = host.rpartition(":")
+        host = name if colon and port.isdecimal() else host
+    else:
+        host, colon, path = address.partition(":")
+        if not colon or "/" in host:  # a path
+            return address.rstrip("/").removesuffix(".git").rstrip("/")
+        host = host.rpartition("@")[2]
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
 
 
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:

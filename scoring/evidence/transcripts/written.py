@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.hunks import FileLine, line_hash
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.streams import File
 
@@ -127,8 +128,61 @@ def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) 
     return there / whole if there else None
 
 
+def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
+    """Whether a path that was written in a folder of the repository is in the repository, there or gone."""
+    return not posixpath.isabs(path) or path.startswith(f"{folder}/") or in_repository(posixpath.dirname(path))
+
+
 def _is_file(name: str, path: str, folder: str) -> bool:
     """Whether a path that was written in a folder is a file of the repository that the folder is in."""
     whole = posixpath.join(folder, path)
     root = whole.removesuffix(f"/{name}")
     return path == name or (whole != root and f"{folder}/".startswith(f"{root}/"))
+
+
+class Written(NamedTuple):
+    """The commit of the trunk in which lines are looked for, and the lines as they were written."""
+
+    commit: str
+    lines: WrittenLines
+
+
+def held_lines(
+    repository: GitRepository, asked: Sequence[Written], names: Iterable[str], moves: Iterable[tuple[str, str]]
+) -> list[int]:
+    """Return how many of some lines commits hold, by file and text; ``names`` are files, one under all it moved to."""
+    alike: dict[str, set[str]] = {}
+    for was, path in moves:
+        group = alike.get(was, {was}) | alike.get(path, {path})
+        alike |= dict.fromkeys(group, group)
+    by_last: dict[str, list[str]] = {}
+    for name in sorted(names, key=lambda name: (len(name), name)):
+        by_last.setdefault(posixpath.basename(name), []).append(name)
+    wanted: list[dict[str, Counter[int]]] = []
+    for one in asked:
+        wanted.append({})
+        for (folder, path), lines in one.lines.items():
+            known = [n for n in by_last.get(posixpath.basename(path), ()) if _is_file(n, path, folder)]
+            if known:
+                wanted[-1].setdefault(known[-1], Counter()).update(lines)
+    places = [
+        (f"{one.commit}:{other}", n, name)
+        for n, (one, files) in enumerate(zip(asked, wanted, strict=True))
+        for name in files
+        for other in alike.get(name, (name,))
+    ]
+    contents = repository.files_in(place for place, _, _ in places)
+    asking: dict[str, list[tuple[int, str]]] = {}
+    for place, n, name in places:
+        if place in contents:
+            asking.setdefault(contents[place], []).append((n, name))
+    there: dict[tuple[int, str], Counter[int]] = {}
+    with repository.objects() as content:
+        for oid, those in asking.items():
+            lines = Counter(map(line_hash, b"".join(content(oid)).split(b"\n")))
+            for key in those:
+                there.setdefault(key, Counter()).update({line: lines[line] for line in wanted[key[0]][key[1]]})
+    return [
+        sum((lines & there.get((n, name), Counter())).total() for name, lines in files.items())
+        for n, files in enumerate(wanted)
+    ]

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +16,7 @@ from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
 from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
+from scoring.statistics import wilson
 
 KEY = "_expected"  # the label, beside the rounds of a transcript, in JSONL in the header
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
@@ -192,17 +191,6 @@ def _judged(item: Labelled, profile: Profile, words: Words, embed: Embed | None)
         readiness_classification=result.readiness_classification,
     )
     return Judged(item.file, item.label, found, decided.rule, seen.get(decided.rule, what_follows))
-
-
-def wilson(agreed: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson score interval that holds a true share with this confidence; (0, 1) without any answer."""
-    if total == 0:
-        return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share, spread = agreed / total, z * z / total
-    centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * sqrt(share * (1 - share) / total + spread / (4 * total))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def calibration_payload(

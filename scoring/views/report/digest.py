@@ -13,7 +13,7 @@ from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.errors import DaScoreError
 from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.neighbourhood import same_remote
+from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval

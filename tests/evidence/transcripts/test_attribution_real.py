@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from rubric import released_rubric
+from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts import attributed
 from scoring.evidence.transcripts.attribution import OTHER_WORK, PARTLY_HERE, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.log.model import IterationRecord
+from scoring.outcomes.ledger import Unit, ledger
+from scoring.outcomes.outcome import OutcomeRules
 from scoring.score import ScoredIteration, score_log
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
@@ -110,6 +114,28 @@ def test_each_line_and_each_response_has_one_owner(clone: Path, monkeypatch: pyt
     outputs = _outputs([text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)])
     counted = claude(rest, *(one.facts.transcripts for one in iterations))
     assert counted == (len(outputs), sum(outputs.values()))
+
+
+def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
+    """Whatever the units are, each harness has the same in them; and what a simple reading of Claude Code finds."""
+    sources = Sources.under(ATTRIBUTED, clone)
+    commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()[::3]
+    log = [IterationRecord(2, n, commit=sha) for n, sha in enumerate(commits, 1)]
+
+    def sums(units: Sequence[Unit]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for one in (h for unit in units if unit.counted for h in unit.counted.harnesses):
+            counts = [one.turns, one.input_tokens, one.output_tokens, one.cache_read_tokens, one.tool_calls]
+            found[one.name] = [a + b for a, b in zip(found.get(one.name, [0] * 5), counts, strict=True)]
+        return found
+
+    every = ledger(log, clone, sources, OutcomeRules()).units
+    lines = [line for unit in every for line in unit.lines]
+    assert len(lines) == len(set(lines)) > 15_000
+    assert sums(every) == sums(ledger([], clone, sources, OutcomeRules()).units)
+    outputs = _outputs([text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)])
+    turns, _, output, *_ = sums(every)["claude"]
+    assert (turns, output) == (len(outputs), sum(outputs.values()))
 
 
 def _known(text: str) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.gitcommands import CommitLine, Reset, commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.commandlines import CommitLine, Reset, commit_lines, makes_commits, resets
 from scoring.evidence.transcripts.shell import commands_of
 
 HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")

@@ -14,8 +14,9 @@ from helpers.doors import make_fifo
 
 from scoring.errors import InputError, installing
 from scoring.meters.dr import Embed, semantic
-from scoring.meters.dr.calibrate import Calibration, Label, Setting, calibrate, read_collection, wilson
+from scoring.meters.dr.calibrate import Calibration, Label, Setting, calibrate, read_collection
 from scoring.meters.dr.recommendation import RULES
+from scoring.statistics import wilson
 
 pytestmark = pytest.mark.sampled(3)
 

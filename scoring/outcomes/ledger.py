@@ -1,0 +1,333 @@
+"""The ledger: all work in a repository as units, and what became of it (``docs/VALIDITY.md``, "All of the work").
+
+Every line of every session is in one unit: of a commit, of the rest of a session behind its last one, or of its talk.
+The module is long because each field of a unit is found here.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import NOT_LANDED, Landing
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
+from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE
+from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
+from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
+from scoring.log.model import IterationRecord
+from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, log_outcomes
+
+Kind: TypeAlias = Literal["commit", "rest", "talk"]
+State: TypeAlias = Literal["talk", "reverted", "landed", "open", "lost", "unclear"]
+
+LEAST_LINES = 5  # that a rest wrote in the repository; with fewer it is talk
+_PAUSE = 5 * 60 * NS  # a longer one is no work
+
+
+@dataclass(eq=False)
+class Unit:
+    """One piece of work.
+
+    ``unit`` is its name, the same in every run. ``facts`` are the iterations that it is of, the lowest first;
+    ``counted`` is what its lines say, None where none are here. ``minutes`` are those between events at most five
+    minutes apart, ``ended`` is in nanoseconds since 1970, and ``lines`` has the times of its lines. ``written`` are the
+    lines that edits added, ``is_whole`` whether these are all; ``lines_there`` of them are on the trunk a horizon
+    later, or today where it ``is_young``.
+    """
+
+    unit: str
+    kind: Kind
+    commit: str | None = None
+    subject: str | None = None
+    author: tuple[str, str] = ("", "")
+    facts: list[IterationFacts] = field(default_factory=list)
+    landing: Landing | None = None
+    trees: list[Tree] = field(default_factory=list)
+    lines: dict[int, int] = field(default_factory=dict)
+    counted: TranscriptFacts | None = None
+    session: tuple[str, str] | None = None
+    minutes: float | None = None
+    ended: int | None = None
+    state: State = "unclear"
+    written: WrittenLines = field(default_factory=dict)
+    is_whole: bool = True
+    is_young: bool = True
+    lines_there: int | None = None
+    defective: bool | None = None
+    missing_subagents: int = 0
+
+    @property
+    def iteration(self) -> int | None:
+        """The lowest iteration that it is of."""
+        return min((facts.record.iteration for facts in self.facts), default=None)
+
+    @property
+    def lines_written(self) -> int | None:
+        """How many lines edits added; None where some of what was written is not here."""
+        return self.written_here if self.counted and self.is_whole else None
+
+    @property
+    def lines_landed(self) -> int | None:
+        """How many of them the trunk has a horizon later; None where that is not known, or not yet."""
+        return None if self.is_young or not self.lines_written else self.lines_there
+
+    @property
+    def written_here(self) -> int:
+        """How many lines the edits that are here added."""
+        return sum(lines.total() for lines in self.written.values())
+
+
+class Ledger(NamedTuple):
+    """All units, by when they ended, and how to know the caller's own: by name or address."""
+
+    units: list[Unit]
+    own: tuple[str, str]
+
+
+def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules) -> Ledger:
+    """Return all of the work of a repository, under attributed evidence; reads everything, writes nothing.
+
+    ``records`` are all of the log. Raises NotARepositoryError, and GitError where the trunk is not there.
+    """
+    with sources.transcripts().start() as scan:
+        evidence = Evidence(records, log_dir, sources, scan, profile=None)
+        facts = [evidence.of(record) for record in records]
+        evidence.transcripts(0)  # also where there is no entry
+        git = evidence.git
+        assert isinstance(scan, AttributedScan)
+        assert isinstance(git, AttributedHistory)
+        units = _with_entries(facts)
+        if scan.work:
+            _add_lines(units, facts, scan.work, git)
+            _move_talk(units, scan.work)
+            _take_whole(units, git)
+            _measure(units, scan.work)
+        _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
+        if scan.repository:
+            _look_for_lines(units.values(), git, scan.repository, rules)
+        _decide(units.values(), git, rules)
+        outcomes = log_outcomes(records, sources.repo_dir, rules, sources.cache_dir, sources.trunk)
+        _judge(units.values(), outcomes)
+        found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
+        return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
+
+
+Units: TypeAlias = dict[str, Unit]
+
+
+def _identity(landing: Landing) -> str | None:
+    """Return the commit that some work is: the one of the trunk that it became, whole or in part, else its own."""
+    return landing.commit or landing.part_of or landing.sha
+
+
+def _unit_of(units: Units, sha: str, landing: Landing | None) -> Unit:
+    return units.setdefault(sha, Unit(f"commit:{sha}", "commit", sha, landing=landing))
+
+
+def _with_entries(facts: Iterable[IterationFacts]) -> Units:
+    units: Units = {}
+    for one in facts:
+        sha = _identity(one.landing)
+        number = one.record.iteration
+        unit = _unit_of(units, sha, one.landing) if sha else Unit(f"iteration:{number}", "commit", landing=one.landing)
+        units.setdefault(sha or unit.unit, unit).facts.append(one)
+    return units
+
+
+def _add_lines(units: Units, facts: Sequence[IterationFacts], work: AllWork, git: AttributedHistory) -> None:
+    """Give each line of each session to a unit."""
+    by_place = [_identity(one.landing) or f"iteration:{one.record.iteration}" for one in facts]
+    cuts = {cut for tree in work.given.trees for cut in tree.cuts if cut.place == OTHER_COMMIT and cut.made}
+    shown = git.resolved({cut.made.sha for cut in cuts if cut.made})
+    landings = git.landings(shown.values())
+    for tree in work.given.trees:
+        for part in tree.parts():
+            if part.start == part.end and part.place != OTHER_COMMIT:
+                continue
+            free = _other(part, units, shown, landings)
+            for at in range(part.start, part.end):
+                line = tree.lines[at]
+                owner = work.given.owners[line]
+                unit = units[by_place[owner]] if owner >= 0 else free
+                unit.lines[line] = tree.times[at]
+                if not any(tree is known for known in unit.trees[-1:]):
+                    unit.trees.append(tree)
+
+
+def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
+    """Return the unit of the lines of a part that no iteration has."""
+    harness, session = part.tree.sessions[0]
+    if part.cut and part.cut.made and part.place == OTHER_COMMIT:
+        sha = shown.get(part.cut.made.sha, part.cut.made.sha)
+        landing = landings.get(sha)
+        return _unit_of(units, (landing and _identity(landing)) or sha, landing)
+    kind: Kind = "talk" if part.cut else "rest"
+    name = f"{kind}:{harness}:{session}"
+    return units.setdefault(name, Unit(name, kind))
+
+
+def _take_whole(units: Units, git: AttributedHistory) -> None:
+    """Let what is only part of a commit of the trunk be what became of that."""
+    parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
+    whole = git.landings({unit.commit for unit in parts if unit.commit})
+    for unit in parts:
+        unit.landing = whole.get(unit.commit or "", unit.landing)
+
+
+def _measure(units: Units, work: AllWork) -> None:
+    """Count what the lines of each unit say; a response counts in the unit of its last line."""
+    order = sorted((one for one in units.values() if one.lines), key=lambda one: -max(one.lines.values()))
+    parts, keys, groups = [-1] * len(work.given.owners), list[tuple[str, str]](), list[range]()
+    for unit in order:
+        first = len(keys)
+        for tree in unit.trees:
+            inside = [line for line in tree.lines if line in unit.lines]
+            for line in inside:
+                parts[line] = len(keys)
+            keys.append(tree.sessions[0])
+        groups.append(range(first, len(keys)))
+    singles = [range(n, n + 1) for n in range(len(keys))]
+    counted, _ = count_lines(work.files, parts, groups + singles, work.harnesses)
+    written = written_lines(work.files, parts, range(len(keys)))
+    missing = _missing(work, parts, written)
+    for unit, group, found in zip(order, groups, counted, strict=False):
+        unit.counted, unit.ended = found, found.ended
+        outputs = {keys[n]: counted[len(groups) + n].output_tokens for n in group}
+        unit.session = max(outputs, key=lambda key: (outputs[key], key))
+        times = sorted(unit.lines.values())
+        unit.minutes = sum(b - a for a, b in pairwise(times) if b - a <= _PAUSE) / (60 * NS)
+        for n in group:
+            for (folder, path), lines in written[n].items():
+                if is_inside(folder, path, work.in_repository):
+                    unit.written.setdefault((folder, path), Counter()).update(lines)
+        unit.missing_subagents = sum(missing[n][0] for n in group if n in missing)
+        unit.is_whole = not any(missing[n] for n in group if n in missing)
+
+
+class _Missing(NamedTuple):
+    """Sub-agents that were started and are not here, and files that a command wrote of which no line is known."""
+
+    agents: int = 0
+    files: int = 0
+
+    def __bool__(self) -> bool:
+        return self != (0, 0)
+
+
+def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, _Missing]:
+    """Return what is not here, by part."""
+    started: Counter[int] = Counter()
+    wrote: Counter[int] = Counter()
+    here: dict[int, set[Path]] = {}
+    inside: set[int] = set()
+    for file in work.files:
+        spans, tables = file.rows.spans, file.rows.tables
+        part_of = {number: parts[file.ids[n]] for number, n in file.place.items() if file.fresh[n]}
+        if all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered):
+            for part in set(part_of.values()):
+                here.setdefault(part, set()).add(file.transcript.path)
+        else:  # older versions write sub-agents into the session's own file
+            inside.update(part_of.get(row[1], -1) for row in tables.get(RESPONSE, ()) if spans[row[0]].agent)
+        started.update(part_of.get(number, -1) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
+        for at, number, path, how in tables.get(EDIT, ()):
+            part, key = part_of.get(number, -1), (spans[at].cwd, file.rows.texts[path])
+            if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
+                wrote[part] += is_inside(*key, work.in_repository)
+    agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
+    return {n: _Missing(agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
+
+
+def _move_talk(units: Units, work: AllWork) -> None:
+    """Make talk of rests that wrote too little."""
+    rests = [unit for unit in units.values() if unit.kind == "rest"]
+    parts = [-1] * len(work.given.owners)
+    for n, unit in enumerate(rests):
+        for line in unit.lines:
+            parts[line] = n
+    written = written_lines(work.files, parts, range(len(rests)))
+    for n, unit in enumerate(rests):
+        inside = (ls.total() for key, ls in written[n].items() if is_inside(*key, work.in_repository))
+        if sum(inside) < LEAST_LINES:
+            del units[unit.unit]
+            name = f"talk{unit.unit.removeprefix('rest')}"
+            talk = units.setdefault(name, Unit(name, "talk"))
+            talk.trees, talk.lines = unit.trees, talk.lines | unit.lines
+
+
+def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:
+    """Add subjects and authors; those of a session without commits are of the user, where it is the user's file."""
+    every = list(units)
+    named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
+    known = git.resolved({sha for pair in named.items() for sha in pair})
+    written, authors = git.written(known.values()), git.authors(known.values())
+    of_tree: dict[int, tuple[str, str]] = {}
+    for unit in every:
+        sha = named.get(unit.commit) if unit.commit else None
+        commit = written.get(known.get(sha or "", "")) or written.get(unit.commit or "")
+        entry = min(unit.facts, key=lambda one: one.record.iteration, default=None)
+        if commit:
+            unit.subject, unit.author = commit.subject, authors.get(commit.sha, ("", ""))
+            of_tree |= {id(tree): unit.author for tree in unit.trees}
+            if unit.ended is None and commit.time is not None:
+                unit.ended = clamp_ns(commit.time * NS)
+        elif entry:
+            unit.subject = entry.record.impl.summary or None
+    own = git.own_names()
+    for unit in every:
+        if unit.kind != "commit" and unit.trees:
+            tree = unit.trees[0]
+            unit.author = of_tree.get(id(tree)) or (("", "") if is_recorded(tree) else own)
+
+
+def _look_for_lines(
+    units: Iterable[Unit], git: AttributedHistory, repository: GitRepository, rules: OutcomeRules
+) -> None:
+    """Look for the lines that were written on the trunk a horizon after they landed, or were written."""
+    some = [unit for unit in units if unit.written and unit.ended is not None]
+    if not some or git.tip_time is None:
+        return
+    commits = []
+    for unit in some:
+        landed = git.landed_at(unit.landing.commit) if unit.landing and unit.landing.commit else None
+        start = max((unit.ended or 0) // NS, landed or 0)
+        unit.is_young = start + rules.horizon_days * DAY > git.tip_time
+        commits.append(git.trunk_at(int(start + rules.horizon_days * DAY)))
+    oldest = min((unit.counted.began or 0 for unit in some if unit.counted), default=0) // NS
+    asked = [Written(commit, unit.written) for commit, unit in zip(commits, some, strict=True)]
+    for unit, count in zip(some, held_lines(repository, asked, *git.files_since(oldest)), strict=True):
+        unit.lines_there = count
+
+
+def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) -> None:
+    """Say what became of each unit: the first state that holds."""
+    now, horizon = git.tip_time, int(rules.horizon_days * DAY)
+    live = git.on_live_branches(now - horizon) if now is not None else set()
+    for unit in units:
+        landing, there = unit.landing, unit.lines_there
+        young = now is not None and unit.ended is not None and unit.ended // NS + horizon > now
+        if unit.kind == "talk":
+            unit.state = "talk"
+        elif landing and landing.reverted_by:
+            unit.state = "reverted"
+        elif (landing and landing.landed) or (unit.kind == "rest" and there and there * 2 >= unit.written_here):
+            unit.state = "landed"
+        elif young or (landing and landing.sha in live):
+            unit.state = "open"
+        elif (landing and landing.found_by == NOT_LANDED) or (unit.kind == "rest" and unit.is_whole and there == 0):
+            unit.state = "lost"
+
+
+def _judge(units: Iterable[Unit], outcomes: Sequence[Outcome]) -> None:
+    """Say which units were defective, where that is known of one of their iterations."""
+    defective = {one.iteration: one.defective for one in outcomes}
+    for unit in units:
+        known = [found for one in unit.facts if (found := defective.get(one.record.iteration)) is not None]
+        unit.defective = any(known) if known else None

@@ -1,0 +1,226 @@
+"""All of the work of a repository, as data and for people (``docs/VALIDITY.md``, "All of the work")."""
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.transcripts.facts import NS
+from scoring.outcomes.ledger import State, Unit
+from scoring.statistics import wilson
+from scoring.text import counted, printable
+from scoring.views.spending import Spending, can_price, cost_text, duration_text, price_note, tokens_text
+from scoring.views.table import Block, Column, Line, Table
+
+JUDGED: tuple[State, ...] = (
+    "landed",
+    "reverted",
+    "lost",
+    "unclear",
+)  # it is decided whether it landed
+STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
+MOST_LOOKED_AT = 5
+
+Reason: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
+
+
+def spending_of_unit(unit: Unit) -> Spending:
+    """Return what a unit used."""
+    spent = unit.counted.spent if unit.counted else ()
+    return Spending("transcripts", spent, (unit.minutes or 0) * 60, unit.ended)
+
+
+def model_of(unit: Unit) -> str | None:
+    """Return the model with the most output tokens."""
+    outputs: Counter[str] = Counter()
+    for one in unit.counted.spent if unit.counted else ():
+        outputs[one.model] += one.output_tokens
+    return max(outputs, key=lambda name: (outputs[name], name), default="") or None
+
+
+def time_text(ns: int | None) -> str | None:
+    """Return a time in RFC 3339, UTC."""
+    if ns is None:
+        return None
+    when = datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(microseconds=ns // 1000)
+    return when.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
+    """Return tokens as the files have them; those of harnesses in ``cached`` do not say what the cache was given."""
+    found = [one for one in unit.counted.harnesses if one.turns] if unit.counted else []
+    stating = [one.cache_creation_tokens for one in found if one.name not in cached]
+    return {
+        "input": sum(one.input_tokens for one in found) if found else None,
+        "output": sum(one.output_tokens for one in found) if found else None,
+        "cache_read": sum(one.cache_read_tokens for one in found) if found else None,
+        "cache_creation": sum(stating) if stating else None,
+    }
+
+
+class WorkRow(NamedTuple):
+    """A unit as the table ``work`` has it, with its cost."""
+
+    unit: Unit
+    cost: float | None
+    values: dict[str, Any]
+
+
+def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
+    """Return the row of a unit."""
+    harness, session = unit.session or (None, None)
+    cost = spending_of_unit(unit).cost
+    written, landed, found = unit.lines_written, unit.lines_landed, unit.counted
+    values = {
+        "unit": unit.unit,
+        "kind": unit.kind,
+        "state": unit.state,
+        "iteration": unit.iteration,
+        "iterations": sorted({one.record.iteration for one in unit.facts}),
+        "commit": unit.commit,
+        "subject": unit.subject,
+        "session_id": session,
+        "harness": harness,
+        "model": model_of(unit),
+        "author": unit.author[0] or unit.author[1] or None,
+        "began": time_text(found.began if found else None),
+        "ended": time_text(unit.ended),
+        "tokens": tokens_of(unit, cached),
+        "cost": cost,
+        "calls": found.tool_calls if found else None,
+        "minutes": unit.minutes,
+        "lines_written": written,
+        "lines_landed": landed,
+        "yield": landed / written if written and landed is not None else None,
+        "defective": unit.defective,
+    }
+    return WorkRow(unit, cost, values)
+
+
+def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
+    """Return the counts and costs of some units; talk is no unit that could land, and its cost is in the whole."""
+    states = Counter(row.unit.state for row in rows)
+    judged = [row.unit.defective for row in rows if row.unit.defective is not None]
+    return {
+        "units": sum(states[state] for state in STATES),
+        **{state: states[state] for state in (*STATES, "talk")},
+        "judged": len(judged),
+        "defective": sum(judged),
+        "cost": _cost(rows),
+        "cost_landed": _cost(row for row in rows if row.unit.state == "landed"),
+        "cost_lost": _cost(row for row in rows if row.unit.state == "lost"),
+        "cost_talk": _cost(row for row in rows if row.unit.state == "talk"),
+        "missing_subagents": sum(row.unit.missing_subagents for row in rows),
+    }
+
+
+def _cost(rows: Iterable[WorkRow]) -> float | None:
+    """Return what units cost, as far as prices are known: 0 of none, None where no cost of any is known."""
+    costs = [row.cost for row in rows]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known or not costs else None
+
+
+_BY: dict[str, Callable[[WorkRow], str | None]] = {
+    "harness": lambda row: row.values["harness"],
+    "model": lambda row: row.values["model"],
+    "month": lambda row: row.values["ended"] and row.values["ended"][:7],
+}
+
+
+def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
+    """Return the same by harness, model and month."""
+    found = {}
+    for name, of in _BY.items():
+        groups: dict[str, list[WorkRow]] = {}
+        for row in rows:
+            groups.setdefault(of(row) or "unknown", []).append(row)
+        found[name] = [_group(key, groups[key]) for key in sorted(groups)]
+    return found
+
+
+def _group(name: str, rows: Sequence[WorkRow]) -> dict[str, Any]:
+    whole = work_summary(rows)
+    kept = {key: whole[key] for key in ("units", "landed", "lost", "judged", "defective")}
+    landed = _share(whole["landed"], sum(whole[name] for name in JUDGED))
+    defective = _share(whole["defective"], whole["judged"])
+    return {"name": name, **kept, "landed_share": landed, "defective_share": defective, "cost": whole["cost"]}
+
+
+def _share(part: int, whole: int) -> dict[str, float | None]:
+    low, high = wilson(part, whole) if whole else (None, None)
+    return {"value": part / whole if whole else None, "low": low, "high": high}
+
+
+def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
+    """Return the units that are worth a look, the worst first and of these the dearest."""
+    found = [(n, -(row.cost or 0), row, said) for row in rows if (said := _why(row.unit)) for n in (said[0],)]
+    found.sort(key=lambda one: (*one[:2], one[2].unit.unit))
+    return [
+        {"unit": row.unit.unit, "iteration": row.unit.iteration, "reason": reason, "text": text, "where": where}
+        for _, _, row, (_, reason, text, where) in found[:MOST_LOOKED_AT]
+    ]
+
+
+def _why(unit: Unit) -> tuple[int, Reason, str, str | None] | None:
+    """Return why a unit is worth a look: the place of the reason, its name, in words, and where it is seen."""
+    seen = [one.observed for one in unit.facts if one.observed]
+    places = {place.kind: f"{place.path}:{place.line}" for one in seen for place in one.seen}
+    corrections = sum(one.corrections.corrections for one in seen)
+    landing, lines = unit.landing, counted(unit.lines_written or 0, "line")
+    if unit.state == "reverted" and landing:
+        return 0, "reverted", f"reverted by {(landing.reverted_by or '')[:12]}", landing.reverted_by
+    if unit.state == "landed" and any(one.tests.last_passed is False for one in seen):
+        return 1, "tests_failed", "landed, and the last test run before it failed", places.get("tests")
+    if unit.defective:
+        return 2, "defective", "fixes changed what it added", unit.commit
+    if unit.state == "lost":
+        return 3, "lost", f"came to nothing, with {lines} written", unit.commit or unit.unit
+    if corrections:
+        return 4, "corrected", f"corrected {counted(corrections, 'time')}", places.get("correction")
+    return None
+
+
+_HEADS = (Column("STATE"), Column("UNITS", right=True), Column("COST", right=True), Column("TIME", right=True))
+
+
+def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
+    """Yield what became of the work and what that cost; then what to look at."""
+    if not rows:
+        yield Line("no work: no entry, and no session of this repository")
+        return
+    summary = work_summary(rows)
+    lines = []
+    for state in (*STATES, "talk"):
+        some = [row for row in rows if row.unit.state == state]
+        output = sum(row.values["tokens"]["output"] or 0 for row in some)
+        minutes = sum(row.unit.minutes or 0 for row in some)
+        cost = cost_text(_cost(some) if some else None)
+        lines.append((state, len(some), cost, duration_text(minutes * 60), tokens_text(output)))
+    yield Table((*_HEADS, Column("OUTPUT", right=True)), lines)
+    yield Line()
+    decided = sum(summary[state] for state in JUDGED)
+    share = f"{summary['landed']} of {decided} landed" if decided else "nothing is decided"
+    text = (
+        f"{counted(summary['units'], 'unit')} of work: {share}, {summary['open']} open, {summary['lost']} lost after "
+    )
+    text += f"{horizon_days:g} days"
+    if summary["cost"] is not None:
+        text += f"; {cost_text(summary['cost'])} in all, {cost_text(summary['cost_lost'])} for what is lost"
+    yield Line(text)
+    if not can_price():
+        yield Line(price_note(Spending()))
+    if summary["missing_subagents"]:
+        missing = counted(summary["missing_subagents"], "sub-agent")
+        yield Line(f"{missing} that sessions started left no transcript here: what they used is in no row")
+    if worst := look_at(rows):
+        yield Line()
+        shown = [(one["iteration"] or "-", one["reason"], one["text"], printable(one["where"] or "-")) for one in worst]
+        heads = Column("ITER", right=True), Column("LOOK AT"), Column("WHY", prose=True), Column("WHERE")
+        yield Table(heads, shown)
+
+
+def is_since(unit: Unit, first: datetime.date) -> bool:
+    """Whether a unit ended on a day, in UTC, or later."""
+    day = datetime.datetime(first.year, first.month, first.day, tzinfo=datetime.UTC)
+    return unit.ended is not None and unit.ended >= int(day.timestamp()) * NS
