@@ -255,7 +255,7 @@ def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mappin
         session_id=_DATE.sub("", _text(said.get("session_id")), count=1),
         agent=_text(said.get("agent")),
         created_at=_text(said.get("created_at")),
-        tokens=_numbers(TokenTotals, said.get("token_usage"), _TOKEN_KEYS),
+        tokens=None if start is None else _numbers(TokenTotals, said.get("token_usage"), _TOKEN_KEYS),
         lines=_numbers(AttributedLines, said.get("initial_attribution"), AttributedLines._fields),
         start=_number(said.get("transcript_lines_at_start")) if start is None else start,
         path=f"{place}{names[0]}" if names else "",

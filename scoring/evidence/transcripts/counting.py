@@ -105,12 +105,9 @@ def _behind(first: File, second: File) -> File | None:
 
 
 def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
-    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``.
-
-    Those that do not say since which start they are may be of the whole session: they are left out.
-    """
+    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``."""
     found = {
-        checkpoint.id: {s.session_id: s.tokens for s in checkpoint.sessions if s.tokens and s.start is not None}
+        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
         for checkpoint in checkpoints
         if checkpoint.id not in read
     }
