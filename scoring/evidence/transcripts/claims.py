@@ -48,12 +48,16 @@ def _forms() -> _Forms:
     return _Forms(says, runs, *(re.compile(data[key], re.IGNORECASE) for key in ("unless", "clean")))
 
 
-@lru_cache(1 << 12)  # checkpoints hold a session again and again
 def claims_tests_pass(text: str) -> bool:
     """Whether a text says, in words that are certain, that tests passed."""
+    return _claims(text[-_MOST_TEXT:])
+
+
+@lru_cache(1 << 10)  # checkpoints hold a session again and again
+def _claims(text: str) -> bool:
     if not (_GOOD.search(text) and _ABOUT.search(text)):
         return False
-    forms, text = _forms(), text[-_MOST_TEXT:]
+    forms = _forms()
     for clause in _CLAUSES.split(_QUOTED.sub("…", _CODE.sub("\n", text))):
         if len(clause) > _LONGEST_CLAUSE or not (_GOOD.search(clause) and _ABOUT.search(clause)):
             continue

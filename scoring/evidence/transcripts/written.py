@@ -25,6 +25,7 @@ LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLin
 WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
 """Lines by the folder that a session worked in and the path that it wrote."""
 
+KEPT_TEXT = 4096  # characters of the longest text of which the answer is kept while transcripts are read
 _MOST_DOCUMENTS = 50  # of one command
 _FILE = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
@@ -33,9 +34,13 @@ _DOCUMENT = re.compile(rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows the lines of a file
 
 
-@lru_cache(1 << 12)  # checkpoints hold a session again and again
 def lines_added(new: str, old: str = "") -> Hashes:
     """Return the significant lines that a text has more of than another one."""
+    return (_added if len(new) + len(old) < KEPT_TEXT else _added.__wrapped__)(new, old)
+
+
+@lru_cache(1 << 12)  # checkpoints hold a session again and again
+def _added(new: str, old: str) -> Hashes:
     return without(_hashes(new), _hashes(old))
 
 
@@ -50,9 +55,13 @@ def _hashes(text: str) -> list[int]:
     return [found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))]
 
 
-@lru_cache(1 << 10)
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
     """Return the lines that a patch of the tool ``apply_patch`` adds, by the path that a file has behind it."""
+    return (_patched if len(patch) < KEPT_TEXT else _patched.__wrapped__)(patch)
+
+
+@lru_cache(1 << 12)
+def _patched(patch: str) -> Mapping[str, Hashes]:
     sides: dict[str, tuple[list[str], list[str]]] = {}
     path = ""
     for line in patch.split("\n"):
