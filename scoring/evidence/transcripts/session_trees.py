@@ -160,9 +160,8 @@ class ChangedFiles:
         A file that the commit of the part took too counts where one checkpoint holds both: they shared its changes.
         """
         one = self._asked[place]
-        if part.place in (place, NO_ITERATION) or not {*one.checkpoints}.isdisjoint(
-            self._asked[part.place].checkpoints
-        ):
+        taker = self._asked[part.place].checkpoints if part.place >= 0 else ()
+        if part.place in (place, NO_ITERATION) or not set(one.checkpoints).isdisjoint(taker):
             return any(part.last_edit(name) is not None for name in one.files)
         return not self.pending(place, part).isdisjoint(one.files)
 

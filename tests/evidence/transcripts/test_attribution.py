@@ -513,6 +513,17 @@ class TestTheTable:
         got = read(made)
         assert (got[1].output, got[2].output) == (1 + 8, 2 + 4)
 
+    def test_a_commit_that_no_entry_is_about_shares_nothing(self, made: History, read: Read) -> None:
+        """It took what was edited; the one entry of the log comes behind it, and nothing was edited for that."""
+        session = made.session("s1", stored=False)
+        session.edit(9, 1, "src/a.py")
+        other = made.commit(10, "no entry", files={"src/a.py": "x"}, branch="side")
+        session.commits(10.2, 2, other, "no entry")
+        session.turn(15, 4)
+        checkpoint = made.checkpoint(1, ({"session": "s1"}, session.lines))
+        made.entry(made.commit(20, "work", checkpoint, files={"src/b.py": "x"}), "work")
+        assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 4)
+
     def test_what_another_commit_took_votes_no_more(self, made: History, read: Read) -> None:
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
         two.edit(9, 1, "src/a.py")
