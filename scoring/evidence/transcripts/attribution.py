@@ -37,10 +37,10 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  #
 class Share:
     """What attribution found for one iteration: the numbers of the parts that are its ``own``, and of those ``voting``.
 
-    ``also`` are sessions that its checkpoint names and that did other work.
-    ``shared`` is the place of the earlier iteration whose part it shares. ``end`` is when it ended (the line of the
-    result that made the commit; else its author time; else the end of its part), None where it has no lines. ``stated``
-    are checkpoints: their totals are all that is known of it.
+    ``also`` are sessions that its checkpoint names and that did other work. ``shared`` is the place of the earlier
+    iteration whose part it shares. ``end`` is when it ended (the line of the result that made the commit; else the
+    later of its author time and the end of its part), None where it has no lines. ``stated`` are checkpoints: their
+    totals are all that is known of it.
     """
 
     own: range = range(0)
@@ -65,7 +65,7 @@ class Attribution(NamedTuple):
     parts: list[int]
     total: int
     shares: list[Share]
-    trees: Sequence[Tree] = ()
+    trees: Sequence[Tree]
 
 
 def attribute(
@@ -85,14 +85,14 @@ def attribute(
     changed, twice = ChangedFiles(asked), _named_twice(asked)
     tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names}, changed)
     trees = list({id(tree): tree for tree in tree_of.values()}.values())
-    listed = [[] if place in twice else found for place, found in enumerate(listed_trees(asked, tree_of, listing))]
-    names = [{name for one in each.checkpoints for name in listing.get(one, ())} for each in asked]
+    names = [dict.fromkeys(name for one in each.checkpoints for name in listing.get(one, ())) for each in asked]
+    listed = [[] if place in twice else found for place, found in enumerate(listed_trees(names, tree_of))]
     here = [
         {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
         for one, found in zip(asked, listed, strict=True)
     ]
-    whole = {place for place, of in enumerate(names) if of <= here[place]}
-    shown = cut_trees(asked, sessions, tree_of, listed, landed_as, changed, whole)
+    whole = {place for place, of in enumerate(names) if of.keys() <= here[place]}
+    shown = cut_trees(asked, sessions, tree_of, trees, listed, landed_as, changed, whole)
     shares = [Share(made=shown.get(place)) for place in range(len(asked))]
     owners = [NO_ITERATION] * lines
     parts_of: dict[int, list[SessionPart]] = {}
@@ -113,7 +113,7 @@ def attribute(
     _by_session(asked, shares, sessions, owners)
     _by_totals(asked, shares, stated)
     _by_time(asked, shares, trees, owners)
-    return _result(shares, owners, votes)._replace(trees=trees)
+    return _result(shares, owners, votes, trees)
 
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
@@ -129,7 +129,9 @@ def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
     return found
 
 
-def _result(shares: list[Share], owners: list[int], votes: Mapping[int, Sequence[int]]) -> Attribution:
+def _result(
+    shares: list[Share], owners: list[int], votes: Mapping[int, Sequence[int]], trees: Sequence[Tree]
+) -> Attribution:
     """Return the parts with numbers, those of each iteration one after the other."""
     kinds = [(owner if owner >= 0 else len(shares), tuple(votes.get(line, ()))) for line, owner in enumerate(owners)]
     order = sorted({kind for kind in kinds if kind != (len(shares), ())})
@@ -144,7 +146,7 @@ def _result(shares: list[Share], owners: list[int], votes: Mapping[int, Sequence
     for share in shares:
         if share.shared is not None:
             share.voting = tuple(dict.fromkeys((*shares[share.shared].voting, *share.voting)))
-    return Attribution(owners, [numbers.get(kind, -1) for kind in kinds], len(order), shares)
+    return Attribution(owners, [numbers.get(kind, -1) for kind in kinds], len(order), shares, trees)
 
 
 def _link(

@@ -136,6 +136,7 @@ def cut_trees(
     asked: Sequence[Asked],
     sessions: Mapping[SessionKey, Session],
     tree_of: Mapping[SessionKey, Tree],
+    trees: Iterable[Tree],
     listed: Listed,
     landed_as: LandedAs,
     changed: ChangedFiles,
@@ -143,8 +144,8 @@ def cut_trees(
 ) -> dict[int, Made]:
     """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does.
 
-    A line that names an iteration's commit counts before one that shows what became it. ``whole`` are the iterations of
-    which all sessions are here that their checkpoints list.
+    A line that names an iteration's commit counts before one that shows what became it. ``trees`` are those of
+    ``tree_of``, each once; ``whole`` are the iterations of which all sessions are here that their checkpoints list.
     """
     keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed)}
     known = known_commits(asked, sessions, landed_as, keys)
@@ -154,7 +155,7 @@ def cut_trees(
         tree_of[key].cuts.append(Cut(tree_of[key].position(made.time, made.line) + 1, place, made))
         if place != OTHER_COMMIT:
             shown[place] = made
-    _cut_at_unshown(asked, changed, whole, list({id(tree): tree for tree in tree_of.values()}.values()), listed, shown)
+    _cut_at_unshown(asked, changed, whole, trees, listed, shown)
     return shown
 
 
@@ -208,7 +209,7 @@ def _cut_at_unshown(
 
 def reaches_commit(tree: Tree, one: Asked) -> bool:
     """Whether the lines of a tree are known up to a commit: its checkpoint holds some, or there are later ones."""
-    held = any(file.checkpoint in one.checkpoints for file in tree.files)
+    held = not tree.checkpoints.isdisjoint(one.checkpoints)
     return held or (one.authored is not None and bool(tree.times) and tree.times[-1] > one.authored)
 
 

@@ -2,7 +2,7 @@
 
 import posixpath
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -12,7 +12,6 @@ from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 A_SECOND = NS - 1
 """What a time that git has in whole seconds may be later."""
-
 
 NO_ITERATION, OTHER_COMMIT = -1, -2
 """In place of an iteration: none, and a commit of this repository that no entry is about."""
@@ -56,6 +55,7 @@ class Tree:
     lines: list[int] = field(default_factory=list)
     writers: list[int] = field(default_factory=list)  # the place in ``sessions`` of the session of each line
     files: list[File] = field(default_factory=list)
+    checkpoints: frozenset[str] = frozenset()  # those that hold some of it
     edits: list[int] = field(default_factory=list)  # how many lines are before each edit, or start of a sub-agent
     edited: dict[str, list[int]] = field(default_factory=dict)  # the same by the file, of those that a commit changed
     cuts: list[Cut] = field(default_factory=list)
@@ -195,6 +195,7 @@ def trees_of(
         lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
         tree.times, tree.lines, tree.writers = map(list, zip(*lines, strict=True)) if lines else ([], [], [])
         tree.files = list({id(file): file for _, session in of_it for file in session.files}.values())
+        tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
     known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside
     for file in files:
         spans, texts = file.rows.spans, file.rows.texts
@@ -203,8 +204,8 @@ def trees_of(
             if edit not in known:
                 inside = not posixpath.isabs(path) or not folder or path.startswith(f"{folder}/")
                 known[edit] = changed.named(path, folder) if inside else None
-            if known[edit] is not None:
-                _note_edit(file, number, known[edit] or "", found)
+            if (name := known[edit]) is not None:
+                _note_edit(file, number, name, found)
         for _, number, what in file.rows.tables.get(NOTE, ()):
             if what == AGENT:
                 _note_edit(file, number, "", found)
@@ -226,12 +227,9 @@ def _note_edit(file: File, number: int, name: str, trees: Mapping[SessionKey, Tr
             return
 
 
-def listed_trees(
-    asked: Sequence[Asked], tree_of: Mapping[SessionKey, Tree], listing: Mapping[str, Collection[str]]
-) -> Listed:
-    """Return the trees of the sessions that each commit's checkpoints list."""
+def listed_trees(names: Iterable[Iterable[str]], tree_of: Mapping[SessionKey, Tree]) -> Listed:
+    """Return the trees of the sessions that each commit's checkpoints list, by their names."""
     by_name: dict[str, list[Tree]] = {}
     for key in sorted(tree_of):
         by_name.setdefault(key[1], []).append(tree_of[key])
-    names = [dict.fromkeys(name for one in each.checkpoints for name in listing.get(one, ())) for each in asked]
     return [list({id(tree): tree for name in some for tree in by_name.get(name, ())}.values()) for some in names]
