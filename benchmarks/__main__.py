@@ -1,7 +1,12 @@
-"""``python -m benchmarks`` measures how long da-score takes, and with ``truth`` whether it says what is so."""
+"""``python -m benchmarks`` measures how long da-score takes, with ``truth`` whether it says what is so.
+
+With ``spent`` it compares the tokens of the ledger with those that another program counts.
+"""
 
 import sys
 
-from benchmarks import run, truth
+from benchmarks import run, spent, truth
 
-sys.exit(truth.main(sys.argv[2:]) if sys.argv[1:2] == ["truth"] else run.main())
+_OTHERS = {"truth": truth.main, "spent": spent.main}
+
+sys.exit(_OTHERS[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in _OTHERS else run.main())

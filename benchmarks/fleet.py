@@ -163,7 +163,7 @@ def run(folder: Path, path: str, workers: int, every: float = 0) -> dict[str, An
 
 def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     """Start a fleet, kill one of its workers every few seconds, and return what was measured."""
-    command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json", "--dashboard", "none"]
+    command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json"]
     began = time.monotonic()
     samples: list[tuple[int, list[int]]] = []
     spent: list[tuple[float, float, dict[int, tuple[float, float]]]] = []
@@ -287,7 +287,7 @@ def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
         file, results = folder / f"FLEET-{workers}.toml", folder / f"results-{workers}"
         shutil.rmtree(results, ignore_errors=True)
         file.write_text(TEXT.format(results=results, path=json.dumps(shares[workers])))
-        command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json", "--dashboard", "none"]
+        command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json"]
         said = subprocess.run(
             [*command, "--workers", str(workers)], check=True, stdout=subprocess.PIPE, text=True
         ).stdout

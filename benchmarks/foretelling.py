@@ -1,12 +1,10 @@
 """What foretells defective work, tried on repositories with checkpoints: ``python -m benchmarks.foretelling REPO...``.
 
 For each repository a log is made with an entry for each commit of the trunk that names a checkpoint. Printed are the
-tables of docs/VALIDITY.md: what the scores of rubrics foretell; each candidate on the older two thirds of each log and
-on the newest third; what candidates foretell together, learnt from the older part and tried on the newest, and learnt
-from one repository and tried on the others; and how many cases it would take. Everything is seeded, so the tables are
-the same every time. Only numbers are printed. Needs the extra ``validity``.
-
-The module is long because it is the whole of the search, in the order in which its tables are printed.
+tables of docs/validity/foretelling.txt: what the scores of rubrics foretell; each candidate on the older two thirds of
+each log and on the newest third; what candidates foretell together, learnt from the older part and tried on the newest,
+and learnt from one repository and tried on the others; and how many cases it would take. Everything is seeded, so the
+tables are the same every time. Only numbers are printed. Needs the extra ``validity``.
 """
 
 import argparse

@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 BAND_UNSCORED = "unscored"  # the band of an iteration or session in which nothing could be scored
-
-BAND_INSUFFICIENT = "insufficient"
-"""The band of an iteration with too little evidence for another, and of a session of such iterations only."""
-
-BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
-"""What people read for a band that its name does not explain."""
+BAND_INSUFFICIENT = "insufficient"  # that of an iteration with too little evidence for another, or of such ones only
+BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}  # what people read for a band that its name does not explain
 
 TOLERANCE = 1e-9  # numbers no further apart are equal: rounding alone may have made the difference
 

@@ -13,6 +13,8 @@ command pays only for what it needs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from scoring.api import *  # noqa: F403 - its names are the public ones
 

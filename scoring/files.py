@@ -33,9 +33,14 @@ _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 _TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
 
 
-def read_file(path: Path | str, limit: int = SIZE_LIMIT) -> bytes:
-    """Return the bytes of a plain file; FileNotFoundError, or InputError if it is none, too large, or unreadable."""
+def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
+    """Return the bytes of a plain file; FileNotFoundError, or InputError if it is none, too large, or unreadable.
+
+    A link that leads out of the folder ``within`` is refused: what it leads to is not what is asked for.
+    """
     try:
+        if within is not None and os.path.islink(path) and not is_inside(path, within):
+            raise OSError(errno.EXDEV, "is a link to a file elsewhere")
         if stat.S_ISDIR(refuse_special(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:

@@ -167,7 +167,8 @@ def backfill_iterations(
     **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
     """Read tokens and tool errors off the transcripts, for records in order; NotARepositoryError."""
-    options = Options(**reading, transcripts=None, trunk=None, worktrees=())
+    options = Options(transcripts=None)
+    options.update(reading)  # type: ignore[typeddict-item]
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)

@@ -6,11 +6,12 @@ The interval is the middle 95 % of 2,000 means of samples with repetition (Efron
 import functools
 import math
 import operator
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import random  # loads more than most commands do
 
 DRAWS = 2000  # how many means an interval is taken from
 
@@ -34,6 +35,8 @@ def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[flo
     """Return the Wilson score interval that holds a true share with this confidence; (0, 1) without any answer."""
     if total == 0:
         return 0.0, 1.0
+    from statistics import NormalDist  # loads fractions and random
+
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, spread = agreed / total, z * z / total
     centre = (share + spread / 2) / (1 + spread)
@@ -71,11 +74,13 @@ def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], 
     return [operator.itemgetter(*source.choices(range(count), k=count)) for _ in range(draws)]
 
 
-def _source(seed: int) -> random.Random:
+def _source(seed: int) -> "random.Random":
+    import random
+
     return random.Random(seed)  # noqa: S311 - the same numbers every time are the point of it
 
 
-def _means(values: Sequence[float], draws: int, source: random.Random) -> list[float]:
+def _means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
     """Return the means of ``draws`` samples, with repetition and as large as the values.
 
     Of many values each mean is drawn from the normal distribution, with the Cornish-Fisher correction for their skew.
@@ -132,6 +137,27 @@ def _ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
         rank[value] = below + (count[value] + 1) / 2 - mean
         below += count[value]
     return [rank[value] for value in values]
+
+
+def within(
+    groups: Sequence[str], values: Sequence[float], truths: Sequence[float]
+) -> tuple[float | None, Interval | None]:
+    """Return how often, of two cases of one group, the better one has the higher value, with a bootstrap of groups."""
+    sums: dict[str, list[float]] = {}
+    for group, *first in zip(groups, values, truths, strict=True):
+        sums.setdefault(group, [0.0, 0.0])
+        for other, value, truth in zip(groups, values, truths, strict=True):
+            if other == group and truth < first[1]:
+                sums[group][0] += (first[0] > value) + (first[0] == value) / 2
+                sums[group][1] += 1
+    told = [one for one in sums.values() if one[1]]
+    if not told:
+        return None, None
+    source, figures = _source(SEED), []
+    for _ in range(DRAWS if len(told) > 1 else 0):
+        drawn = source.choices(told, k=len(told))
+        figures.append(sum(one[0] for one in drawn) / sum(one[1] for one in drawn))
+    return sum(one[0] for one in told) / sum(one[1] for one in told), _middle(figures) if figures else None
 
 
 class GroupedDraws:

@@ -7,9 +7,8 @@ import gc
 import os
 import shutil
 import signal
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, in_process, terminal
@@ -108,13 +107,6 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
         return status, shown
 
     return run
-
-
-@pytest.fixture
-def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report draws nothing, which takes most of its time."""
-    pictures: dict[str, Any] = defaultdict(str, signals=defaultdict(str))
-    monkeypatch.setattr("scoring.views.report.charts.pictures", lambda _: pictures)
 
 
 @pytest.fixture(scope="session")

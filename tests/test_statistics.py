@@ -5,7 +5,7 @@ import random
 import pytest
 from scipy import stats
 
-from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, paired_interval
+from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, paired_interval, within
 
 
 def made(count: int, seed: int = 1) -> list[float]:
@@ -84,3 +84,10 @@ class TestPairs:
     @pytest.mark.parametrize("sides", [([0.1], [0.2]), ([0.1, 0.2], [0.3])], ids=["one-pair", "one-in-a-group"])
     def test_of_fewer_than_two_there_is_none(self, sides: tuple[list[float], list[float]]) -> None:
         assert difference_interval(*sides) is None
+
+
+def test_within_groups_only_pairs_of_one_group_count() -> None:
+    """Across groups the order is the wrong way round, which does not matter."""
+    assert within(["a", "a", "b", "b"], [1, 2, 0.1, 0.2], [0, 0.5, 0.5, 1])[0] == 1.0
+    assert within(["a", "a", "b", "b"], [2, 1, 0.1, 0.1], [0, 0.5, 0.5, 1])[0] == 0.25
+    assert within(["a", "b"], [1, 2], [0, 1]) == (None, None)

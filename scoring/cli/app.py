@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rubric.datafiles import RUBRIC_VERSION
+from scoring import __version__
 from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
 from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
@@ -114,9 +115,7 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
 @click.version_option(
-    package_name=PROGRAM,
-    message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})",
-    help="Print the version.",
+    __version__, message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})", help="Print the version."
 )
 @loudness_options
 @click.pass_context

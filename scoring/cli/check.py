@@ -1,20 +1,24 @@
 """``da-score check``: an exit status for a build."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, settings_options
-from scoring.cli.output import reply, warn
+from rubric import is_rubric_file
+from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, shared_options
+from scoring.cli.output import alike, reply, warn
 from scoring.cli.reading import log_view
-from scoring.errors import SettingsError, WriteError
+from scoring.errors import OptionError, SettingsError, WriteError
+from scoring.evidence.rules import Sources, rules_of
 from scoring.files import reason, refuse_special, remove_stale, write_atomically
 from scoring.log.find import Selection
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, resolve_settings, set_by
 from scoring.text import counted, printable, spans
+from scoring.views.examined import LogView
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3  # the exit status of a check that found something
@@ -32,15 +36,21 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(epilog="Example:  da-score check --min-score 0.5 --no-over-claims")
-@settings_options(*SCORING_OPTIONS)
+@shared_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options
+@click.option("--trusted", is_flag=True, help="Take from the checkout its entries and its git alone.")
+@click.option("--trust-checkpoints", is_flag=True, help="With --trusted: checkpoints in git too.")
+@click.option("--allow-empty", is_flag=True, help="A gate that finds nothing to look at holds.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--junit", "junit_file", type=PATH, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--github-summary", is_flag=True, help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
-    settings: Settings,
+    options: dict[str, Any],
     selection: Selection,
+    trusted: bool,
+    trust_checkpoints: bool,
+    allow_empty: bool,
     recompute: bool,
     junit_file: Path | None,
     github_summary: bool,
@@ -49,19 +59,33 @@ def command(
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
     Scores anew from the evidence that is here. A sidecar that says more fails; one whose evidence is gone counts as it
-    is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too.
+    is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too. One
+    that finds nothing to look at does not hold.
+
+    With --trusted an author of a pull request lends the scores nothing but entries and commits: settings are options
+    and variables, transcripts those of the default folders, the rubric a released one.
     """
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if github_summary and not summary:
         raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
-    options = (option for gate in GATES for option in gate.options)
-    if all(given[option.key] is None or given[option.key] is False for option in options):
+    asked = (option for gate in GATES for option in gate.options)
+    if all(given[option.key] is None or given[option.key] is False for option in asked):
         raise click.UsageError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
         )
-    view = log_view(settings, recompute, selection)
-    verdict = check(view.examine(), demands(given, view), selection.last)
+    settings = resolve_settings(options, files=not trusted)
+    if trusted:
+        _refuse_untrusted(settings, given)
+    elif trust_checkpoints:
+        raise OptionError("--trust-checkpoints goes with --trusted; without it checkpoints count anyway")
+    view = log_view(settings, recompute or trusted, selection)
+    if trusted:
+        view = replace(view, options={**view.options, "trusted": True, "checkpoints": trust_checkpoints})
+        if view.rubric.claims_vote:
+            warn(f"rubric {view.rubric.version} has claims vote, which an author writes; --rubric 3.1.0 has not")
+    verdict = check(view.examine(), demands(given, view), selection.last, allow_empty)
     log = str(settings.iter_log_dir)
+    origins = {"settings": set_by(options, settings.repo_dir, files=not trusted), "transcripts": _transcripts(view)}
     if junit_file is not None:
         remove_stale(junit_file.parent)
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
@@ -69,26 +93,47 @@ def command(
         _append(Path(summary), markdown(verdict, log))
     if not verdict.iterations:
         warn(f"{log}: holds no iterations, so there was nothing to check")
-    reply(settings.json, {"iter_log_dir": log, **verdict.as_dict()}, _text(verdict, log))
+    reply(settings.json, {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}, _text(verdict, log, origins))
     return 0 if verdict.passed else FAILED
 
 
-def _text(verdict: Verdict, log: str) -> str:
+def _refuse_untrusted(settings: Settings, given: dict[str, Any]) -> None:
+    """Raise OptionError where something is asked for that --trusted does not take."""
+    if settings.transcript_dirs:
+        raise OptionError("--trusted takes transcripts from the default folders alone; leave out --transcript-dir")
+    if is_rubric_file(settings.rubric):
+        raise OptionError(f"--trusted takes a released rubric; {settings.rubric} is a file")
+    if given["no_stale"] or given["require_verified"]:
+        raise OptionError("--trusted takes no sidecar; leave out --no-stale and --require-verified")
+
+
+def _transcripts(view: LogView) -> list[str]:
+    sources = Sources.under(rules_of(view.rubric), view.repo_dir, view.transcript_dirs, view.options)
+    found = [*map(str, sources.places.directories), *["the default folders"] * sources.places.auto]
+    return [*found, *["checkpoints in git"] * (sources.rules.attributes and sources.places.checkpoints)]
+
+
+def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> str:
     lines = []
     for failure in verdict.failures:
         where = "all iterations" if failure.iteration is None else f"iteration {failure.iteration}"
         lines.append(f"FAIL  {where}: {failure.gate}: {printable(failure.reason)}\n")
-    notes: dict[str, list[int]] = {}
+    notes: dict[str, list[tuple[int, str]]] = {}
     for one in verdict.iterations:
         for note in one.notes:
-            notes.setdefault(note, []).append(one.iteration)
-    lines += [f"note  iteration {spans(iterations)}: {printable(note)}\n" for note, iterations in notes.items()]
+            notes.setdefault(alike(note), []).append((one.iteration, note))
+    for said in notes.values():
+        more = len({note for _, note in said}) - 1
+        like = f" (and {more} more like it; --json has each)" if more else ""
+        lines.append(f"note  iteration {spans(sorted({n for n, _ in said}))}: {printable(said[0][1])}{like}\n")
     count, mean = len(verdict.iterations), "no score" if verdict.mean is None else f"mean score {verdict.mean:.3f}"
     failed = sum(bool(one.failures) for one in verdict.iterations)
     head = "passed" if verdict.passed else "failed"
     left_out = len(click.get_current_context().meta.get(BROKEN, {}))
     why = f"; exit 1: {counted(left_out, 'entry', 'entries')} cannot be read" if left_out else ""
-    lines.append(f"check {head}: {count - failed} of {count} iterations hold, {mean}{why}   Source: {printable(log)}\n")
+    froms = "".join(f"; {what} from {printable(', '.join(names)) or 'nowhere'}" for what, names in origins.items())
+    held = f"{count - failed} of {count} iterations hold, {mean}{why}"
+    lines.append(f"check {head}: {held}   Source: {printable(log)}{froms}\n")
     return "".join(lines)
 
 

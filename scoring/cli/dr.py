@@ -1,7 +1,6 @@
-"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
+"""``da-score dr``: the diminishing-returns meter over the transcript of a deliberation; long, for its ten commands."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import Any
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, PATH, Number, Whole, settings_options
-from scoring.cli.output import WARNINGS, reply, warn, write_json
+from scoring.cli.app import LOG_OPTIONS, PATH, Whole, settings_options
+from scoring.cli.output import reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import write_atomically
 from scoring.jobs.write_beside import save_deliberation
@@ -19,8 +18,10 @@ from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
 
+SIGNALS, LEVELS = ("CONTINUE", "SHIP", "ASK", "ESCALATE"), ("HIGH", "MEDIUM", "LOW")
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
+EXIT_STATUS = {"SHIP": 0, "ASK": 10, "CONTINUE": 11, "ESCALATE": 12}  # of dr stop --exit-code
 _INPUT = "a transcript or a text"
 
 
@@ -77,25 +78,17 @@ def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[
     return meter, transcript, score_transcript(transcript, **meter)
 
 
-@command.command("score", epilog="Example:  da-score dr score deliberation.json --plot rounds.svg")
+@command.command("score", epilog="Example:  da-score dr score deliberation.json --observe")
 @_FILE
 @meter_options
-@click.option("--plot", type=PATH, metavar="FILE.svg", help="Draw the rounds as well.")
 @_OBSERVE
 @click.option("--agents", nargs=2, metavar="NAME NAME", help="Compare the latest responses of two agents; observes.")
 @settings_options(*METER_SETTINGS)
-def score(
-    file: Path, settings: Settings, plot: Path | None, observe: bool, agents: tuple[str, str] | None, **tuning: Any
-) -> None:
+def score(file: Path, settings: Settings, observe: bool, agents: tuple[str, str] | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     from scoring.meters.dr.observations import observations
-    from scoring.meters.figures import check_plot, draw_convergence
 
-    if plot is not None:
-        check_plot(plot)
     meter, transcript, result = _scored(file, settings, tuning)
-    if plot is not None:
-        write_atomically(plot, draw_convergence(result, transcript.topic or ""), mode=0o644)
     found = result.payload()
     if observe or agents:
         found["observations"] = observations(transcript, result, agents, **meter)
@@ -106,58 +99,22 @@ def score(
 @_FILE
 @meter_options
 @_OBSERVE
+@click.option("--exit-code", is_flag=True, help="End with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.")
 @settings_options(*METER_SETTINGS)
-def stop(file: Path, settings: Settings, observe: bool, **tuning: Any) -> None:
-    """Say whether to continue, to ship or to escalate, with three reasons and what to do next."""
+def stop(file: Path, settings: Settings, observe: bool, exit_code: bool, **tuning: Any) -> int:
+    """Say whether to continue, to ship, to ask or to escalate, with three reasons and the next move.
+
+    The exit status is 0 whatever it says, unless --exit-code asks for one for each.
+    """
     from scoring.meters.dr.observations import observations
-    from scoring.views.dr_pages import advice_view
+    from scoring.views.meter_pages import advice_view
 
     meter, transcript, result = _scored(file, settings, tuning)
     advice = result.advice(transcript)
     if observe:
         advice["observations"] = observations(transcript, result, **meter)
     reply(settings.json, advice, advice_view(advice))
-
-
-@command.command("watch", epilog="Example:  da-score dr watch deliberation.jsonl --until-stop")
-@_FILE
-@meter_options
-@click.option("--once", is_flag=True, help="Print the rounds that are there and end.")
-@click.option("--until-stop", is_flag=True, help="End at the first round that says ship or escalate.")
-@click.option("--interval", type=Number(0.01, 3600), default=0.5, show_default=True, help="Seconds between two looks.")
-@settings_options(*METER_SETTINGS)
-def watch(file: Path, settings: Settings, once: bool, until_stop: bool, interval: float, **tuning: Any) -> None:
-    """Score a growing JSONL file whenever a round arrives, and print a line for each; - reads standard input.
-
-    A last line that is only half written is waited for, and so is a file that is not there yet. A file that shrinks or
-    is replaced is read anew. Control-C ends it.
-    """
-    from scoring.meters.dr import score_transcript
-    from scoring.meters.dr.follow import contents_of, follow, growing_contents
-
-    meter = _meter_of(settings, **tuning)
-    if not once:
-        WARNINGS.hold_no_longer()
-    source = str(file)
-    if source == "-":
-        source = "standard input"
-        contents = growing_contents(0 if sys.stdin is None else sys.stdin.fileno(), only_whole=once)
-    else:
-        contents = contents_of(file, interval, must_exist=once)
-        if not once and not file.exists():
-            warn(f"{file}: no such file yet; waiting for it")
-    try:
-        for update in follow(contents, source, lambda transcript: score_transcript(transcript, **meter)):
-            if update.replaced:
-                warn(f"{file}: shrank or was replaced; reading it anew")
-            for found in update.new:
-                reply(settings.json, found.payload(), found.line(), indent=None)
-                if until_stop and found.recommendation.signal != "CONTINUE":
-                    return
-            if once:
-                return
-    except KeyboardInterrupt:
-        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+    return EXIT_STATUS[result.signal] if exit_code else 0
 
 
 @command.command("extract", epilog="Example:  da-score dr extract notes.md > deliberation.json")
@@ -179,6 +136,50 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
     else:
         text = json_escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n"
         write_atomically(out, text.encode(), mode=0o644)
+
+
+@command.command("from-session", epilog="Example:  da-score dr from-session 0a1b2c3d --iteration 7")
+@click.argument("session", metavar="SESSION")
+@click.option("--iteration", metavar="N", type=Whole(0, 10**9), help="Put it beside the entry of iteration N.")
+@settings_options(*LOG_OPTIONS, "transcript-dir", "transcripts")
+def from_session(session: str, iteration: int | None, settings: Settings) -> None:
+    """Write the rounds of a deliberation that a session holds: sub-agents that answered one prompt.
+
+    SESSION is an id, looked up in checkpoints and transcript directories, or a transcript of Claude Code.
+    """
+    from scoring.evidence.transcripts.deliberations import deliberations_in, session_transcript, transcript_from
+    from scoring.evidence.transcripts.facts import TranscriptPlaces
+
+    folders = tuple(settings.transcript_dirs)
+    places = TranscriptPlaces(settings.repo_dir, folders, not folders and settings.transcripts != "none")
+    found = deliberations_in(session_transcript(session, places, warn))
+    if not found:
+        raise InputError(f"{session}: no two sub-agents answered one prompt in it, so it holds no deliberation")
+    chosen = transcript_from(max(found, key=len), session)
+    warn("claims were cut out of answers by rough rules; look them through before you rely on them")
+    if iteration is None:
+        return write_json(chosen)
+    path = save_deliberation(settings.iter_log_dir, iteration, json.dumps(chosen).encode(), session)
+    return reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
+
+
+@command.command("judge", epilog="Example:  da-score dr judge deliberation.json --verdict ESCALATE")
+@_FILE
+@click.option("--verdict", required=True, type=click.Choice(SIGNALS), help="What should have been done.")
+@click.option("--novelty", type=click.Choice(LEVELS), help="How much was new in the last round.")
+@click.option("--readiness", type=click.Choice(LEVELS), help="How ready it was to act.")
+@click.option("--notes", metavar="TEXT", help="Why.")
+@settings_options()
+def judge(file: Path, verdict: str, settings: Settings, **said: str | None) -> None:  # noqa: ARG001
+    """Add a person's verdict on a transcript, under _expected, for 'da-score dr calibrate'; - reads standard input.
+
+    What the meter says of it is not shown, so that it sways no one.
+    """
+    from scoring.meters.dr.calibrate import with_label
+
+    label = {"stop_recommendation": verdict, "novelty_classification": said["novelty"]}
+    label |= {"readiness_classification": said["readiness"], "notes": said["notes"]}
+    write_json(with_label(*read_given(file, "a transcript"), {key: value for key, value in label.items() if value}))
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
@@ -233,7 +234,7 @@ def calibrate(
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic
     from scoring.meters.dr.profile import tuning_from
-    from scoring.views.dr_pages import calibration_lines
+    from scoring.views.meter_pages import calibration_lines
 
     profile, words = tuning_from(_tables_for(settings, thresholds))
     collection = meter.read_collection(directory)

@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim and session.
 
-    Scores are those of the sidecars; an iteration that has none is scored in memory.
+    There is one per task and one per unit of work, too. Scores are those of the sidecars; an iteration that has none
+    is scored in memory.
     """
     names = _tables(tables)
     if describe:
@@ -44,7 +45,7 @@ def command(
         return
     if needs := FORMATS[form].needs:
         require(*needs)
-    rows = rows_of(options=options, **which)
+    rows = rows_of(options=options, tables=names, **which)
     if out is None or out == Path("-"):
         if len(names) > 1:
             raise OptionError("several tables need a directory: give --out DIR, or one table with --tables")

@@ -37,7 +37,6 @@ def _wants_json(ctx: click.Context, _: click.Parameter, given: bool) -> bool:
 @click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
 @click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]")
 @click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
-@click.option("--dashboard", metavar="ADDRESS", help="Where Dask's dashboard listens, as :8787, or none.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
 def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: Any) -> None:
@@ -207,8 +206,7 @@ def _text(event: "FleetEvent", report: "FleetReport") -> str:
         case "begun":
             return f"{counted(report.repositories, 'repository', 'repositories')}, {more['to_score']} to score"
         case "cluster":
-            dashboard = f", dashboard {more['dashboard']}" if more.get("dashboard") else ""
-            return f"scheduler {more['scheduler']}{dashboard}"
+            return f"scheduler {more['scheduler']}"
         case "done":
             left = f", {counted(more['broken'], 'broken entry', 'broken entries')} left out" if more["broken"] else ""
             return f"{place}: {more['iterations']} scored{left}"

@@ -22,17 +22,16 @@ GROUPS = {  # the commands by what they are for, in the order of the help, each 
         "transcript.",
         "integrity": "Show claimed against observed over the whole log, per role and signal.",
         "records": "Print the records of a log as JSON, both schemas in one shape.",
-        "outcomes": "Say what became of the work of each iteration within the horizon, going by git alone.",
+        "outcomes": "Say what became of the work of each iteration within the horizon.",
         "work": "Say of all work what landed, what is open, what came to nothing, and what it cost.",
         "validate": "Say whether the scores foretell what becomes of the work, in numbers and in words.",
         "label": "Say what you think of iteration N, or look at labels.",
         "rubric": "List, show, check, compare and fit rubrics.",
     },
     "Look": {
-        "report": "Draw a log: one page of HTML that can be mailed, published, or opened from disk.",
+        "report": "Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.",
         "watch": "Score entries as they appear or change, a line each, until it is interrupted.",
-        "query": "Ask the tables iterations, signals, integrity, sessions and tasks of the log, or of the logs at "
-        "ROOT, in SQL.",
+        "query": "Ask the tables of the log, or of the logs at ROOT, in SQL.",
     },
     "Gates and data": {
         "check": "Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.",
@@ -48,7 +47,7 @@ GROUPS = {  # the commands by what they are for, in the order of the help, each 
         "changed inputs.",
         "fleet": "Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.",
         "hook": "Install, remove and show the hook that scores every task of an agent.",
-        "completion": "Print the completion script of a shell, to be evaluated in its start-up file.",
+        "completion": "Print the completion script of a shell, to be evaluated in its start-up file, or install it.",
     },
     "Meters": {
         "dr": "Say whether a deliberation still finds something new, and whether it is ready to act.",

@@ -8,13 +8,13 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from rubric import find_rubric
+from rubric import find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import SCORING_OPTIONS, shared_options
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.cli.reading import broken_entries, sources, stop_if_left_out, view_under
 from scoring.errors import DaScoreError, NotFoundError
-from scoring.evidence.beside import HookOutcome, deliberation_facts, deliberation_file, hook_facts
+from scoring.evidence.beside import PROFILE, HookOutcome, deliberation_facts, deliberation_file, hook_facts
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, resolve_settings
@@ -24,7 +24,7 @@ from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
-from scoring.signals.table import fact_of
+from scoring.signals.table import fact_of, meter_profile
 from scoring.views.examined import Examined
 from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import spending_of
@@ -51,7 +51,10 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     else:
         score, deliberation, objectives = kept, None, None
         if deliberation_file(log_dir, iteration) is not None:
-            deliberation = deliberation_shown(deliberation_facts(log_dir, iteration), iteration)
+            version = kept.rubric_version
+            rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
+            measured = deliberation_facts(log_dir, iteration, meter_profile(rubric, observe=True) or PROFILE)
+            deliberation = deliberation_shown(measured, iteration)
         state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
         used = found.spending if found else None
         provenance = read_provenance(log_dir, iteration) if settings.json else None

@@ -1,8 +1,6 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
 import json
-import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +9,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from scoring.cli.app import PATH, SHARE, Whole, settings_options
+from scoring.cli.app import PATH, SHARE, Number, Whole, settings_options
 from scoring.cli.output import reply, warn, write, write_json
-from scoring.errors import InputError, OptionError
-from scoring.files import reason, write_atomically
+from scoring.errors import OptionError
+from scoring.files import write_atomically
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 
@@ -66,29 +64,21 @@ _CONFIG = click.option(
 @command.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @_FILE
 @_CONFIG
-@click.option(
-    "--plot", type=PATH, metavar="FILE.svg", help="Draw the scores over the rounds, with thresholds and statuses."
-)
 @click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
 @settings_options()
-def score(file: str, config: str, plot: Path | None, semantic: bool, settings: Settings) -> None:
+def score(file: str, config: str, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
     from scoring.meters.dr import open_embedder
-    from scoring.meters.figures import check_plot, draw_meeting
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting_records
-    from scoring.views.meeting_rounds import meeting_view
+    from scoring.views.meter_pages import meeting_view
 
-    if plot is not None:
-        check_plot(plot)
     judged_by = _config(config)
     records = read_meeting_records(file)
     verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
     named = next((record.meeting_id for record in records if record.meeting_id), None)
     title = named or ("standard input" if file == "-" else file)
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], meeting_view(verdicts, judged_by, title, config))
-    if plot is not None:
-        write_atomically(plot, draw_meeting(verdicts, judged_by), mode=0o644)
 
 
 def _config(name: str) -> Any:
@@ -100,50 +90,85 @@ def _config(name: str) -> Any:
     return found
 
 
-@command.command("run", epilog="Example:  da-score meeting run --state meeting.json --judge ./judge.sh")
-@click.option("--state", required=True, type=PATH, metavar="FILE", help="Where it is kept.")
+@command.command("run", epilog="Example:  da-score meeting run --state meeting.json --example")
+@click.option("--state", "path", required=True, type=PATH, metavar="FILE", help="Where it is kept.")
 @click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
+@click.option("--topic", metavar="TEXT", help="What is to be decided, for experts and judge.")
+@click.option(
+    "--expert", "experts", multiple=True, metavar="NAME=COMMAND", help="Answers a prompt; may be given several times."
+)
 @click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
-@click.option("--answer", type=click.Choice(["yes", "no"]), help="What people say to the question that is open.")
+@click.option("--timeout", type=Number(0.01, 86400), default=600, show_default=True, help="Seconds for one answer.")
+@click.option("--rounds", type=Whole(1, 1000), help="Hold at most so many rounds now.")
+@click.option("--example", is_flag=True, help="Scripted experts and judge, to see how it goes.")
+@click.option(
+    "--answer",
+    type=click.Choice(["yes", "no", "park", "end"]),
+    help="What people say: to the open question, or that they park it or wish to end.",
+)
 @click.option("--option", metavar="NAME", help="With --answer yes: what was decided.  [default: the leading option]")
 @settings_options()
 def run(
-    state: Path, config: str | None, judge: str | None, answer: str | None, option: str | None, settings: Settings
+    path: Path,
+    config: str | None,
+    topic: str | None,
+    experts: tuple[str, ...],
+    judge: str | None,
+    timeout: float,
+    rounds: int | None,
+    example: bool,
+    answer: str | None,
+    option: str | None,
+    settings: Settings,
 ) -> None:
-    """Drive a meeting: take records, say what to ask next, and wait for people where they must decide.
+    """Drive a meeting between commands: experts speak, a judge writes a record, and people answer where they must.
 
-    A record comes from standard input, or from a judge's command, which is run for round after round until a question
-    is open or the meeting is over. Every step is kept in the state, so that it may be stopped and taken up again.
-    Without a record and an answer it says what the meeting needs next.
+    A command gets a prompt on standard input and answers on standard output: experts text, the judge a record. They are
+    asked until a question is open or the meeting is over. Every answer is kept in the state at once, so that the same
+    command takes it up again wherever it was stopped. Without a judge a record may come from standard input; without
+    anything it says what the meeting needs next.
     """
-    from scoring.meters.meeting.driver import in_words, open_state, save_state, take_answer, take_record, what_next
+    from scoring.meters.meeting import autopilot, driver
 
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
-    current = open_state(state, _config(config) if config else None)
-    if answer is not None:
-        current = save_state(state, take_answer(current, answer == "yes", option))
-    if judge is not None:
-        while current.phase == "needs_record":
-            current = save_state(state, take_record(current, _asked(judge, what_next(current))))
+    if example and (experts or judge):
+        raise OptionError("--example has experts and a judge of its own; leave --expert and --judge out")
+    asked = {
+        name: autopilot.command_asked(f"--expert {name}:", given, timeout) for name, given in _experts(experts).items()
+    }
+    judging = None if judge is None else autopilot.command_asked("--judge", judge, timeout)
+    state = driver.open_state(path, _config(config) if config else None)
+    if example:
+        asked, judging = autopilot.example()
+        topic = topic or state.topic or autopilot.EXAMPLE_TOPIC
+    if topic is not None:
+        state = state.model_copy(update={"topic": topic})
+    if answer in ("yes", "no"):
+        state = driver.save_state(path, driver.take_answer(state, answer == "yes", option))
+    elif answer == "park":
+        state = driver.save_state(path, driver.park(state))
+    missing = driver.missing_for_end(state) if answer == "end" else []
+    if answer == "end" and not missing:
+        state = driver.save_state(path, driver.wish_to_end(state))
+    if (asked or judging) and not missing:
+        state = autopilot.hold(path, state, asked, judging, rounds)
     elif (
         answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
     ):
-        current = save_state(state, take_record(current, given, "standard input"))
-    question = what_next(current)
-    reply(settings.json, question, "".join(f"{line}\n" for line in in_words(question)))
+        state = driver.save_state(path, driver.take_record(state, given, "standard input"))
+    question = driver.what_next(state) | ({"missing": missing} if missing else {})
+    reply(settings.json, question, "".join(f"{line}\n" for line in driver.in_words(question)))
 
 
-def _asked(judge: str, question: dict[str, Any]) -> bytes:
-    try:
-        if not (arguments := shlex.split(judge)):
-            raise ValueError("is empty; name a command")
-        done = subprocess.run(arguments, input=json.dumps(question).encode(), stdout=subprocess.PIPE, check=False)
-    except (OSError, ValueError) as e:
-        raise InputError(f"--judge {judge}: {reason(e)}") from e
-    if done.returncode:
-        raise InputError(f"--judge {judge}: ended with status {done.returncode}; nothing was taken from it")
-    return done.stdout
+def _experts(given: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for expert in given:
+        name, equals, asked = expert.partition("=")
+        if not (name.strip() and equals and asked.strip()) or name in found:
+            raise OptionError(f"--expert {expert}: give each expert once, as NAME=COMMAND")
+        found[name] = asked
+    return found
 
 
 @command.command("no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md")
@@ -199,7 +224,7 @@ def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **k
     """
     from scoring.meters.meeting.config import PRESETS, preset
     from scoring.meters.meeting.made_meetings import MeetingKnobs, endings, simulate_meeting, simulation_payload
-    from scoring.views.meeting_rounds import simulation_view
+    from scoring.views.meter_pages import simulation_view
 
     tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
     meeting = MeetingKnobs(**knobs)

@@ -151,7 +151,7 @@ class Warnings:
         if self.quiet:
             return
         if self.holds and not self.verbose:
-            self._waiting.setdefault(_NUMBER.sub("#", text), []).append(text)
+            self._waiting.setdefault(alike(text), []).append(text)
         else:
             _say("warning", text)
 
@@ -171,6 +171,11 @@ WARNINGS = Warnings()
 warn = WARNINGS.take
 _NUMBER = re.compile(r"[0-9]+")
 _ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
+
+
+def alike(text: str) -> str:
+    """Return what is the same in texts that differ in their numbers alone."""
+    return _NUMBER.sub("#", text)
 
 
 def _together(texts: Sequence[str]) -> str:

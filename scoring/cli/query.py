@@ -21,7 +21,7 @@ from scoring.errors import InputError, OptionError
 from scoring.files import read_file
 from scoring.text import printable
 from scoring.views.formats import require
-from scoring.views.sql import Answer, answered, ask, database
+from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Column, Table
 
 if TYPE_CHECKING:  # --help does without
@@ -37,10 +37,11 @@ if TYPE_CHECKING:  # --help does without
 @click.option("--fleet", metavar="URL", help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any) -> None:
-    """Ask the tables iterations, signals, integrity, sessions and tasks of the log, or of the logs at ROOT, in SQL.
+    """Ask the tables of the log, or of the logs at ROOT, in SQL.
 
-    'da-score export --describe' lists their columns. The dialect is DuckDB's; it can read these tables and no files. Of
-    several statements with ; between, the answer of the last is printed.
+    They are iterations, signals, integrity, sessions, tasks and work, and 'da-score export --describe' lists their
+    columns; by_month, by_model and by_harness sum work up, with intervals. The dialect is DuckDB's; it can read these
+    tables and no files. Of several statements with ; between, the answer of the last is printed.
     Needs the extra 'query'.
     """
     statement = _statement(sql)
@@ -51,7 +52,7 @@ def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, 
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         asked = _ask_fleet(opened(fleet), statement)
     else:
-        asked = ask(statement, rows_of(options=options, **which))
+        asked = ask(statement, rows_of(options=options, tables=named_in(statement), **which))
     with asked as answer:
         if options["json"]:
             names = _distinct(answer.columns)
@@ -68,12 +69,14 @@ def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, 
 
 @contextlib.contextmanager
 def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
-    from scoring.fleet.tables import ASKED
+    from scoring.fleet.tables import ALIASES, ASKED, WORK
 
     require("fleet", "duckdb", "pyarrow")
     with database() as db:
         for table in ASKED:
-            db.register(table, dataset.rows(table))
+            db.register(f"rows_of_{table}", dataset.rows(table))
+            names = ", ".join(ALIASES if table != WORK else ALIASES[:1])
+            db.execute(f"CREATE VIEW {table} AS SELECT *, {names} FROM rows_of_{table}")  # noqa: S608 - our own names
         with answered(db, sql, ASKED) as answer:
             yield answer
 

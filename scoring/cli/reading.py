@@ -140,12 +140,12 @@ def view_under(version: str, settings: Settings, iterations: Collection[int]) ->
 
 
 def rows_of(
-    roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection
+    roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection, tables: Collection[str]
 ) -> "Iterator[tuple[str, DataRow]]":
-    """Return table rows of the logs below some roots, or of the options' log; InputError where a root holds none."""
-    from scoring.views.columns import table_rows
+    """Return the rows of tables of the logs below some roots, or of the options' log; InputError where one has none."""
+    from scoring.views.columns import rows_of_view
 
     found = find_logs(roots) if roots else ()
     each = [replace(settings_of(log, options), iter_log_dir=log.iter_log_dir) for log in found]
     views = [log_view(one, recompute, selection, outcomes=True) for one in each or [resolve_settings(options)]]
-    return (row for view in views for row in table_rows(view.iter_log_dir, view.rubric, view.examine()))
+    return (row for view in views for row in rows_of_view(view, tables))

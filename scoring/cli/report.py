@@ -7,7 +7,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from rubric import find_rubric
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
+from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
@@ -19,8 +21,9 @@ from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
 from scoring.views.report import page_parts, read_snapshot, report_lines
-from scoring.views.report.answers import changes
-from scoring.views.report.digest import digest, where_it_is
+from scoring.views.report.answers import changes, fleet_work
+from scoring.views.report.digest import Digest, digest, where_it_is
+from scoring.views.work_pages import look_at, work_of, work_summary
 
 _WIDE = 100
 
@@ -40,10 +43,13 @@ _WIDE = 100
     "--since", metavar="DATE|FILE", help="Only iterations of this day or later; or the earlier report to compare with."
 )
 @click.option("--task", metavar="ID", help="Only iterations of this task; * and ? stand for any characters.")
+@click.option("--fleet", metavar="URL", help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-def command(settings: Settings, out: Path, since: str | None, terminal: bool, recompute: bool, **chosen: Any) -> None:
-    """Draw a log: one page of HTML that can be mailed, published, or opened from disk.
+def command(
+    settings: Settings, out: Path, since: str | None, fleet: str | None, terminal: bool, recompute: bool, **chosen: Any
+) -> None:
+    """Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.
 
     Also says what changed since the page that was at the same place before. Needs the extra 'report',
     --terminal does not.
@@ -56,20 +62,18 @@ def command(settings: Settings, out: Path, since: str | None, terminal: bool, re
     if piped and on_terminal():
         raise OptionError("HTML is not for a terminal: give --out FILE")
     if not terminal:
-        require("report", "matplotlib", "jinja2")
+        require("report", "jinja2")
         before = None if piped and not earlier else read_snapshot(earlier or out)
         if earlier and before is None:
             wrong = InputError if earlier.suffix or earlier.name != since else OptionError  # a word names no report
             raise wrong(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
-    view = replace(log_view(settings, recompute, selection, outcomes=True), observe=not terminal)
-    cases: list[Case] = []
-    found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
-    found.project, found.pages = where_it_is(view.repo_dir)
-    found.validity = validity(cases, "defective", view.rubric.version, outcome_rules(settings).horizon_days)
+    if fleet is not None and not selection.takes_all:
+        raise click.UsageError("--last, --since and --task choose among the entries of a log, not of a fleet.")
+    found = _of_fleet(settings, fleet) if fleet is not None else _of_log(settings, recompute, selection, not terminal)
     if terminal:
         show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
         return
-    changed = None if before is None else changes(found.lines, before)
+    changed = None if before is None or fleet else changes(found.lines, before)
     page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
     if piped:
         write_bytes(b"".join(page))
@@ -85,5 +89,24 @@ def command(settings: Settings, out: Path, since: str | None, terminal: bool, re
         "insufficient": found.insufficient,
         "trend": found.trend and found.trend.as_dict(),
         "validity": found.validity and found.validity.as_dict(),
+        "work": work_summary(found.work),
+        "look_at": look_at(found.work),
     }
-    reply(settings.json, value, f"Wrote {out}: {counted(len(found.lines), 'iteration')}\n")
+    what = counted(len(found.work), "piece") + " of work" if fleet else counted(len(found.lines), "iteration")
+    reply(settings.json, value, f"Wrote {out}: {what}\n")
+
+
+def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: bool) -> Digest:
+    view = replace(log_view(settings, recompute, selection, outcomes=True), observe=observe)
+    cases: list[Case] = []
+    found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
+    found.project, found.pages = where_it_is(view.repo_dir)
+    found.work, found.horizon_days = work_of(view), outcome_rules(settings).horizon_days
+    found.validity = validity(cases, "defective", view.rubric.version, found.horizon_days)
+    return found
+
+
+def _of_fleet(settings: Settings, place: str) -> Digest:
+    require("fleet", "deltalake", "pyarrow")
+    work = fleet_work(opened(place).rows("work").to_table().to_pylist())
+    return Digest(place, find_rubric(settings.rubric), work=work, project=place, is_fleet=True)

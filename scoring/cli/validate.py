@@ -22,7 +22,12 @@ from scoring.views.outcome_pages import gain_lines, validity_page
     help="A rubric to look into; may be given several times.  [default: the one that scores]",
 )
 @click.option(
-    "--outcome", type=click.Choice(OUTCOMES), default="defective", show_default=True, help="What is to be foretold."
+    "--outcome",
+    type=click.Choice(OUTCOMES),
+    default="defective",
+    show_default=True,
+    metavar="OUTCOME",
+    help="What is to be foretold: defective, survival, reverted, label, landed, yield or reward.",
 )
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
     """Say whether the scores foretell what becomes of the work, in numbers and in words.

@@ -1,7 +1,5 @@
 """``da-score watch``: scores entries while they are written."""
 
-import itertools
-
 import click
 
 from rubric import find_rubric
@@ -26,7 +24,7 @@ from scoring.views.table import band_text
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait between two looks where the system announces no changes.",
+    help="How long to wait between two looks.",
 )
 @click.option("--write", "writes", is_flag=True, help="Write the sidecar of what was scored too.")
 @click.option("--once", is_flag=True, help="Look once and end.")
@@ -40,8 +38,7 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
     watch = LogWatch(settings.iter_log_dir, find_rubric(settings.rubric), sources(settings))
     WARNINGS.hold_no_longer()
     warned, is_first = "", True
-    later = times_to_look(interval, lambda: watch.places, lambda: watch.restless, watch.matters)
-    for _ in itertools.chain([None], later):
+    for _ in times_to_look(interval):
         try:
             for seen in watch.begin(last) if is_first else watch.look():
                 if writes and seen.score is not None:

@@ -1,5 +1,6 @@
 """``da-score work``: what became of all of the work, and what it cost."""
 
+from datetime import timedelta
 from fnmatch import fnmatchcase
 
 import click
@@ -8,27 +9,29 @@ from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.log.find import day
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Unit, ledger
-from scoring.views.work_pages import is_since, look_at, work_by, work_page, work_row, work_summary
+from scoring.views.work_pages import is_since, look_at, work_by, work_page, work_rows, work_summary
 
 
-@click.command(epilog="Example:  da-score work --mine --since 2026-06-01")
+@click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
 @settings_options(*EVIDENCE_OPTIONS, "code-globs", "fix-words", "horizon")
 @click.option("--since", metavar="DATE", help="Only work that ended on this day (YYYY-MM-DD) or later.")
+@click.option("--until", metavar="DATE", help="Only work that ended on this day or earlier.")
 @click.option("--task", metavar="ID", help="Only work on this task; * and ? stand for any characters.")
 @click.option("--mine", is_flag=True, help="Only your own work, by the name and address that git has of you.")
 @click.option("--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author.")
-def command(settings: Settings, since: str | None, task: str | None, mine: bool, authors: tuple[str, ...]) -> None:
+def command(
+    settings: Settings, since: str | None, until: str | None, task: str | None, mine: bool, authors: tuple[str, ...]
+) -> None:
     """Say of all work what landed, what is open, what came to nothing, and what it cost.
 
     Every line of every session is in one unit: of a commit, of the rest of a session behind its last commit, or of
     talk; and every response that was billed is in one unit. Writes nothing.
     """
-    first = None if since is None else day(since)
+    first, last = (None if text is None else day(text) for text in (since, until))
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
     found = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
@@ -38,12 +41,12 @@ def command(settings: Settings, since: str | None, task: str | None, mine: bool,
         tasks = {one.record.task_id for one in unit.facts}
         return (
             (first is None or is_since(unit, first))
+            and (last is None or not is_since(unit, last + timedelta(days=1)))
             and (task is None or any(fnmatchcase(name, task) for name in tasks))
             and (not (mine or authors) or any(name.casefold() in names for name in unit.author if name))
         )
 
-    cached = frozenset(harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached)
-    rows = [work_row(unit, cached) for unit in found.units if is_wanted(unit)]
+    rows = work_rows(unit for unit in found.units if is_wanted(unit))
     payload = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scoring.errors import InputError, TranscriptError, Warn, YamlError
-from scoring.files import read_file
+from scoring.files import is_inside, read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.numbers import wrap64
@@ -71,7 +71,7 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
     """Read the scored records of an iteration. Never raises."""
     path = Path(log_dir) / hook_file_name(iteration)
     try:
-        records = hook_records(read_file(path))
+        records = hook_records(read_file(path, within=log_dir))
     except FileNotFoundError:
         return HookFacts(path, None)
     except InputError as e:
@@ -93,6 +93,7 @@ class DeliberationFacts(NamedTuple):
     path: Path
     result: "DRResult | None"
     problem: str = ""
+    profile: str = PROFILE  # the released profile that the meter went by
 
 
 def deliberation_names(iteration: int) -> list[str]:
@@ -111,14 +112,16 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
     path = deliberation_file(log_dir, iteration)
     if path is None:
         return None
+    if os.path.islink(path) and not is_inside(path, log_dir):
+        return DeliberationFacts(path, None, f"{path.name}: is a link to a file elsewhere")
     from rubric import released_profile
     from scoring.meters.dr import Profile, read_transcript, score_transcript
 
     try:
         released = Profile.from_data(released_profile(profile), profile)
-        return DeliberationFacts(path, score_transcript(read_transcript(path), profile=released))
+        return DeliberationFacts(path, score_transcript(read_transcript(path), profile=released), "", profile)
     except TranscriptError as e:
-        return DeliberationFacts(path, None, str(e).replace(str(path), path.name))
+        return DeliberationFacts(path, None, str(e).replace(str(path), path.name), profile)
 
 
 def artifact_status(repo_root: Path | str, path: str) -> str:

@@ -107,7 +107,8 @@ class Evidence:
 
     def of(self, record: IterationRecord) -> IterationFacts:
         """Return what evidence says of one iteration."""
-        n, repo_dir, rules = record.iteration, self.sources.repo_dir, self.sources.rules
+        n, rules, trusted = record.iteration, self.sources.rules, self.sources.trusted
+        repo_dir = "" if trusted else self.sources.repo_dir  # without a folder no artifact is there
         scope = self.scopes.get(record.task_id)
         answer = self._answers.get(n)
         return IterationFacts(
@@ -120,12 +121,12 @@ class Evidence:
             self.transcripts(n),
             tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.warn),
-            hook_facts(self._log_dir, n),
-            deliberation_facts(self._log_dir, n, self._profile) if self._profile else None,
+            HookFacts(Path(self._log_dir), None) if trusted else hook_facts(self._log_dir, n),
+            deliberation_facts(self._log_dir, n, self._profile) if self._profile and not trusted else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes),
-            labels=self._said(n) if self._labels else None,
+            labels=self._said(n) if self._labels and not trusted else None,
         )
 
     def _counted_for(self, record: IterationRecord) -> int | None:
@@ -158,7 +159,7 @@ class Evidence:
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
         """The declared write scope of each task."""
-        return declared_scopes(self.sources.repo_dir)
+        return {} if self.sources.trusted else declared_scopes(self.sources.repo_dir)
 
     @cached_property
     def _windows(self) -> dict[int, IterationWindow]:

@@ -91,7 +91,7 @@ def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
     """Read the labels of an iteration. Never raises."""
     path = Path(log_dir) / label_file_name(iteration)
     try:
-        data = read_file(path)
+        data = read_file(path, within=path.parent)
     except FileNotFoundError:
         return LabelFacts(path, None)
     except InputError as e:

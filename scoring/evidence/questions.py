@@ -8,7 +8,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
-from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
+from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.makers import by_prefix, place_of
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
@@ -36,7 +36,8 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
-    names = {number: _commits(landing) for number, landing in landings.items()}
+    anew = git.made_anew(landing.sha for landing in landings.values() if landing.sha)
+    names = {number: _commits(landing, anew) for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
     written = git.written(shas)
     files = git.files(written.values())
@@ -47,15 +48,21 @@ def ask_transcripts(
         subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
         times = [commit.time for commit in known if commit.time is not None]
         named = next((commit.checkpoints for commit in known if commit.checkpoints), ())
+        changed = frozenset().union(*(files.get(commit.sha, ()) for commit in known))
+        authored = clamp_ns(times[0] * NS) if times else None
+        if record.known_from and not known:  # git does not have it
+            authored = timestamp_ns(record.checkpoint_at)
+            if checkpoint := scan.checkpoints.get(record.checkpoint):
+                named, changed = (checkpoint.id,), frozenset(checkpoint.files_touched)
         own = landings[number].sha or landings[number].commit
         asked = Asked(
             number,
             tuple(dict.fromkeys((*_as_written(record), *filter(None, (own,))))),
             tuple(names[number]),
             tuple(sorted(key_of(subject) for subject in subjects if subject)),
-            clamp_ns(times[0] * NS) if times else None,
+            authored,
             windows[number].end if number in windows else None,
-            frozenset().union(*(files.get(commit.sha, ()) for commit in known)),
+            changed,
             record.agent.session_id,
             named,
             windows.get(number),
@@ -89,6 +96,6 @@ def _as_written(record: IterationRecord) -> list[str]:
     return [field.lower()] if _HEX.fullmatch(field) else []
 
 
-def _commits(landing: Landing) -> list[str]:
-    """Return the commit of an iteration and the trunk commit that landed it, where they are known."""
-    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit))))
+def _commits(landing: Landing, anew: Mapping[str, str]) -> list[str]:
+    """Return the commit of an iteration and what it became: on the trunk, or on a branch, where that is known."""
+    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit, anew.get(landing.sha or "")))))

@@ -109,12 +109,15 @@ def rules_of(rubric: "Rubric") -> EvidenceRules:
 class Options(ReadingOptions, total=False):
     """How evidence is found and read: ``transcripts`` is for when no folder is named; the rubric's rules may decide.
 
-    ``worktrees`` are globs of folders where work trees of the repository may have been.
+    ``worktrees`` are globs of folders where work trees of the repository may have been. With ``trusted`` no file of the
+    checkout but the entries has a say, and of its git no checkpoint unless ``checkpoints``.
     """
 
     transcripts: Way | None
     trunk: str | None
     worktrees: Sequence[str]
+    trusted: bool
+    checkpoints: bool
 
 
 def options_of(settings: Settings) -> Options:
@@ -137,6 +140,7 @@ class Sources(Frozen, frozen=True):
     places: TranscriptPlaces
     trunk: str | None = None
     worktrees: Sequence[str] = ()
+    trusted: bool = False
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @classmethod
@@ -152,12 +156,15 @@ class Sources(Frozen, frozen=True):
         reading: dict[str, Any] = dict(options or {})
         way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
         worktrees = tuple(reading.pop("worktrees", ()))
+        trusted = reading.pop("trusted", False)
+        believed = trusted, reading.pop("checkpoints", not trusted)
         if way == "none":
             directories = hinted = ()
         auto = rules.discovers_transcripts and not directories and way != "none"
         trunk = trunk if rules.discovers_transcripts else None
-        places = TranscriptPlaces(Path(repo_dir), tuple(map(Path, directories)), auto, tuple(hinted))
-        return cls(rules, repo_dir, places, trunk, worktrees, ReadingOptions(**reading))  # type: ignore[typeddict-item]
+        named = tuple(map(Path, directories)), auto, tuple(hinted)
+        places = TranscriptPlaces(Path(repo_dir), *named, checkpoints=believed[1], trusted=trusted)
+        return cls(rules, repo_dir, places, trunk, worktrees, trusted, ReadingOptions(**reading))  # type: ignore[typeddict-item]
 
     @property
     def warn(self) -> Warn:

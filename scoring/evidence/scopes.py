@@ -46,7 +46,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
     for name in names:
         path = plans / name / TASKS_NAME
         try:
-            node = parse(read_file(path))
+            node = parse(read_file(path, within=repo_dir))
             tasks = [] if node is None else Reader().struct(node, _PLAN).get("tasks", [])
         except (InputError, FileNotFoundError):
             continue

@@ -14,7 +14,7 @@ from typing import Any
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import alone_in
 from scoring.fleet.file_systems import Storage, one_line, results_at
-from scoring.fleet.tables import FLEET_TABLES, MONTH, RUBRIC, partitioned_schema
+from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
@@ -58,7 +58,8 @@ class DataSet:
                 self._refuse_older()
                 return
             known = self._table(REPOSITORIES)
-            self._tables = {name: self._table(name) for name in FLEET_TABLES} | {REPOSITORIES: known}
+            there = [n for n in FLEET_TABLES if DeltaTable.is_deltatable(f"{self._root}/{n}", self._options)]
+            self._tables = {name: self._table(name) for name in there} | {REPOSITORIES: known}
             self._counting = {name: known.transaction_version(name) or 0 for name in FLEET_TABLES}
             names = [field.name for field in fields(RepositoryState)]
             found = known.to_pyarrow_dataset().to_table(names).to_pylist()
@@ -153,7 +154,7 @@ class DataSet:
     def _prepare(self) -> None:
         from deltalake import DeltaTable
 
-        schemas = {name: (partitioned_schema(name), [RUBRIC, MONTH]) for name in FLEET_TABLES}
+        schemas = {name: (partitioned_schema(name), partitions_of(name)) for name in FLEET_TABLES}
         schemas[REPOSITORIES] = _state_schema(), [RUBRIC]
         with self._writing():
             for name, (schema, by) in schemas.items():
@@ -208,9 +209,10 @@ class DataSet:
             raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
 
 
-def where_of(rubric: str, repositories: Iterable[str]) -> str:
-    """Return the condition, as SQL, for the rows of some repositories under a rubric."""
-    return f"{RUBRIC} = {sql_text(rubric)} AND repository IN ({', '.join(map(sql_text, repositories))})"
+def where_of(rubric: str | None, repositories: Iterable[str]) -> str:
+    """Return the condition, as SQL, for the rows of some repositories, under a rubric where their table has one."""
+    under = f"{RUBRIC} = {sql_text(rubric)} AND " if rubric is not None else ""
+    return f"{under}repository IN ({', '.join(map(sql_text, repositories))})"
 
 
 def sql_text(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError
+from scoring.settings_table import read_toml
 from scoring.views.formats import require
 
 Storage = Mapping[str, Mapping[str, Any]]  # options of file systems by protocol, as FLEET.toml has them
@@ -15,26 +16,7 @@ _STORES = {  # where results may be besides a folder: the protocol of delta-rs, 
     "gs": ("gs", "gcs"),
     "az": ("az", "abfs", "abfss", "adl"),
 }
-_OPTIONS = {  # fsspec's names of options, and those of delta-rs; others go to sources alone
-    "s3": {
-        "endpoint_url": "aws_endpoint_url",
-        "key": "aws_access_key_id",
-        "secret": "aws_secret_access_key",
-        "token": "aws_session_token",
-        "region_name": "aws_region",
-        "anon": "aws_skip_signature",
-    },
-    "gs": {"token": "google_service_account", "endpoint_url": "google_base_url"},
-    "az": {
-        "account_name": "azure_storage_account_name",
-        "account_key": "azure_storage_account_key",
-        "sas_token": "azure_storage_sas_token",
-        "tenant_id": "azure_storage_tenant_id",
-        "client_id": "azure_storage_client_id",
-        "client_secret": "azure_storage_client_secret",
-        "account_host": "azure_storage_endpoint",
-    },
-}
+_OPTIONS = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
 
 
 def file_system(url: str, storage: Storage) -> tuple[Any, str]:

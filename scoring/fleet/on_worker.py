@@ -10,14 +10,18 @@ from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
+from scoring.evidence.rules import Options, options_of
 from scoring.fleet.archives import scratch_folder, unpacked
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
-from scoring.fleet.tables import arrow_tables, rows_of_iteration
+from scoring.fleet.tables import arrow_tables, rows_of_iteration, rows_of_work
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
 from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
+from scoring.views.columns import DataRow
+from scoring.views.examined import LogView
+from scoring.views.work_pages import work_of
 
 MOST_WARNINGS = 20
 _REASON_LENGTH = 400
@@ -82,19 +86,23 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     if report.error:
         raise DaScoreError(report.error)
     records, outcomes = [standing.facts.record for standing in found], dict[int, Outcome]()
+    options: Options = {**options_of(settings), "cache_dir": cache, "processes": 1, "warn": report.warnings.append}
     rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
+    view = LogView(one.log, one.repo_dir, settings.transcript_dirs, rubric, options=options, outcomes=rules)
+    rows: list[tuple[str, DataRow]] = []
     try:
         outcomes = {o.iteration: o for o in log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)}
+        rows += rows_of_work(result.repository, work_of(view))
     except GitError as e:
         report.warnings.append(f"outcomes are not known: {e}")
-    rows = (
+    rows += (
         row
         for standing in found
         for row in rows_of_iteration(result.repository, standing, outcomes.get(standing.score.iteration), horizon)
     )
     result.tables = arrow_tables(rows, rubric.version)
     result.iterations, result.broken = len(found), len(report.broken)
-    result.warnings = tuple(map(printable, report.warnings[:MOST_WARNINGS]))
+    result.warnings = tuple(map(printable, [*dict.fromkeys(report.warnings)][:MOST_WARNINGS]))
     names = {os.path.normpath(name) for record in records for name in record.artifacts if name and "\0" not in name}
     result.watched = json.dumps(sorted(names))
     look = functools.cache(folder_state)

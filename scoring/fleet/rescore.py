@@ -20,6 +20,7 @@ from scoring.fleet.tables import (
     REPOSITORY,
     RUBRIC,
     SEEN,
+    WORK,
     how_column,
     partitioned_schema,
     score_columns,
@@ -136,7 +137,9 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
         where &= ~pc.field(REPOSITORY).isin(sorted(left_out))
     key = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
     tables = {
-        name: dataset.rows(name).to_table(filter=where).sort_by(key) for name in FLEET_TABLES if name != "signals"
+        name: dataset.rows(name).to_table(filter=where).sort_by(key)
+        for name in FLEET_TABLES
+        if name not in ("signals", WORK)
     }
     kept, iterations = tables["kept"], tables["iterations"]
     if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import importlib.util
 import json
 import logging
 import os
@@ -19,7 +18,7 @@ from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state, repositories
-from scoring.fleet.tables import FLEET_TABLES
+from scoring.fleet.tables import FLEET_TABLES, WORK
 from scoring.log.settings import days_of
 from scoring.sidecars.fingerprint import digest_of
 from scoring.views.formats import require
@@ -44,7 +43,7 @@ SETTINGS = {
 
 
 @contextlib.contextmanager
-def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str | None = None) -> Iterator[Any]:
+def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
     """Give the client of a scheduler, else FleetError, or of processes here of so many bytes, 0 for their share."""
     require("fleet", "distributed")
     import dask
@@ -77,8 +76,8 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0, dashboard: str
                 threads_per_worker=1,
                 processes=True,
                 memory_limit=memory or "auto",
-                dashboard_address=dashboard or "127.0.0.1:0",
-                scheduler_kwargs={"dashboard": dashboard is not None},
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
             stack.callback(close, local, 10)
@@ -105,14 +104,6 @@ class Where:
 
     scheduler: str | None = None
     workers: int | None = None
-    dashboard: str | None = None  # ``none`` for nowhere
-
-    @property
-    def shown_at(self) -> str | None:
-        """The address of a local cluster's dashboard, by default a free port if Bokeh is there; None for nowhere."""
-        if self.dashboard is None:
-            return "127.0.0.1:0" if importlib.util.find_spec("bokeh") else None
-        return None if self.dashboard == "none" else self.dashboard
 
 
 @dataclass(slots=True)
@@ -185,9 +176,8 @@ def _score(
     report: FleetReport,
 ) -> None:
     workers = min(where.workers or config.workers or len(os.sched_getaffinity(0)), len(todo))
-    with cluster(where.scheduler, workers, config.memory, where.shown_at) as client:
-        dashboard = client.dashboard_link if where.scheduler or where.shown_at else None
-        addresses = {"scheduler": client.scheduler.address, "dashboard": dashboard}
+    with cluster(where.scheduler, workers, config.memory) as client:
+        addresses = {"scheduler": client.scheduler.address}
         say(FleetEvent("cluster", more=addresses), report)
         coordinator = Coordinator(client, config, rubric)
         batch: list[FleetEvent] = []
@@ -226,6 +216,8 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     states = [_state(event, rubric, before.get(event.repository)) for event in events]
     names = [result.repository for result in results]
     again = any(before[name].scored for name in names if name in before)
+    known = {name for (_, name), state in dataset.states.items() if state.scored}
+    dataset.put({WORK: tables.pop(WORK)} if tables else {}, where_of(None, names) if known & {*names} else None)
     dataset.add(tables, states, where_of(rubric.version, names) if again else None)
 
 

@@ -131,6 +131,9 @@ def evidence_key(rubric: Rubric) -> dict[str, Any]:
     return {**read, "test_flags": rubric.test_flags, "loading": rubric.loading}
 
 
+_ROWS = 2  # goes up when rows hold something else, so that all repositories are scored again
+
+
 def folder_state(folder: Path) -> str:
     """Return a digest of the names, sizes and times of the files below a folder."""
     return _digest(_files(str(folder)))
@@ -145,7 +148,7 @@ def fingerprint_of(
 ) -> str:
     """Return a digest of all that a repository is scored from but weights; ``watched`` are files that entries name."""
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = store.FORMAT, key, config.horizon
+    versions = store.FORMAT, _ROWS, key, config.horizon
     how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])

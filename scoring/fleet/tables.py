@@ -3,6 +3,8 @@
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from rubric import Score, SignalID
@@ -10,6 +12,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.jobs.backfill import Standing
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
+from scoring.settings_table import read_toml
 from scoring.sidecars.provenance import provenance_as_dict, provenance_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
@@ -17,13 +20,14 @@ from scoring.signals.values import SignalSet, SignalValue
 from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of
 from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
+from scoring.views.work_pages import WorkRow
 
 REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
+WORK = "work"  # the one table that no rubric has a part in: a unit has one row in it
 
 _NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
-_NOT_KEPT |= {"observed_detail", "landed_commit", "rubric_version"}
-_OUTCOMES = {"outcome", "code_lines", "code_lines_changed", "code_lines_fixed", "survival", "reverted", "reverted_by"}
-_OUTCOMES |= {"defective"}
+_NOT_KEPT |= {"observed_detail", "rubric_version"}
+_NOT_KEPT_OF_WORK = {"log", "subject", "author"}
 
 _PLACE = "the repository: the place or the URL of its source"
 REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, lambda of: of.log)
@@ -34,8 +38,8 @@ def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str
 
 
 def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
-    kept = [c for c in TABLES[table] if c.name not in _NOT_KEPT and not (table == "iterations" and c.name in _OUTCOMES)]
-    return (REPOSITORY_COLUMN, *kept)
+    left_out = _NOT_KEPT_OF_WORK if table == WORK else _NOT_KEPT
+    return (REPOSITORY_COLUMN, *(column for column in TABLES[table] if column.name not in left_out))
 
 
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
@@ -58,35 +62,8 @@ _OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
     _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
 )
 
-_PROVENANCE: tuple[tuple[str, Kind, str, str], ...] = (  # name, kind, meaning, and place in what is persisted
-    ("window_start", "text", "when the time begins that belongs to it, UTC", "window.start"),
-    ("window_end", "text", "when it ends", "window.end"),
-    ("trunk_ref", "text", "the branch on which work lands", "trunk.ref"),
-    ("trunk_commit", "text", "its tip", "trunk.commit"),
-    ("landed_method", "text", "how the work was found landed or not", "landed.method"),
-    ("harnesses", "text", "the harnesses that wrote its transcripts", "read.names"),
-    ("sessions", "integer", "how many sessions have lines in it", "read.sessions"),
-    ("files", "integer", "in how many transcripts", "read.files"),
-    ("turns", "integer", "responses of the model", "spent.turns"),
-    ("input_tokens", "integer", "as the transcripts count them", "spent.input_tokens"),
-    ("output_tokens", "integer", "likewise", "spent.output_tokens"),
-    ("cache_read_tokens", "integer", "likewise", "spent.cache_reads"),
-    ("cache_creation_tokens", "integer", "likewise", "spent.cache_creations"),
-    ("tool_calls", "integer", "calls of tools that ended", "spent.tool_calls"),
-    ("tool_errors", "integer", "those that failed", "spent.tool_errors"),
-    ("duplicates_dropped", "integer", "what was written again and did not count again", "read.duplicates_dropped"),
-    ("attribution_method", "text", "how its own lines were found", "attribution.method"),
-    ("attribution_sessions", "text", "the ids of their sessions", "attribution.ids"),
-    ("test_runs", "integer", "test runs in them", "tests.runs"),
-    ("test_runs_failed", "integer", "those that failed", "tests.failed"),
-    ("last_test_run", "text", "the verdict of the last one: passed, failed", "tests.last"),
-    ("edited_after_tests", "yes/no", "whether files were edited after it", "tests.edited_after"),
-    ("interrupts", "integer", "interruptions by the user", "corrections.interrupts"),
-    ("rejections", "integer", "uses of tools that the user refused", "corrections.rejections"),
-    ("resets", "integer", "times that the agent took its own work back", "corrections.resets"),
-    ("words", "integer", "prompts that call the work wrong", "corrections.words"),
-    ("reports", "integer", "prompts that hold what a program or a reviewer said", "corrections.reports"),
-)
+_DATA = Path(__file__).parent / "provenance.toml"
+_PROVENANCE: list[tuple[str, Kind, str, str]] = read_toml(_DATA.read_text("utf-8"))["provenance"]
 
 CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
 
@@ -129,14 +106,16 @@ _KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
     ),
 )
 
-FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partitions ``rubric`` and ``month`` follow
+FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partitions follow
     "iterations": _of_log("iterations"),
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
     "outcomes": _OUTCOME_COLUMNS,
     "provenance": (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE)),
+    WORK: _of_log(WORK),
     "kept": _KEPT_COLUMNS,
 }
+ALIASES = ("repository AS log", "rubric AS rubric_version")  # the names that the tables of a log have
 ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
@@ -164,7 +143,7 @@ def rows_of_iteration(
         of = Of(repository, number, it)
         return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
 
-    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed"))
+    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", outcome))
     seen, said = ({SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown} for way in (SEEN, CLAIMS))
     yield from (("signals", one | {MONTH: month}) for one in signal_rows(repository, score, seen, said))
     for pair in ways[CLAIMS].integrity:
@@ -173,6 +152,14 @@ def rows_of_iteration(
         yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
     yield row("provenance", _provenance(found))
     yield row("kept", _kept(found, ways))
+
+
+def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of the units of a repository, likewise."""
+    for unit in work:
+        of, ended = Of(repository, 0, unit), unit.values["ended"]
+        row = {column.name: column.take(of) for column in FLEET_TABLES[WORK]}
+        yield WORK, row | {MONTH: ended[: len("2026-01")] if ended else "unknown"}
 
 
 def signal_rows(
@@ -192,19 +179,14 @@ def signal_rows(
         }
 
 
+_OF_SCORE = {"scored", "score", "score_raw", "band", "signals_present", "signals_total", "weight_present"}
+_OF_SCORE |= {"bounds_low", "bounds_high"}
+
+
 def score_columns(score: Score) -> DataRow:
     """Return the columns of ``iterations`` that a rubric decides."""
-    coverage, bounds = score.coverage, score.bounds
-    return {
-        "scored": score.scored,
-        "score": score.value if score.scored else None,
-        "band": score.band,
-        "signals_present": coverage.present,
-        "signals_total": coverage.total,
-        "weight_present": coverage.weight,
-        "bounds_low": bounds.low,
-        "bounds_high": bounds.high,
-    }
+    of = Of("", score.iteration, SimpleNamespace(score=score))
+    return {column.name: column.take(of) for column in TABLES["iterations"] if column.name in _OF_SCORE}
 
 
 def _provenance(found: Standing) -> DataRow:
@@ -250,5 +232,10 @@ def partitioned_schema(table: str) -> Any:
     """Return the schema of a table, its partitions at the end; any column may be missing, because it may be new."""
     import pyarrow as pa
 
-    partitions = (pa.field(name, pa.string()) for name in (RUBRIC, MONTH))
-    return pa.schema([field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *partitions)])
+    added = (pa.field(name, pa.string()) for name in partitions_of(table))
+    return pa.schema([field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *added)])
+
+
+def partitions_of(table: str) -> list[str]:
+    """Return the columns by which a table is parted."""
+    return [MONTH] if table == WORK else [RUBRIC, MONTH]

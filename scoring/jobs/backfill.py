@@ -223,7 +223,7 @@ def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedS
     """Return an iteration's sidecar, the ``new`` one if the bytes are, and its bytes; None where absent or broken."""
     path, data = iteration_score_path(log, new.iteration), b""
     try:
-        data = read_file(path)
+        data = read_file(path, within=log)
         return new if data == written else parse_iteration_score(data, str(path)), data
     except FileNotFoundError:
         return None, None

@@ -1,5 +1,9 @@
-"""Which sessions made a commit: by its checkpoints, by the commits that transcripts show, by its co-authors."""
+"""Which commits agents made: by checkpoints, by the commits that transcripts show, by co-authors.
 
+``docs/LOG.md``, "A log where there is none", has the rules.
+"""
+
+import datetime
 import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -9,10 +13,13 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.makers import DAY
-from scoring.evidence.transcripts.rows import key_of
+from scoring.evidence.transcripts.rows import EDIT, MADE, key_of
 from scoring.evidence.transcripts.streams import Made, Session
 from scoring.evidence.transcripts.work_trees import Neighbourhood, same_remote
+from scoring.evidence.transcripts.written import is_inside
 from scoring.text import trim
+
+_A_MINUTE = 60 * NS  # in which a checkpoint is stored behind its commit
 
 FoundBy = Literal["checkpoint", "commit", "trailer"]  # its checkpoints, a session that made it, its co-author lines
 
@@ -27,10 +34,29 @@ class MadeBy(NamedTuple):
 Times = dict[str, dict[str, int]]  # by SHA or checkpoint: sessions, each with the time (ns) at which it named that last
 
 
-def makers_of(
-    commits: Mapping[str, WrittenCommit], scan: AttributedScan, history: AttributedHistory, sources: Sources
-) -> dict[str, MadeBy]:
-    """Return who made the commits that agents made, by their SHA."""
+class AgentCommits(NamedTuple):
+    """The commits that agents made, under their SHAs, and what is known of them.
+
+    One that git does not have is under the name by which a transcript shows it, else under its checkpoint; then
+    ``known_from`` says which of the two. ``branches`` has the branches of those off the trunk, ``same`` other names of
+    a commit: what it was before it was amended or rebased, and its checkpoints that no commit names.
+    """
+
+    commits: dict[str, WrittenCommit]
+    makers: dict[str, MadeBy]
+    branches: Mapping[str, str]
+    known_from: dict[str, str]
+    same: dict[str, str]
+
+
+def agent_commits(
+    scan: AttributedScan, history: AttributedHistory, sources: Sources, looked_at: Collection[str], landed_only: bool
+) -> AgentCommits:
+    """Return the commits that agents made: of the trunk, and of those that became none of it.
+
+    With ``landed_only`` these are the tips of local branches alone. ``looked_at`` are further commits off the trunk of
+    which it is asked what became of them.
+    """
     remotes = frozenset(map(same_remote, history.remotes()))
     resolved: dict[str, str] = {}
 
@@ -39,18 +65,43 @@ def makers_of(
         return Neighbourhood(work_trees, sources.worktrees, remotes, resolved.__contains__)
 
     sessions = scan.sessions(neighbourhood)
+    branches = history.tips() if landed_only else history.beside
+    trunk = dict.fromkeys(history.on_trunk())
+    off = (sha for sha in (*branches, *resolved.values(), *looked_at) if sha not in trunk)
+    everything = history.written((*trunk, *off))
     by_checkpoint, by_commit = _by_checkpoint(scan, sessions), Times()
-    elsewhere = sorted({sha for sha in resolved.values() if sha not in commits})
-    landed = {sha: names[-1] for sha, names in history.landed_as(dict(zip(elsewhere, elsewhere, strict=True))).items()}
+    anew = history.made_anew([*resolved.values(), *looked_at])
+    shown = {*resolved.values(), *looked_at, *anew.values()}
+    landings = history.landings(
+        sha
+        for sha, commit in everything.items()
+        if sha not in trunk and (commit.checkpoints or commit.agents or sha in shown)
+    )
+    same = {sha: landing.commit or landing.part_of or anew.get(sha, sha) for sha, landing in landings.items()}
+    commits = {
+        sha: commit
+        for sha, commit in everything.items()
+        if len(commit.parents) < 2
+        and same.get(sha, sha) == sha
+        and (sha in trunk or (sha in landings and not (landed_only and (landings[sha].landed or sha not in branches))))
+    }
+    for sha, became in same.items():
+        if became in commits and became != sha:
+            one, own = everything[sha], commits[became]
+            checkpoints = own.checkpoints or one.checkpoints  # those that it names itself say it all
+            commits[became] = own._replace(checkpoints=checkpoints, agents=own.agents or one.agents)
     unknown: list[tuple[Session, Made]] = []
     for session in sessions:
         for made in session.made:
-            if sha := resolved.get(made.sha):
-                _note(by_commit, landed.get(sha, sha), _id_of(session), made.time)
+            if known := resolved.get(made.sha):
+                _note(by_commit, same.get(known, known), _id_of(session), made.time)
             else:
                 unknown.append((session, made))
-    _by_subject(unknown, commits, by_commit)
-    found = {}
+    _by_subject(unknown, commits, by_commit, same)
+    found = AgentCommits(commits, {}, branches, {}, same)
+    if not landed_only:
+        _add_unknown(found, unknown, by_commit)
+        _add_checkpoints(found, scan, sessions, everything.values(), by_commit, resolved)
     for sha, commit in commits.items():
         named: Times = {}
         for name in commit.checkpoints:
@@ -59,11 +110,102 @@ def makers_of(
         times = {name: time for name, time in (named or by_commit).get(sha, {}).items() if name}
         makers = tuple(sorted(times, key=lambda name: (-times[name], name)))
         if commit.checkpoints:
-            found[sha] = MadeBy("checkpoint", makers)
+            found.makers[sha] = MadeBy("checkpoint", makers)
         elif sha in by_commit:
-            found[sha] = MadeBy("commit", makers)
+            found.makers[sha] = MadeBy("commit", makers)
         elif commit.agents:
-            found[sha] = MadeBy("trailer", makers)
+            found.makers[sha] = MadeBy("trailer", makers)
+    return found
+
+
+def _add_unknown(found: AgentCommits, unknown: Iterable[tuple[Session, Made]], by_commit: Times) -> None:
+    """Add the commits that git does not have and that a session made of what it edited in the repository.
+
+    Of those of one session with the same subject within a day, the last is what the others became.
+    """
+    last: dict[tuple[str, int], Made] = {}
+    for session, made in sorted(unknown, key=lambda one: one[1].time, reverse=True):
+        if made.sha in found.same or not _is_edited(session, made):
+            continue
+        key = _id_of(session), made.subject
+        if made.subject and key in last and last[key].time - made.time <= DAY:
+            found.same[made.sha] = last[key].sha
+            continue
+        last[key] = made
+        found.commits.setdefault(made.sha, _unseen(made.sha, made.time))
+        found.known_from[made.sha] = "transcript"
+        _note(by_commit, made.sha, key[0], made.time)
+
+
+def _is_edited(session: Session, made: Made) -> bool:
+    """Whether a session made a commit in the repository, behind an edit there and no other commit."""
+    for file in session.files:
+        if made.line in file.ids and file.here[at := file.ids.index(made.line)]:
+            number = file.numbers[at]
+            commits = [other for _, other, *_ in file.rows.tables.get(MADE, ()) if other < number]
+            spans, texts, rows = file.rows.spans, file.rows.texts, file.rows.tables.get(EDIT, ())
+            here = (row for row in rows if is_inside(spans[row[0]].cwd, texts[row[2]], lambda _: False))
+            edits = [other for _, other, *_ in here if other < number]
+            if edits and max(edits) > max(commits, default=-1) and file.here[file.place[max(edits)]]:
+                return True
+    return False
+
+
+def _unseen(sha: str, time: int, checkpoint: str = "") -> WrittenCommit:
+    """Return a commit that git does not have, by when it was made, in nanoseconds."""
+    day = datetime.datetime.fromtimestamp(time // NS, datetime.UTC).date().isoformat()
+    return WrittenCommit(sha, (), time // NS, day, "", (checkpoint,) if checkpoint else ())
+
+
+def _add_checkpoints(
+    found: AgentCommits,
+    scan: AttributedScan,
+    sessions: Iterable[Session],
+    everything: Iterable[WrittenCommit],
+    by_commit: Times,
+    resolved: Mapping[str, str],
+) -> None:
+    """Add the stored checkpoints that no commit names, each with the commit that its session made just before it."""
+    named = {name for commit in everything for name in commit.checkpoints}
+    made_by: dict[str, list[Made]] = {}
+    for session in sessions:
+        made_by.setdefault(_id_of(session), []).extend(session.made)
+    for name, checkpoint in scan.checkpoints.items():
+        times = [(time, one.session_id) for one in checkpoint.sessions if (time := timestamp_ns(one.created_at))]
+        if name in named or not times:
+            continue
+        near = [(time - made.time, made) for time, who in times for made in made_by.get(who, ())]
+        made = min((one for one in near if -NS <= one[0] <= _A_MINUTE), default=None)
+        sha = resolved.get(made[1].sha, made[1].sha) if made else ""
+        sha = found.same.get(sha, sha)
+        time, session_id = max(times)
+        if not sha:
+            found.commits[name] = _unseen("", time, name)
+        elif sha in found.known_from and not found.commits[sha].checkpoints:
+            found.commits[sha] = found.commits[sha]._replace(checkpoints=(name,))
+        else:
+            found.same[name] = sha
+            continue
+        found.known_from[sha or name] = f"checkpoint {name}"
+        _note(by_commit, sha or name, session_id, time)
+
+
+def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, set[str]]:
+    """Return the names and addresses of the authors of commits, in small letters.
+
+    Of one that git does not have they are those of its session's commits, else the user whose files show it.
+    """
+    known = history.authors(name for name in agents.makers if name not in agents.known_from)
+    found = {name: {text.casefold() for text in author if text} for name, author in known.items()}
+    of_session: dict[str, set[str]] = {}
+    for name, author in found.items():
+        for session_id in agents.makers[name].session_ids:
+            of_session.setdefault(session_id, author)
+    own = {text.casefold() for text in history.own_names() if text}
+    for name, known_from in agents.known_from.items():
+        sessions = agents.makers[name].session_ids
+        theirs = next((of_session[one] for one in sessions if one in of_session), None)
+        found[name] = theirs or (own if known_from == "transcript" else set())
     return found
 
 
@@ -80,19 +222,24 @@ def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
 
 
 def _by_subject(
-    unknown: Iterable[tuple[Session, Made]], commits: Mapping[str, WrittenCommit], by_commit: Times
+    unknown: Iterable[tuple[Session, Made]],
+    commits: Mapping[str, WrittenCommit],
+    by_commit: Times,
+    same: dict[str, str],
 ) -> None:
     """Note one session's commit of the same subject, where history was rewritten and the SHA that it names is gone."""
-    by_subject: dict[int, list[tuple[str, int]]] = {}
+    by_subject: dict[int, list[tuple[str, Made]]] = {}
     for session, made in unknown:
         if any(any(file.here) for file in session.files):
-            by_subject.setdefault(made.subject, []).append((_id_of(session), made.time))
+            by_subject.setdefault(made.subject, []).append((_id_of(session), made))
     for sha, commit in commits.items() if by_subject else ():
-        if commit.time is not None and sha not in by_commit:
+        if commit.time is not None:
             alike = by_subject.get(key_of(trim(commit.subject)), ())
-            near = [(time, name) for name, time in alike if abs(time - commit.time * NS) <= DAY]
-            if len({name for _, name in near}) == 1:
-                by_commit[sha] = {near[0][1]: max(near)[0]}
+            near = [(name, made) for name, made in alike if abs(made.time - commit.time * NS) <= DAY]
+            if len({name for name, _ in near} | by_commit.get(sha, {}).keys()) == 1:
+                same |= {made.sha: sha for _, made in near}
+                if sha not in by_commit:
+                    by_commit[sha] = {near[0][0]: max(made.time for _, made in near)}
 
 
 def _note(times: Times, what: str, session_id: str, time: int) -> None:

@@ -10,18 +10,19 @@ import datetime
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import InputError, LogError, Warn, WriteError
+from scoring.errors import InputError, LogError, WriteError
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.files import alone_in, list_names, make_folder, read_file, remove_stale, write_together
-from scoring.jobs.commit_makers import FoundBy, MadeBy, makers_of
+from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
@@ -38,6 +39,10 @@ _NO_KEYS = ("ISSUE", "ISSUES", "GH", "BUG", "TICKET", "FIX", "FEATURE", "PR", "R
 
 _NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _time(commit: WrittenCommit) -> str:
+    return datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).isoformat().replace("+00:00", "Z")
 
 
 def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
@@ -76,7 +81,10 @@ _COMMIT_FIELD = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b
 
 
 class DerivedEntry(NamedTuple):
-    """An entry that was, or would be, written; the first of ``session_ids`` is the one that it names."""
+    """An entry that was, or would be, written; the first of ``session_ids`` is the one that it names.
+
+    ``known_from`` says what shows a commit that git does not have, "" of any other.
+    """
 
     iteration: int
     commit: WrittenCommit
@@ -84,11 +92,13 @@ class DerivedEntry(NamedTuple):
     found_by: FoundBy
     branch: str = ""
     size: ChangeSize = ChangeSize()
+    known_from: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data: which entry, for which commit, and who made that."""
+        """Return plain data: which entry, of which kind of work, for which commit, and who made that."""
         made_by = {"session_ids": list(self.session_ids), "found_by": self.found_by}
-        return {"iteration": self.iteration, "commit": self.commit.sha, **made_by}
+        which = {"iteration": self.iteration, "kind": "commit", "commit": self.commit.sha or None}
+        return which | made_by | ({"known_from": self.known_from} if self.known_from else {})
 
 
 class Skipped(NamedTuple):
@@ -119,12 +129,17 @@ def derive(
     since: datetime.date | None = None,
     dry_run: bool = False,
     session: str | None = None,
+    landed_only: bool = False,
+    authors: Collection[str] = (),
+    mine: bool = False,
 ) -> Derivation:
     """Write an entry for every commit that an agent made and no entry names.
 
-    ``since`` leaves out earlier commits, ``session`` those of others. ``log_dir`` is made when there is something to
-    write; ``sources`` are under the rules :data:`~scoring.evidence.rules.ATTRIBUTED`. LogError where the log cannot be
-    listed, GitError or NotARepositoryError where git cannot be read, WriteError with the entries before it written.
+    ``since`` leaves out earlier commits, ``session`` those of others; ``landed_only`` what became no commit of the
+    trunk, but for the tips of local branches; ``authors`` (names or addresses) and ``mine`` the work of other people.
+    ``log_dir`` is made when there is something to write; ``sources`` are under the rules
+    :data:`~scoring.evidence.rules.ATTRIBUTED`. LogError where the log cannot be listed, GitError or NotARepositoryError
+    where git cannot be read, WriteError with the entries before it written.
     """
     assert sources.rules is ATTRIBUTED
     with sources.transcripts().start() as scan:
@@ -132,18 +147,25 @@ def derive(
         with alone_in(GitRepository(sources.repo_dir).common_dir, seconds=600):
             log = _read_log(log_dir)
             history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
-            commits, branches = _looked_at(history, sources.warn)
-            makers = makers_of(commits, scan, history, sources)
+            if history.tips() and not history.on_trunk():
+                sources.warn(f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}")
+            entries = {record: history.resolve(trim(record.commit)) for record in log.records if trim(record.commit)}
+            agents = agent_commits(scan, history, sources, list(filter(None, entries.values())), landed_only)
+            commits, makers = agents.commits, agents.makers
             wanted = [
-                commits[sha]
-                for sha, made in reversed(makers.items())  # the newest commits of the trunk come first, and tips last
-                if (since is None or commits[sha].date >= since.isoformat()) and session in (None, *made.session_ids)
+                name
+                for name, made in reversed(makers.items())  # the newest commits of the trunk come first, and tips last
+                if (since is None or commits[name].date >= since.isoformat()) and session in (None, *made.session_ids)
             ]
-            wanted.sort(key=lambda commit: commit.time or 0)
-            named = _named(log, history, commits)
-            skipped = [Skipped(commit.sha, named[commit.sha]) for commit in wanted if commit.sha in named]
-            missing = [commit for commit in wanted if commit.sha not in named]
-            written = tuple(_numbered(missing, makers, branches, history, log.highest))
+            names = {name.casefold() for name in (*authors, *(history.own_names() if mine else ())) if name}
+            if authors or mine:
+                whose = authors_of(agents, history)
+                wanted = [name for name in wanted if not names.isdisjoint(whose.get(name, ()))]
+            wanted.sort(key=lambda name: commits[name].time or 0)
+            named = _named(log, history, agents, entries)
+            skipped = [Skipped(commits[name].sha or name, named[name]) for name in wanted if name in named]
+            missing = [name for name in wanted if name not in named]
+            written = tuple(_numbered(missing, agents, history, log.highest))
             if written and not dry_run:
                 _write(log_dir, written)
     return Derivation(written, tuple(skipped), tuple(log.broken))
@@ -161,10 +183,8 @@ class _Log:
 
 def _read_log(log_dir: Path) -> _Log:
     log = _Log()
-    if not log_dir.exists():
-        return log
     try:
-        names = list_names(log_dir)
+        names = list_names(log_dir) if log_dir.exists() else []
     except InputError as e:
         raise LogError(str(e)) from e
     for name in filter(is_entry_name, names):
@@ -187,52 +207,60 @@ def _read_log(log_dir: Path) -> _Log:
     return log
 
 
-def _named(log: _Log, history: AttributedHistory, commits: Mapping[str, WrittenCommit]) -> dict[str, str]:
+def _named(
+    log: _Log, history: AttributedHistory, agents: AgentCommits, entries: Mapping[IterationRecord, str | None]
+) -> dict[str, str]:
+    """Return the commits that entries name, and how; under what they became where they were rewritten."""
     found: dict[str, str] = {}
     for record in log.records:
-        field = trim(record.commit)
-        sha = history.resolve(field) if field else None
-        if sha and sha in commits:
-            found.setdefault(sha, f"iteration {record.iteration} names it")
+        field, by = trim(record.commit), f"iteration {record.iteration} names"
+        sha = entries.get(record)
+        unseen = (name for name in agents.known_from if field and name.startswith(field.lower()))
+        own = sha or next(unseen, field.lower())
+        became = agents.same.get(own, own)
+        if record.checkpoint:
+            name = agents.same.get(record.checkpoint, record.checkpoint)
+            found.setdefault(name, f"{by} its checkpoint")
+            for other, known in agents.known_from.items():
+                if known == record.known_from:
+                    found.setdefault(other, f"{by} its checkpoint")
+        if own in agents.commits:
+            found.setdefault(own, f"{by} it")
+        elif became in agents.commits:
+            found.setdefault(became, f"{by} {own[:12]}, which landed as it")
         elif field and (landed := history.landing(record).commit):
-            found.setdefault(landed, f"iteration {record.iteration} names {(sha or field)[:12]}, which landed as it")
+            found.setdefault(landed, f"{by} {(sha or field)[:12]}, which landed as it")
     for name, sha in history.resolved(log.unread).items():
         found.setdefault(sha, f"{log.unread[name]}, which cannot be read, names it")
     return found
 
 
-def _looked_at(history: AttributedHistory, warn: Warn) -> tuple[dict[str, WrittenCommit], dict[str, str]]:
-    trunk = dict.fromkeys(history.on_trunk())
-    beside = {sha: branch for sha, branch in history.tips().items() if sha not in trunk}
-    if beside and not trunk:
-        warn(f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}")
-    landings = history.landings(beside)
-    tips = {sha: branch for sha, branch in beside.items() if sha in landings and not landings[sha].landed}
-    written = history.written((*trunk, *tips))
-    return {sha: commit for sha, commit in written.items() if len(commit.parents) < 2}, tips
-
-
 def _numbered(
-    missing: Sequence[WrittenCommit],
-    makers: Mapping[str, MadeBy],
-    tips: Mapping[str, str],
-    history: AttributedHistory,
-    highest: int,
+    missing: Sequence[str], agents: AgentCommits, history: AttributedHistory, highest: int
 ) -> Iterator[DerivedEntry]:
-    sizes = history.sizes(commit.sha for commit in missing)
-    for iteration, commit in enumerate(missing, highest + 1):
-        branch = tips.get(commit.sha) or history.branch_behind(commit.sha)
-        found_by, sessions = makers[commit.sha]
-        yield DerivedEntry(iteration, commit, sessions, found_by, branch, sizes.get(commit.sha, ChangeSize()))
+    sizes = history.sizes(name for name in missing if name not in agents.known_from)
+    landed = set(history.on_trunk())
+    for iteration, name in enumerate(missing, highest + 1):
+        known = agents.known_from.get(name, "")
+        branch = history.branch_behind(name) if name in landed else agents.branches.get(name, "")
+        found_by, sessions = agents.makers[name]
+        size = sizes.get(name, ChangeSize())
+        yield DerivedEntry(iteration, agents.commits[name], sessions, found_by, branch, size, known)
 
 
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
     files = []
-    for n, commit, sessions, _, branch, size in written:
-        fields = {"schema_version": "2", "iteration": str(n), **git_fields(commit, branch, size)}
+    for n, commit, sessions, _, branch, size, known_from in written:
+        fields = {"schema_version": "2", "iteration": str(n)}
+        if known_from:
+            fields |= {"date": quoted(commit.date), **({"commit": quoted(commit.sha)} if commit.sha else {})}
+            fields |= {"checkpoint_at": quoted(_time(commit)), "known_from": quoted(known_from)}
+        else:
+            known = git_fields(commit, branch, size)
+            fields |= {name: text for name, text in known.items() if text != '""'}
         agent = f"agent:\n  session_id: {quoted(sessions[0])}\n" if sessions else ""
         text = "".join(f"{name}: {value}\n" for name, value in fields.items())
-        text += f"{agent}impl:\n  summary: {quoted(trim(commit.subject))}\n"
+        text += agent + ("" if known_from else f"impl:\n  summary: {quoted(trim(commit.subject))}\n")
         files.append((log_dir / f"iter-{n}.yaml", text.encode()))
     make_folder(log_dir)
     remove_stale(log_dir)
@@ -240,3 +268,32 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
         if os.path.lexists(path):
             raise WriteError(f"{path}: another process has just written it; run again")
     write_together(files, MODE)
+
+
+def derive_runs(
+    log_dir: Path, repo_dir: Path | str, folder: Path, dry_run: bool = False
+) -> list[tuple[int, GradedRun]]:
+    """Write an entry, and its reward, for every run below a folder that has none; return these with their numbers.
+
+    InputError where there is no such folder; errors as for :func:`derive`.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such directory")
+    with alone_in(GitRepository(repo_dir).common_dir, seconds=600):
+        log = _read_log(log_dir)
+        known = {source_of_reward(log_dir, record.iteration) for record in log.records}
+        missing = [run for run in graded_runs(folder) if run.source not in known]
+        written = list(enumerate(missing, log.highest + 1))
+        files = []
+        for n, run in written:
+            fields = {"schema_version": "2", "iteration": str(n), "date": quoted(run.date), "task_id": quoted(run.task)}
+            agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
+            text = "".join(f"{name}: {value}\n" for name, value in fields.items()) + "agent:\n"
+            text += "".join(f"  {name}: {quoted(value)}\n" for name, value in agent.items() if value)
+            text += f"impl:\n  summary: {quoted(run.source)}\n"
+            graded = f"source: {quoted(run.source)}\n" + ("" if run.reward is None else f"reward: {run.reward!r}\n")
+            files += [(log_dir / f"iter-{n}.yaml", text.encode()), (log_dir / reward_file_name(n), graded.encode())]
+        if files and not dry_run:
+            make_folder(log_dir)
+            write_together(files, MODE)
+    return written

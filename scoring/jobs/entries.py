@@ -15,7 +15,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
-from scoring.files import list_names, make_folder, read_file, write_atomically
+from scoring.files import alone_in, list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, git_fields, quoted
 from scoring.jobs.label_file import AsWritten, dumped, kept_tree, round_trip
 from scoring.log.find import is_entry_name
@@ -45,15 +45,16 @@ def new_entry(
     The rest are comments; ``warn`` hears of another entry that names the commit. InputError where the number has an
     entry, NotFoundError where there is no such commit, WriteError.
     """
-    entries = _entries(log_dir)
-    number = max(entries, default=0) + 1 if iteration is None else iteration
-    path = log_dir / f"iter-{number}.yaml"
-    if number in entries or os.path.lexists(path):
-        place = entries[number][0] if number in entries else path
-        raise InputError(f"{place}: iteration {number} has an entry already; it was left alone")
     known = known_of(repo_dir, commit)
     make_folder(log_dir)
-    write_atomically(path, template(number, known).encode(), mode=MODE)
+    with alone_in(log_dir):
+        entries = _entries(log_dir)
+        number = max(entries, default=0) + 1 if iteration is None else iteration
+        path = log_dir / f"iter-{number}.yaml"
+        if number in entries or os.path.lexists(path):
+            place = entries[number][0] if number in entries else path
+            raise InputError(f"{place}: iteration {number} has an entry already; it was left alone")
+        write_atomically(path, template(number, known).encode(), mode=MODE)
     sha = known.get("commit", "").strip('"')
     for n, (_, name) in entries.items():
         if len(name) >= SAME_COMMIT and sha.startswith(name.lower()):
@@ -136,14 +137,14 @@ def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
     NotFoundError without such an entry, SettingsError for a wrong field or value, InputError where the entry is broken
     or more than that would change, WriteError; then nothing was written.
     """
-    entries = _entries(log_dir)
-    if iteration not in entries:
+    if iteration not in (entries := _entries(log_dir)):
         raise no_such_entry(log_dir, iteration)
     path = entries[iteration][0]
-    before = read_file(path)
-    after = _changed(path, before, way, text)
-    if after != before:
-        write_atomically(path, after, mode=path.stat().st_mode & 0o777)
+    with alone_in(log_dir):
+        before = read_file(path, within=log_dir)
+        after = _changed(path, before, way, text)
+        if after != before:
+            write_atomically(path, after, mode=path.stat().st_mode & 0o777)
     return path
 
 

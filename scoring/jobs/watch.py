@@ -2,13 +2,12 @@
 
 A file that is no entry may be half written: its entries before that count, and only when it has not changed for some
 looks is it called broken. When the trunk moves, what was reported is scored again, and reported where it differs.
-Changes are announced by ``watchfiles`` (the extra ``watch``), but not on shared file systems nor through links: so a
-log is looked at anyway, as often as asked for, unless that would keep the processor busy.
+A log is looked at again and again, as shared file systems and links announce no changes.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -94,24 +93,6 @@ class LogWatch:
         self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
         return [*broken, *self._scored()]
 
-    @property
-    def places(self) -> list[Path]:
-        """The folders in which a change is one that a look would find: the log, and those of the trunk's branch."""
-        if self._refs is None:
-            return []
-        folders = (self._log, self._refs, (self._refs / self._trunk_ref).parent, self._refs / "reftable")
-        return [folder for folder in dict.fromkeys(folders) if folder.is_dir() or folder == self._log]
-
-    @property
-    def restless(self) -> bool:
-        """Whether a later look may find something where nothing changes: an entry that is broken, or not scored yet."""
-        return bool(self._due or self._unreported) or any(0 < file.in_vain < PATIENCE for file in self._files.values())
-
-    @staticmethod
-    def matters(path: str) -> bool:
-        """Return whether a change of a file in one of the places may be one; sidecars and locks are none."""
-        return not path.endswith((".score.yaml", ".evidence.yaml", ".lock", ".tmp"))
-
     def look(self, settle: bool = False) -> list[Seen]:
         """Return what happened since the last look; with ``settle`` score nothing. Raises as :meth:`begin`."""
         self._unreported += self._read_changed()
@@ -194,65 +175,19 @@ class LogWatch:
 
 
 def _stamp(path: Path | str) -> _Stamp | None:
-    found = _stat(path)
-    return (found.st_size, found.st_mtime_ns, found.st_ino) if found else None
-
-
-REST = 200  # the pause after a look, as a multiple of the time it took: half a percent of a processor
-_TOGETHER, _STEP = 200, 50  # for how many milliseconds changes are collected at most, and without a new one
-
-
-def times_to_look(
-    interval: float, places: Callable[[], Sequence[Path]], restless: Callable[[], bool], matters: Callable[[str], bool]
-) -> Iterator[None]:
-    """Yield, without end, when a change that ``matters`` (by its path) is announced in one of the ``places``.
-
-    Also after ``interval`` seconds where none can be announced, or a later look will settle something (``restless``).
-    """
     try:
-        from watchfiles import watch
-    except ImportError:
-        while True:
-            time.sleep(interval)
-            yield
-
-    tick = max(int(min(interval, 1) * 1000), _STEP)
-    while True:
-        folders = places()
-        known = _identities(folders)
-        due = patient = 0.0  # what changed before changes were announced shows in a look right away
-        try:
-            if not folders or None in known:
-                raise FileNotFoundError
-            for changed in watch(
-                *folders,
-                watch_filter=lambda _, path: matters(path),
-                debounce=_TOGETHER,
-                step=_STEP,
-                rust_timeout=tick,
-                yield_on_timeout=True,
-                recursive=False,
-            ):
-                now = time.monotonic()
-                if changed or now >= due or (now >= patient and restless()):
-                    yield
-                    took, now = time.monotonic() - now, time.monotonic()
-                    due, patient = now + max(interval, REST * took), now + interval
-                if _identities(places()) != known:
-                    break
-        except OSError:  # there is nothing to announce changes of, or the system has no room for more
-            time.sleep(interval)
-            yield
-
-
-def _identities(folders: Sequence[Path]) -> list[tuple[str, int, int] | None]:
-    """Return which folders these are: one that was put in the place of another is not the same."""
-    stats = [(os.fspath(folder), _stat(folder)) for folder in folders]
-    return [(name, stat.st_dev, stat.st_ino) if stat else None for name, stat in stats]
-
-
-def _stat(path: Path | str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
+        found = os.stat(path)
     except (OSError, ValueError):
         return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+_REST = 20  # the least pause after a look, as a multiple of the time that it took: it keeps no processor busy
+
+
+def times_to_look(interval: float) -> Iterator[None]:
+    """Yield, without end, ``interval`` seconds after the caller was done, or later where a look takes long."""
+    while True:
+        began = time.monotonic()
+        yield
+        time.sleep(max(interval, _REST * (time.monotonic() - began)))

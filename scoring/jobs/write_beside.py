@@ -86,7 +86,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
 
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
     try:
-        before = read_file(path, FILE_LIMIT)
+        before = read_file(path, FILE_LIMIT, within=path.parent)
     except FileNotFoundError:
         before = b""
     yaml, said = round_trip(before, rb"records"), []

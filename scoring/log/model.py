@@ -142,6 +142,14 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
     review: Annotated[ReviewBlock, "What the review decided."] = field(default_factory=ReviewBlock)
     branch: Annotated[str, "The branch on which the work was done."] = ""
+    known_from: Annotated[
+        str, "What alone shows the commit, which git does not have: `transcript`, or `checkpoint ID`."
+    ] = ""
+
+    @property
+    def checkpoint(self) -> str:
+        """The id of the checkpoint that alone shows the commit; "" without one."""
+        return self.known_from.removeprefix("checkpoint ") if self.known_from.startswith("checkpoint ") else ""
 
     @property
     def artifacts(self) -> list[str]:
@@ -156,7 +164,8 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``da-score records`` prints it."""
         data: dict[str, Any] = _plain(self)
-        return data if self.branch else {name: value for name, value in data.items() if name != "branch"}
+        later = {name for name in ("branch", "known_from") if not data[name]}  # the reference does not print them
+        return {name: value for name, value in data.items() if name not in later}
 
 
 def _plain(value: Any) -> Any:

@@ -106,7 +106,7 @@ def _version(number: int) -> Field:
 _IMPL = _BLOCKS[ImplBlock]
 _TOP = _fields(IterationRecord)
 _TOP["iteration"] = _TOP["iteration"]._replace(holds=_WHOLE, required=True)
-_ONLY_NESTED = ("branch", "checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review")
+_ONLY_NESTED = ("branch", "known_from", "checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review")
 _COMMON = {name: field for name, field in _TOP.items() if name not in _ONLY_NESTED}
 
 FLAT_IMPL = {

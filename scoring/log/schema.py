@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from functools import cache
 from typing import Any, NamedTuple
 
 from scoring.errors import YamlError
@@ -155,7 +154,7 @@ def _words(node: Node) -> str:
 def _meant(way: str, version: int) -> str:
     """Say which key may have been meant."""
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in way.split("."))[1:]
-    known = _known_ways()
+    known = {number: [field.way for field in described_fields(entry)] for number, entry in ENTRIES.items()}
     other = SCHEMA_FLAT + SCHEMA_NESTED - version
     name = numbered.rpartition(".")[2]
     if numbered in known[other]:
@@ -166,11 +165,6 @@ def _meant(way: str, version: int) -> str:
     names = {one.rpartition(".")[2]: one for one in reversed(known[version])}
     close = close or [names[one] for one in get_close_matches(name, names, 1, 0.75)]
     return f"; did you mean {close[0]}?" if close else ""
-
-
-@cache
-def _known_ways() -> dict[int, list[str]]:
-    return {version: [field.way for field in described_fields(entry)] for version, entry in ENTRIES.items()}
 
 
 def _version(document: MappingNode) -> int | None:

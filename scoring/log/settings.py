@@ -56,6 +56,13 @@ def resolve_settings(
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 
+def set_by(options: Mapping[str, Any], repository: Path, files: bool = True) -> list[str]:
+    """Return what sets something, from the weakest on: files, which are named and not quoted, variables, options."""
+    places = [where.partition(": [")[0] for where, table in (tables_of(repository) if files else ()) if table]
+    variables = [ENVIRONMENT_PREFIX + key.upper().replace("-", "_") for key in _from_environment(os.environ)]
+    return [*places, *variables, *(f"--{key}" for key, value in options.items() if value not in (None, ()))]
+
+
 def cache_dir_of(settings: Settings) -> Path | None:
     """Return where the cache is; None when there is to be none."""
     if settings.no_cache:
@@ -126,8 +133,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
     """Return a repository's settings, or one table of them, with their places, what wins last; SettingsError."""
     own_file, project_file = repository / SETTINGS_FILE, repository / PYPROJECT_FILE
-    own = _toml(own_file)
-    tools = _toml(project_file, only_if=PYPROJECT_TABLE).get("tool", {})
+    own = _toml(own_file, repository)
+    tools = _toml(project_file, repository, only_if=PYPROJECT_TABLE).get("tool", {})
     shared = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
     if not name:
         return [(f"{project_file}: [tool.{PYPROJECT_TABLE}]", shared), (str(own_file), own)]
@@ -135,10 +142,10 @@ def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
     return [(where, table[name]) for where, table in tables if isinstance(table, dict) and name in table]
 
 
-def _toml(path: Path, only_if: str = "") -> dict[str, Any]:
+def _toml(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
     """Read a TOML file; empty when there is none, or when it does not speak of ``only_if``."""
     try:
-        data = read_file(path)
+        data = read_file(path, within=repository)
     except FileNotFoundError:
         return {}
     except InputError as e:

@@ -214,7 +214,8 @@ def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, led
         lines = _merged(path, of, owner, ledger)
         if any(lines):
             state[path] = lines
-            ledger.moved(lines, path)
+            if not any(before.get(path) is lines for before, _ in of):
+                ledger.moved(lines, path)
     return state
 
 

@@ -5,11 +5,13 @@ The module is long because each field of a unit is found here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.authorship import AttributedHistory
@@ -17,7 +19,7 @@ from scoring.evidence.git.facts import NOT_LANDED, Landing
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
-from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
 from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
@@ -36,10 +38,11 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 class Unit:
     """One piece of work.
 
-    ``unit`` is its name, the same in every run. ``facts`` are the iterations that it is of, the lowest first;
-    ``counted`` is what its lines say, None where none are here. ``minutes`` are those between events at most five
-    minutes apart, ``ended`` is in nanoseconds since 1970, and ``lines`` has the times of its lines. ``written`` are the
-    lines that edits added, ``is_whole`` whether these are all; ``lines_there`` of them are on the trunk a horizon
+    ``unit`` is its name, the same in every run. ``facts`` are the iterations that it is of, the lowest first, and
+    ``checkpoints`` the stored ones that are in it; ``counted`` is what its lines say, None where none are here.
+    ``minutes`` are those between events at most five minutes apart, ``ended`` is in nanoseconds since 1970, and
+    ``lines`` has the times of its lines. ``written`` are the lines that edits added, ``is_whole`` whether these are
+    all; ``lines_there`` of them are on the trunk a horizon
     later, or today where it ``is_young``.
     """
 
@@ -49,6 +52,7 @@ class Unit:
     subject: str | None = None
     author: tuple[str, str] = ("", "")
     facts: list[IterationFacts] = field(default_factory=list)
+    checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
     trees: list[Tree] = field(default_factory=list)
     lines: dict[int, int] = field(default_factory=dict)
@@ -80,6 +84,15 @@ class Unit:
         return None if self.is_young or not self.lines_written else self.lines_there
 
     @property
+    def landed_share(self) -> float | None:
+        """The share of the lines written that the trunk has, its yield; None where that is not known."""
+        return self.lines_landed / self.lines_written if self.lines_written and self.lines_landed is not None else None
+
+    def lines_as_dict(self) -> dict[str, float | None]:
+        """Return the lines written and landed, and their share."""
+        return {name: getattr(self, name) for name in ("lines_written", "lines_landed", "landed_share")}
+
+    @property
     def written_here(self) -> int:
         """How many lines the edits that are here added."""
         return sum(lines.total() for lines in self.written.values())
@@ -104,9 +117,14 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
         git = evidence.git
         assert isinstance(scan, AttributedScan)
         assert isinstance(git, AttributedHistory)
-        units = _with_entries(facts)
+        shown = _shown(scan.work, git)
+        anew = git.made_anew({*shown.values(), *(one.landing.sha for one in facts if one.landing.sha)})
+        whole = git.landings(anew.values())
+        facts = [replace(o, landing=whole.get(anew.get(o.landing.sha or "", ""), o.landing)) for o in facts]
+        units = _with_entries(facts, scan.checkpoints)
         if scan.work:
-            _add_lines(units, facts, scan.work, git)
+            _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+            _add_checkpoints(units, scan)
             _move_talk(units, scan.work)
             _take_whole(units, git)
             _measure(units, scan.work)
@@ -123,6 +141,12 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
 Units: TypeAlias = dict[str, Unit]
 
 
+def _shown(work: AllWork | None, git: AttributedHistory) -> dict[str, str]:
+    """Return the commits here that sessions made and no entry is about, by the names under which lines show them."""
+    cuts = (cut for tree in (work.given.trees if work else ()) for cut in tree.cuts if cut.place == OTHER_COMMIT)
+    return git.resolved({cut.made.sha for cut in cuts if cut.made})
+
+
 def _identity(landing: Landing) -> str | None:
     """Return the commit that some work is: the one of the trunk that it became, whole or in part, else its own."""
     return landing.commit or landing.part_of or landing.sha
@@ -132,21 +156,44 @@ def _unit_of(units: Units, sha: str, landing: Landing | None) -> Unit:
     return units.setdefault(sha, Unit(f"commit:{sha}", "commit", sha, landing=landing))
 
 
-def _with_entries(facts: Iterable[IterationFacts]) -> Units:
+def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str]) -> Units:
     units: Units = {}
+    taken: set[str] = set()
     for one in facts:
         sha = _identity(one.landing)
         number = one.record.iteration
         unit = _unit_of(units, sha, one.landing) if sha else Unit(f"iteration:{number}", "commit", landing=one.landing)
-        units.setdefault(sha or unit.unit, unit).facts.append(one)
+        unit = units.setdefault(sha or unit.unit, unit)
+        unit.facts.append(one)
+        named = one.observed.checkpoints if one.observed else ()
+        unit.checkpoints += [name for name in named if name in checkpoints and name not in taken]
+        taken.update(named)
     return units
 
 
-def _add_lines(units: Units, facts: Sequence[IterationFacts], work: AllWork, git: AttributedHistory) -> None:
+def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
+    """Give each stored checkpoint that no entry is about to the unit of its last line; one that has none is a unit."""
+    taken = {name for unit in units.values() for name in unit.checkpoints}
+    owner = {line: unit for unit in units.values() for line in unit.lines}
+    last: dict[str, tuple[int, int]] = {}
+    for file in scan.work.files if scan.work else ():
+        if file.checkpoint and file.checkpoint not in taken:
+            own = max(
+                ((time, line) for time, line in zip(file.times, file.ids, strict=True) if line in owner), default=None
+            )
+            last[file.checkpoint] = max(filter(None, (own, last.get(file.checkpoint))), default=(0, -1))
+    for name in scan.checkpoints:
+        if name not in taken:
+            _, line = last.get(name, (0, -1))
+            unit = owner[line] if line in owner else units.setdefault(name, Unit(f"checkpoint:{name}", "commit"))
+            unit.checkpoints.append(name)
+
+
+def _add_lines(
+    units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
+) -> None:
     """Give each line of each session to a unit."""
     by_place = [_identity(one.landing) or f"iteration:{one.record.iteration}" for one in facts]
-    cuts = {cut for tree in work.given.trees for cut in tree.cuts if cut.place == OTHER_COMMIT and cut.made}
-    shown = git.resolved({cut.made.sha for cut in cuts if cut.made})
     landings = git.landings(shown.values())
     for tree in work.given.trees:
         for part in tree.parts():
@@ -184,7 +231,7 @@ def _take_whole(units: Units, git: AttributedHistory) -> None:
 
 def _measure(units: Units, work: AllWork) -> None:
     """Count what the lines of each unit say; a response counts in the unit of its last line."""
-    order = sorted((one for one in units.values() if one.lines), key=lambda one: -max(one.lines.values()))
+    order = [one for one in units.values() if one.lines]
     parts, keys, groups = [-1] * len(work.given.owners), list[tuple[str, str]](), list[range]()
     for unit in order:
         first = len(keys)
@@ -195,7 +242,7 @@ def _measure(units: Units, work: AllWork) -> None:
             keys.append(tree.sessions[0])
         groups.append(range(first, len(keys)))
     singles = [range(n, n + 1) for n in range(len(keys))]
-    counted, _ = count_lines(work.files, parts, groups + singles, work.harnesses)
+    counted, _ = count_lines(work.files, parts, groups + singles, work.harnesses, last_lines(work.files, parts))
     written = written_lines(work.files, parts, range(len(keys)))
     missing = _missing(work, parts, written)
     for unit, group, found in zip(order, groups, counted, strict=False):
@@ -312,16 +359,17 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
     live = git.on_live_branches(now - horizon) if now is not None else set()
     for unit in units:
         landing, there = unit.landing, unit.lines_there
+        by_lines = unit.kind == "rest" or not (landing and landing.sha)  # git has no commit of it
         young = now is not None and unit.ended is not None and unit.ended // NS + horizon > now
         if unit.kind == "talk":
             unit.state = "talk"
         elif landing and landing.reverted_by:
             unit.state = "reverted"
-        elif (landing and landing.landed) or (unit.kind == "rest" and there and there * 2 >= unit.written_here):
+        elif (landing and landing.landed) or (by_lines and there and there * 2 >= unit.written_here):
             unit.state = "landed"
         elif young or (landing and landing.sha in live):
             unit.state = "open"
-        elif (landing and landing.found_by == NOT_LANDED) or (unit.kind == "rest" and unit.is_whole and there == 0):
+        elif (landing and landing.found_by == NOT_LANDED) or (by_lines and unit.is_whole and there == 0):
             unit.state = "lost"
 
 

@@ -73,6 +73,10 @@ class Outcome:
         lines_fixed: how many of the changed lines a fix changed.
         reverted: whether the trunk took it back within the horizon, with the commit ``reverted_by``.
         defective: whether it was reverted, or fixes changed at least 5 % of its lines.
+        lines_written: how many lines the edits of its unit added, where the unit was looked for; see the ledger.
+        lines_landed: how many of these are on the trunk a horizon later.
+        landed_share: their share, 0 to 1, the unit's yield.
+        reward: what graded the work gave it, 0 to 1, where something did.
     """
 
     iteration: int
@@ -85,10 +89,15 @@ class Outcome:
     reverted: bool | None = None
     reverted_by: str | None = None
     defective: bool | None = None
+    lines_written: int | None = None
+    lines_landed: int | None = None
+    landed_share: float | None = None
+    reward: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
+        """Return plain data, with the share of lines landed as ``yield``."""
+        given = asdict(self)
+        return given | {"yield": given.pop("landed_share")}
 
 
 class Counted(NamedTuple):

@@ -3,6 +3,7 @@
 Each iteration becomes a :class:`Case`: its score, its sub-scores, what else was observed, and what became of it. How
 well a figure foretells is the chance that sound work has a higher one than defective work (AUC, ties count half), or
 for an outcome by degrees Spearman's correlation of ranks. Intervals are of a bootstrap that draws whole sessions.
+The module is long because each way to compare is here, and what a case is for each outcome.
 """
 
 import math
@@ -11,20 +12,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from rubric import BAND_INSUFFICIENT, Rubric, Score
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
-from scoring.evidence.rules import Sources
+from scoring.evidence.rewards import rewards
+from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.outcomes.ledger import Unit, ledger
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
 from scoring.score import ScoredLog, score_log_under
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
-from scoring.statistics import GroupedDraws, Interval
+from scoring.statistics import GroupedDraws, Interval, within
 
-OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label"]
-OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label")
-BY_DEGREES = ("survival", "label")  # no yes or no: a share of lines, and what people said, 0 to 1
+OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label", "landed", "yield", "reward"]
+OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label", "landed", "yield", "reward")
+BY_DEGREES = ("survival", "label", "yield")  # no yes or no: shares of lines, and what people said, 0 to 1
+BEFORE_LANDING = ("landed", "yield")  # to be foretold by what is known of the work before it lands
 
 LEAST_LINES = 5  # added lines of code from which on an iteration counts here
 LEAST_CASES, LEAST_OF_A_KIND = 30, 10
@@ -49,6 +55,7 @@ class Case:
     truth: float
     signals: Mapping[str, float | None]
     observed: Mapping[str, float | None]
+    task: str = ""
 
 
 class Foretold(NamedTuple):
@@ -82,6 +89,12 @@ class Validity:
     observed: Mapping[str, Foretold]
     baselines: Mapping[str, Foretold]
     bands: tuple[BandRow, ...]
+    foretelling: tuple[str, ...] = ()
+
+    @property
+    def tried(self) -> int:
+        """How many single observations were tried: those that differ, and are known of enough cases."""
+        return sum(_chance_of(found) is not None for found in self.observed.values())
 
     @property
     def measure(self) -> str:
@@ -102,11 +115,16 @@ class Validity:
             "sufficient": _plain(self.sufficient),
             **{name: {key: _plain(value) for key, value in part.items()} for name, part in parts.items()},
             "bands": [row._asdict() for row in self.bands],
+            "single": {"tried": self.tried, "foretelling": list(self.foretelling)},
         }
 
 
 def _plain(found: Foretold) -> dict[str, Any]:
     return {"n": found.n, "auc": found.auc, "interval": found.interval and list(found.interval)}
+
+
+_OWN = {"label": HUMAN_LABEL, **dict.fromkeys(BEFORE_LANDING, "landed")}
+LANDED = {"landed": 1.0, "reverted": 1.0, "lost": 0.0}  # whether work landed, by the state of its unit
 
 
 def case_of(
@@ -116,13 +134,26 @@ def case_of(
     outcome: Outcome | None,
     name: OutcomeName,
     log_dir: Path | str = "",
+    unit: Unit | None = None,
+    reward: float | None = None,
 ) -> Case | None:
-    """Return an iteration as a case for one outcome; None where that is unknown, or it added too few lines of code."""
+    """Return an iteration as a case for one outcome; None where that is unknown, or it added too few lines of code.
+
+    ``unit`` is the piece of work that it is the lowest iteration of, for what is known before work lands.
+    """
     lines = outcome.lines_added if outcome else None
-    if outcome is None or lines is None or lines < LEAST_LINES:
+    if name in BEFORE_LANDING:
+        lines = unit.written_here or facts.record.lines_added if unit else None
+    if name == "reward":
+        lines = facts.record.lines_added
+    elif outcome is None or lines is None or lines < LEAST_LINES:
         return None
-    iteration, truth = facts.record.iteration, outcome.survival
-    if name == "label":
+    iteration, truth = facts.record.iteration, outcome.survival if outcome else None
+    if name in BEFORE_LANDING:
+        truth = None if unit is None else unit.landed_share if name == "yield" else LANDED.get(unit.state)
+    elif name == "reward":
+        truth = reward
+    elif name == "label":
         label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
         truth = float(label.sub_score) if label.present else None
     elif name != "survival":
@@ -132,12 +163,22 @@ def case_of(
     seen = facts.observed.sessions if facts.observed else ()
     session = facts.record.agent.session_id or next(iter(seen), _alone(iteration))
     value = score.value if score.scored else None
-    if name == "label":  # what labels themselves add to the score foretells nothing
-        voting = [row for row in score.breakdown if row.present and row.signal != HUMAN_LABEL]
+    if own := _OWN.get(name):  # what the outcome itself adds to the score foretells nothing
+        voting = [row for row in score.breakdown if row.present and row.signal != own]
         weight = math.fsum(row.nominal_weight for row in voting)
         value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
-    parts = {str(row.signal): float(row.sub_score) if row.present else None for row in score.breakdown}
-    return Case(iteration, session, value, score.band, lines, truth, parts, observations(facts, signals))
+    parts = {str(r.signal): float(r.sub_score) if r.present else None for r in score.breakdown if r.signal != own}
+    return Case(
+        iteration,
+        session,
+        value,
+        score.band,
+        lines or 0,
+        truth,
+        parts,
+        observations(facts, signals),
+        facts.record.task_id,
+    )
 
 
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
@@ -147,6 +188,9 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
     draws = GroupedDraws([case.session for case in scored], [case.truth for case in scored], binary)
 
     def over(take: Callable[[Case], float | None]) -> Foretold:
+        if outcome == "reward":  # runs of different tasks do not compare
+            known = [(case.task, value, case.truth) for case in scored if (value := take(case)) is not None]
+            return Foretold(len(known), *within(*zip(*known, strict=True))) if known else Foretold(0, None, None)
         return Foretold(*draws.measured([take(case) for case in scored]))
 
     def all_of(part: str) -> dict[str, Foretold]:
@@ -155,16 +199,33 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
 
     score = over(lambda case: case.value)
     baselines = {"lines_added": over(lambda case: -case.lines_added), "constant": over(lambda _: 0.0)}
-    positives = sum(case.truth == 0 for case in scored) if binary else None
+    positives = sum(case.truth < 1 if outcome == "reward" else case.truth == 0 for case in scored) if binary else None
     verdict = verdict_of(score, positives, [base.auc for base in baselines.values()], binary)
+    observed = all_of("observed")
     return Validity(
         *(outcome, rubric, horizon_days, positives, score, verdict),
         sufficient=over(lambda case: None if case.band == BAND_INSUFFICIENT else case.value),
         signals=all_of("signals"),
-        observed=all_of("observed"),
+        observed=observed,
         baselines=baselines,
         bands=_by_band(scored),
+        foretelling=() if verdict == TOO_FEW else _clear_of_chance(observed, 0.5 if binary else 0.0),
     )
+
+
+def _chance_of(found: Foretold, none: float = 0.5) -> float | None:
+    """Return how often chance would put a figure as far from ``none``, by its interval; None where that is unknown."""
+    if found.n < LEAST_CASES or found.auc is None or found.interval is None or found.auc == found.interval.low == none:
+        return None
+    spread = (found.interval.high - found.interval.low) / 2 / 1.96
+    return math.erfc(abs(found.auc - none) / spread / math.sqrt(2)) if spread else 0.0
+
+
+def _clear_of_chance(found: Mapping[str, Foretold], none: float) -> tuple[str, ...]:
+    """Return the figures that are clear of chance for so many tried (Holm), the clearest first."""
+    chances = sorted((p, name) for name, one in found.items() if (p := _chance_of(one, none)) is not None)
+    clear = (n for n, (p, _) in enumerate(chances) if p * (len(chances) - n) >= 0.05)
+    return tuple(name for _, name in chances[: next(clear, len(chances))])
 
 
 def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
@@ -193,6 +254,8 @@ def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeNam
 
     The keys are ``n``, ``gain`` and ``interval``; iterations that only one of them scores are left out.
     """
+    if outcome == "reward":  # runs of one task compare in another way
+        return {"n": 0, "gain": None, "interval": None}
     old = {case.iteration: case.value for case in before if case.value is not None}
     both = [case for case in after if case.value is not None and case.iteration in old]
     binary = outcome not in BY_DEGREES
@@ -221,11 +284,19 @@ def log_cases(
     records = [one.record for one in logs[0].iterations]
     trunk = next((of.trunk for of in sources.values() if of.trunk), None)
     became = {one.iteration: one for one in log_outcomes(records, place.repo_dir, rules, place.cache_dir, trunk)}
+    graded = rewards(records, Path(log_dir), Path(place.repo_dir)) if outcome == "reward" else {}
+    units: dict[int | None, Unit] = {}
+    if outcome in BEFORE_LANDING:
+        attributed = msgspec.structs.replace([*sources.values()][-1], rules=ATTRIBUTED)
+        units = {unit.iteration: unit for unit in ledger(records, Path(log_dir), attributed, rules).units}
     found: list[list[Case]] = []
     sessions: dict[int, str] = {}
     for log in logs:
-        scored = ((one, became.get(one.record.iteration)) for one in log.iterations)
-        made = (case_of(one.facts, one.signals, one.score, end, outcome, log_dir) for one, end in scored)
+        made = (
+            case_of(one.facts, one.signals, one.score, became.get(n), outcome, log_dir, units.get(n), graded.get(n))
+            for one in log.iterations
+            for n in (one.record.iteration,)
+        )
         found.append([case for case in made if case])
         for case in found[-1]:
             if case.session != _alone(case.iteration):

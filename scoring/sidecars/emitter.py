@@ -29,12 +29,12 @@ Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Va
 _INDENT = 4
 _BLOCKS = frozenset({dict, list, tuple})
 _BREAKS = "\n\r\x85\u2028\u2029"
-_PRINTED = r"\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd"
-"""What libyaml prints as it is: characters beyond U+FFFF, and the byte-order mark, are not among it."""
-_ESCAPED = re.compile(rf'[^{_PRINTED}]|["\\{_BREAKS}]')
+_UNPRINTED = r"\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\U00010000-\U0010ffff"
+"""What libyaml does not print as it is, beside tabs: characters beyond U+FFFF, and the byte-order mark, among it."""
+_ESCAPED = re.compile(rf'[\t{_UNPRINTED}"\\{_BREAKS}]')
 # By libyaml's analysis, what a text may not have to be a literal block, in single quotes, or plain.
-_NO_BLOCK = re.compile(rf"\A[ \t{_BREAKS}]| [{_BREAKS}]| \Z|[^\t{_PRINTED}]")
-_NO_QUOTES = re.compile(rf"[{_BREAKS}] | [{_BREAKS}]|[^{_PRINTED}]")
+_NO_BLOCK = re.compile(rf"\A[ \t{_BREAKS}]| [{_BREAKS}]| \Z|[{_UNPRINTED}]")
+_NO_QUOTES = re.compile(rf"[{_BREAKS}] | [{_BREAKS}]|[\t{_UNPRINTED}]")
 _NO_PLAIN = re.compile(
     rf"""\A(?:---|\.\.\.|[ ,\[\]{{}}&*!|>'"%@`]|[?-](?=[ \t]|\Z))"""
     rf"|:(?=[ \t]|\Z)|(?<![^ \t{_BREAKS}])#|[{_BREAKS}]| \Z"

@@ -181,7 +181,7 @@ _COMPARED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creati
 """What is compared: not how the numbers are spread over files, nor how often they were repeated."""
 
 _HARNESS = tuple(f.name for f in fields(HarnessFacts) if f.name != "flags")
-"""What is written of a harness, in its order."""
+"""What is written of a harness, in its order; how many turns state no tokens, only where some do not."""
 
 
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -239,9 +239,13 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
         "window": {"start": _stamp(provenance.start), "end": _stamp(provenance.end)},
         "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
         "landed": {"method": provenance.landed},
-        "harnesses": [{name: getattr(facts, name) for name in _HARNESS} for facts in provenance.harnesses],
+        "harnesses": [_counts_of(facts) for facts in provenance.harnesses],
         **(provenance.own.blocks() if provenance.own else {}),
     }
+
+
+def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
+    return {name: getattr(facts, name) for name in _HARNESS if name != "unmeasured" or facts.unmeasured}
 
 
 def _stamp(time: int | None) -> str:
@@ -266,7 +270,7 @@ def _take_like(written: Any) -> Take:
 
 
 _OWN_LINES = OwnLines("", ("",), last="")
-_FILE = _take_like(provenance_as_dict(Provenance(0, harnesses=(HarnessFacts(""),), own=_OWN_LINES), ""))
+_FILE = _take_like(provenance_as_dict(Provenance(0, harnesses=(HarnessFacts("", unmeasured=1),), own=_OWN_LINES), ""))
 _NEEDED = provenance_as_dict(Provenance(0), "").keys()
 """The fields of a file that is whole: an iteration's own lines need not be in it."""
 
@@ -274,7 +278,7 @@ _NEEDED = provenance_as_dict(Provenance(0), "").keys()
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
     """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
     try:
-        node = parse(read_file(evidence_path(iter_log_dir, iteration)))
+        node = parse(read_file(evidence_path(iter_log_dir, iteration), within=iter_log_dir))
         given: dict[str, Any] = {} if node is None else _FILE(Reader(), node)
     except (FileNotFoundError, InputError):
         return None

@@ -313,7 +313,7 @@ def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
 
 def _read(path: Path) -> bytes:
     try:
-        return read_file(path)
+        return read_file(path, within=path.parent)
     except FileNotFoundError as e:
         raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
 

@@ -256,7 +256,7 @@ def loss_on_disk(
     """Return what the sidecar on disk, if it can be read, would lose to a new score of the provenance ``now``."""
     path = iteration_score_path(iter_log_dir, new.iteration)
     try:
-        old = parse_iteration_score(read_file(path), str(path))
+        old = parse_iteration_score(read_file(path, within=iter_log_dir), str(path))
         was = read_provenance(iter_log_dir, new.iteration) if now is not None else None
         return lost_evidence(old, new, facts, was, now)
     except (DaScoreError, FileNotFoundError):

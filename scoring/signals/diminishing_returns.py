@@ -7,7 +7,7 @@ under a rubric that has it.
 from collections.abc import Iterator
 
 from rubric import SignalID
-from scoring.evidence.beside import DeliberationFacts, deliberation_names
+from scoring.evidence.beside import PROFILE, DeliberationFacts, deliberation_names
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
@@ -47,7 +47,7 @@ def deliberation_shown(found: DeliberationFacts | None, iteration: int) -> Delib
     if found is None:
         return None
     payload = found.result.payload() if found.result else None
-    return Deliberation(found.path, deliberation_value(found, iteration), payload)
+    return Deliberation(found.path, deliberation_value(found, iteration), payload, found.profile)
 
 
 def deliberation_value(found: DeliberationFacts | None, iteration: int) -> SignalValue:
@@ -68,4 +68,6 @@ def deliberation_value(found: DeliberationFacts | None, iteration: int) -> Signa
         f"{result.signal}: novelty {result.novelty_rate:.3f} {result.novelty_classification}, "
         f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds"
     )
+    if result.rough_rounds and found.profile != PROFILE:
+        detail += ", claims cut out of text"
     return present_signal(0.0 if result.signal == "ESCALATE" else result.score, detail)

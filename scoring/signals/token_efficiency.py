@@ -69,12 +69,16 @@ def efficiency_value(
         rate = facts.cache_hit_rate
         detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
         return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
-    if facts.turns > 0:
+    if facts.measured > 0:
         rate = facts.cache_hit_rate
-        turns = f"backfilled from {facts.turns} transcript turn(s)"
+        turns = f"backfilled from {facts.measured} transcript turn(s)"
         by = attribution(observed)
-        fact = f"cache hit rate {rate:.2f} over {counted(facts.turns, 'turn')}"
+        fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
         return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}{by}", fact=fact)
+    if facts.unmeasured:
+        return absent_signal(
+            f"tokens unknown: {counted(facts.unmeasured, 'turn')} that state none{_taking_part(facts)}"
+        )
     return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 

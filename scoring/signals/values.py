@@ -10,9 +10,7 @@ from scoring.frozen import Frozen, PartlyCompared
 
 AgentRole = NewType("AgentRole", str)  # who made a claim: ``impl``, ``verifier`` or ``review``
 
-ROLE_IMPL = AgentRole("impl")
-ROLE_VERIFIER = AgentRole("verifier")
-ROLE_REVIEW = AgentRole("review")
+ROLE_IMPL, ROLE_VERIFIER, ROLE_REVIEW = map(AgentRole, ("impl", "verifier", "review"))
 
 
 class SignalValue(PartlyCompared, frozen=True):
@@ -122,19 +120,19 @@ class IntegrityObservation(Frozen, frozen=True):
 
 
 class Deliberation(Frozen, frozen=True):
-    """What the diminishing-returns meter says of an iteration that has a DR transcript.
+    """What the diminishing-returns meter says of an iteration that has a DR transcript, and by which profile.
 
-    ``source`` is the transcript, ``value`` what the signal is where it votes, ``meter`` the meter's whole output as
-    plain data, None when the transcript cannot be read.
+    ``value`` is what the signal is where it votes, ``meter`` all output, None when the transcript cannot be read.
     """
 
     source: Path
     value: SignalValue
     meter: Mapping[str, Any] | None = None
+    profile: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
-        return {"source": str(self.source), **self.value.as_dict(), "meter": self.meter}
+        return {"source": str(self.source), "profile": self.profile, **self.value.as_dict(), "meter": self.meter}
 
 
 class SignalSet(Frozen, frozen=True):

@@ -3,17 +3,18 @@
 A new column is one line here, and one in docs/TABLES.md; the module is as long as the list of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from rubric import Rubric
+from rubric import BAND_INSUFFICIENT, Rubric
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-from scoring.views.examined import Examined
-from scoring.views.spending import KINDS, Purchase, Used, purchase
+from scoring.views.examined import Examined, LogView
+from scoring.views.spending import KINDS, Purchase, Used, billed, purchase
+from scoring.views.work_pages import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]  # one row: a value or None for every column, in their order
@@ -49,10 +50,12 @@ class DataColumn(Generic[T]):
 
 _KINDS: dict[str, tuple[Kind, str]] = {"text": ("text", ""), "flag": ("yes/no", ""), "count": ("integer", "")}
 _KINDS |= {"dollars": ("number", "US dollars"), "seconds": ("number", "seconds")}
-_KINDS |= dict.fromkeys(("share", "score", "vote"), ("number", "0 to 1")) | {"check": ("yes/no", "")}
+_KINDS |= dict.fromkeys(("share", "score", "any score", "vote"), ("number", "0 to 1")) | {"check": ("yes/no", "")}
+_KINDS |= {"minutes": ("number", "minutes")}
 _MADE: dict[str, Callable[[Any], Any]] = {
     "text?": lambda text: text or None,
-    "score?": lambda score: score.value if score.scored else None,
+    "score?": lambda score: score.value if score.scored and score.band != BAND_INSUFFICIENT else None,
+    "any score?": lambda score: score.value if score.scored else None,
     "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
     "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
 }
@@ -131,15 +134,16 @@ _ITERATIONS: _Columns = (
     _column("wave", "text", "the wave of work it belongs to", "record."),
     _column("commit", "text", "the commit it led to", "record.", "as in the entry"),
     _column("session_id", "text?", "the agent's session", "record.agent."),
-    _column("harness", "text?", "what ran the agent", "record.agent."),
-    _column("model", "text?", "the model it ran", "record.agent."),
+    _column("harness", "text?", "what ran the agent: as in the entry, else what its lines show"),
+    _column("model", "text?", "the model it ran: as in the entry, else what its lines show"),
     _column("schema_version", "count", "the schema of the entry", "record."),
     _column("rubric_version", "text", "the rubric of the score", "score."),
     _column("origin", "text", "where the score comes from", "", "sidecar, computed"),
     _column("state", "text", "what it is worth", "state.name", "current, stale, unverified"),
     _column("state_reason", "text?", "why it is stale or unverified", "state.reason"),
     _column("scored", "flag", "whether there was anything to score", "score."),
-    _column("score", "score?", "the score"),
+    _column("score", "score?", "the score, where there is enough evidence for one"),
+    _column("score_raw", "any score?", "the score, however little evidence there is", "score"),
     _column("band", "text", "the name of the score", "score."),
     _column("computed", "score?", "what the evidence gives now, under the rubric that was asked for"),
     _column("signals_present", "signals", "how many signals voted", "score.coverage.present"),
@@ -161,13 +165,7 @@ _ITERATIONS: _Columns = (
     _check("ran_tests", "seen in the iteration's own lines, where the rubric's evidence gives it some"),
     *map(_check, ("tests_passed_last", "edited_after_tests", "user_interrupted", "reverted_own_work")),
     _column("linked_traces_to_outcomes", "flag", "whether a verifier named a trace and its outcome", "score."),
-    _column(
-        "outcome",
-        "text?",
-        "whether it is known what became of the work within the horizon",
-        "outcome.status",
-        "known, too_young, not_landed",
-    ),
+    _column("outcome", "text?", "whether its outcome is known", "outcome.status", "known, too_young, not_landed"),
     _column("landed_commit", "text?", "the trunk's commit that brought the work", "outcome.commit"),
     _column("code_lines", "lines?", "the lines of code that this commit added", "outcome.lines_added"),
     _column("code_lines_changed", "lines?", "those that later commits changed", "outcome.lines_changed"),
@@ -177,16 +175,15 @@ _ITERATIONS: _Columns = (
     _column("reverted_by", "text?", "the commit that did", "outcome."),
     _column("defective", "flag?", "whether it was reverted, or fixes changed 5 % of its lines", "outcome."),
     _column(
-        "used_from",
-        "text?",
-        "where the tokens are known from",
-        "spending.source",
-        "transcripts, lines, checkpoint, entry",
+        "used_from", "text?", "where tokens are known from", "spending.source", "transcripts, lines, checkpoint, entry"
     ),
     _column("used_models", "text?", "the models that answered", lambda of: _listed(of, "models"), "by tokens"),
     *_used("spending", "the prompt, without what the cache holds"),
     _column(
-        "cost", "dollars?", "what these tokens cost, as far as prices are known; needs the extra cost", "spending."
+        "cost",
+        "dollars?",
+        "what these tokens cost, where transcripts show them and prices are known; needs the extra cost",
+        lambda of: (used := billed(of.it.spending)) and used.cost,
     ),
     _column("unpriced_models", "text?", "those of them with no known price", lambda of: _listed(of, "unpriced")),
     _column("duration", "seconds?", "from the first line to the last", "spending.seconds"),
@@ -267,6 +264,47 @@ def _group(what: str, *named: DataColumn[Any]) -> _Columns:
     )
 
 
+def _work(name: str, kind: str, meaning: str, unit: str = "") -> DataColumn[Any]:
+    """Return a column of the table of work, whose values are those of ``da-score work --json``."""
+    return _column(name, kind, meaning, lambda of: of.it.values[name], unit)
+
+
+def _work_tokens(kind: str) -> DataColumn[Any]:
+    meaning = "as the files of the harness count them, each response once" if kind == "input" else "likewise"
+    return _column(f"{kind}_tokens", "tokens?", meaning, lambda of: of.it.values["tokens"][kind])
+
+
+_WORK: _Columns = (
+    _LOG,
+    _work("unit", "text", "the name of the unit, the same in every run"),
+    _work("kind", "text", "what it is", "commit, rest, talk"),
+    _work("state", "text", "what became of it", "landed, reverted, open, lost, unclear, talk"),
+    _work("iteration", "count?", "the lowest iteration that it is of"),
+    _column(
+        "iterations",
+        "text?",
+        "all of them",
+        lambda of: ", ".join(map(str, of.it.values["iterations"])) or None,
+        "with commas between",
+    ),
+    _work("commit", "text?", "the commit that it is, or became"),
+    _work("subject", "text?", "the first line of its message"),
+    _work("session_id", "text?", "the session with the most output tokens"),
+    _work("harness", "text?", "the harness of this session"),
+    _work("model", "text?", "the model with the most output tokens"),
+    _work("author", "text?", "who wrote the commit, or whose session it was"),
+    _work("began", "text?", "the time of its first line", "RFC 3339, UTC"),
+    _work("ended", "text?", "the time of its last line, or of its commit", "RFC 3339, UTC"),
+    *map(_work_tokens, ("input", "output", "cache_read", "cache_creation")),
+    _work("cost", "dollars?", "what these tokens cost, as far as prices are known; needs the extra cost"),
+    _work("calls", "calls?", "calls of tools that ended"),
+    _work("minutes", "minutes?", "the time between its lines, pauses of more than five minutes left out"),
+    _work("lines_written", "lines?", "the lines that edits added, where all of these are here"),
+    _work("lines_landed", "lines?", "how many of them are on the trunk a horizon later"),
+    _work("yield", "share?", "the share of them that is"),
+    _work("defective", "flag?", "whether it was reverted, or fixes changed 5 % of its lines"),
+)
+
 _SESSIONS = _column("sessions", "sessions", "how many sessions worked on it")
 TABLES: dict[str, _Columns] = {
     "iterations": _ITERATIONS,
@@ -274,6 +312,7 @@ TABLES: dict[str, _Columns] = {
     "integrity": _INTEGRITY,
     "sessions": _group("session", _column("session_id", "text", "the agent's session", "score.")),
     "tasks": _group("task", _column("task_id", "text", "the task", "score.session_id"), _SESSIONS),
+    "work": _WORK,
 }
 """Every table, with its columns in order."""
 
@@ -296,7 +335,8 @@ class Member(NamedTuple):
     def of(cls, one: Examined) -> Self:
         """Return an iteration as a member."""
         record, score = one.record, one.score
-        return cls(record.agent.session_id, record.task_id, SessionIterRef.of(score), score.rubric_version, one.used)
+        used = one.used._replace(spending=billed(one.spending))
+        return cls(record.agent.session_id, record.task_id, SessionIterRef.of(score), score.rubric_version, used)
 
 
 def group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[tuple[str, DataRow]]:
@@ -326,3 +366,14 @@ def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Itera
         for pair in one.signals.integrity:
             yield "integrity", _row("integrity", log, number, pair)
     yield from group_rows(log, rubric, members)
+
+
+def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iterator[tuple[str, DataRow]]:
+    """Yield the rows of a log that some tables need, each with the name of its table; raises as :func:`work_of`.
+
+    All of the work is looked for only for the table of it, and the iterations are gone through only for the others.
+    """
+    if any(name != "work" for name in tables):
+        yield from table_rows(view.iter_log_dir, view.rubric, view.examine())
+    if "work" in tables:
+        yield from (("work", _row("work", view.iter_log_dir, 0, row)) for row in work_of(view))

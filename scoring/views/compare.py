@@ -2,19 +2,17 @@
 
 Only the proportions of weights matter, so a change is attributed to signals in two exact steps: the sub-scores of those
 that vote on both sides change, each worth its effective weight; then the weights, scaled so that these signals weigh as
-much together as before. The effects add up to the change. The module is long because the reasons are beside them.
+much together as before. The effects add up to the change.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
-from scoring.score import ScoredIteration, ScoredLog
-from scoring.signals.landed import LANDED
-from scoring.signals.scope import SCOPE
+from scoring.score import ScoredLog
 from scoring.statistics import Interval, paired_interval
 
 EQUAL_WITHIN = 1e-9  # values no further apart are equal: weights are decimals, and their sums are not
@@ -102,22 +100,13 @@ class SignalMove:
         return abs(self.effect) > EQUAL_WITHIN
 
 
-class Reason(NamedTuple):
-    """A rule that moved an iteration, the signals that it moved (none where it is about the band), and in words."""
-
-    rule: str
-    signals: tuple[str, ...]
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class IterationDiff:
-    """One iteration under two rubrics, with a line for each signal of either, and why its value or its band moved."""
+    """One iteration under two rubrics, with a line for each signal of either."""
 
     before: Score
     after: Score
     signals: tuple[SignalMove, ...]
-    reasons: tuple[Reason, ...] = ()
 
     @property
     def iteration(self) -> int:
@@ -173,7 +162,6 @@ class Totals(NamedTuple):
     signals: Mapping[str, tuple[int, float]]
     interval: Interval | None
     insufficient: int
-    reasons: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,25 +187,13 @@ class LogDiff:
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
             interval=paired_interval([diff.before.value for diff in sure], [diff.after.value for diff in sure]),
             insufficient=sum(BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations),
-            reasons=Counter(rule for diff in self.iterations for rule in dict.fromkeys(r.rule for r in diff.reasons)),
         )
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     """Compare the scores of one log under two rubrics; ValueError where they are not of the same iterations."""
-    found = []
-    for a, b in zip(before.iterations, after.iterations, strict=True):
-        diff = diff_scores(a.score, b.score)
-        reasons = _reasons(diff, _Side(before.rubric, a), _Side(after.rubric, b))
-        found.append(replace(diff, reasons=tuple(reasons if diff.moved or diff.band_changed else ())))
-    return LogDiff(tuple(found))
-
-
-class _Side(NamedTuple):
-    """One iteration under one rubric."""
-
-    rubric: Rubric
-    one: ScoredIteration
+    pairs = zip(before.iterations, after.iterations, strict=True)
+    return LogDiff(tuple(diff_scores(a.score, b.score) for a, b in pairs))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
@@ -254,58 +230,3 @@ def _causes(before: SignalContribution | None, after: SignalContribution | None,
 
 def _votes(row: SignalContribution | None) -> bool:
     return row is not None and row.present
-
-
-def _counted_before(move: SignalMove, old: _Side, new: _Side) -> bool:
-    counted_now = old.one.facts.counted_for is None and new.one.facts.counted_for is not None
-    return counted_now and _votes(move.before) and not _votes(move.after) and move.signal in (LANDED, SCOPE)
-
-
-def _claim(move: SignalMove, old: _Side, new: _Side) -> bool:
-    claimed = getattr(move.before, "source", None) == "claimed"
-    return claimed and old.rubric.claims_vote and not new.rubric.claims_vote
-
-
-def _no_longer_applies(move: SignalMove, *_: _Side) -> bool:
-    before, after = (getattr(row, "applicable", False) for row in (move.before, move.after))
-    return before and not after
-
-
-RULES: Sequence[tuple[str, str, Callable[[SignalMove, _Side, _Side], bool]]] = (
-    ("signal_joined", "signal joined", lambda move, *_: move.before is None),
-    ("signal_left", "signal left", lambda move, *_: move.after is None),
-    ("commit_counted_before", "commit already counted for iteration {counted_for}", _counted_before),
-    ("claim_dropped", "claim dropped", lambda move, *sides: _claim(move, *sides) and not _votes(move.after)),
-    ("claim_replaced", "claim replaced by what was observed", _claim),
-    ("not_applicable", "not applicable", _no_longer_applies),
-    ("other_evidence", "other evidence", lambda _, old, new: old.rubric.evidence != new.rubric.evidence),
-    ("other_meter", "its meter goes by other data", lambda *_: True),
-)
-"""What may have moved a signal: name, words, and whether it did; the first that did is given."""
-
-
-def _reasons(diff: IterationDiff, old: _Side, new: _Side) -> Iterator[Reason]:
-    moved = diff.by_evidence
-    for name, words, applies in RULES:
-        signals = tuple(move.signal for move in moved if applies(move, old, new))
-        moved = [move for move in moved if move.signal not in signals]
-        if signals:
-            text = words.format(counted_for=new.one.facts.counted_for)
-            yield Reason(name, signals, f"{text}: {', '.join(signals)}")
-    if diff.band_changed:
-        yield from _band_reasons(diff, new.rubric)
-    if by_weight := tuple(move.signal for move in diff.by_weight):
-        yield Reason("weights", by_weight, f"weights: {', '.join(by_weight)}")
-
-
-def _band_reasons(diff: IterationDiff, rubric: Rubric) -> Iterator[Reason]:
-    after, weight = diff.after, diff.after.coverage.weight
-    capping = tuple(row.signal for row in after.breakdown if row.cap)
-    if after.band == BAND_INSUFFICIENT:
-        lack = f"{weight * 100:.1f} % of the weight, {rubric.minimum_coverage * 100:.1f} % needed"
-        lack = "none of its own tool calls was seen" if rubric.suffices(weight) else lack
-        yield Reason("too_little_evidence", (), f"too little evidence: {lack}")
-    elif diff.before.band == BAND_INSUFFICIENT:
-        yield Reason("enough_evidence", (), f"enough evidence: {weight * 100:.1f} % of the weight")
-    elif capping and after.band != rubric.band(after.value):
-        yield Reason("last_test_run_failed", capping, f"last test run failed: at best {after.band}")

@@ -92,12 +92,8 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
-_SEEN_ANYWAY = ("signal_joined", "signal_left", "weights")  # the reasons that the lines of signals give already
-
-
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    """Yield why an iteration moved, what moved it, the largest effect first, and then what did by weight alone."""
-    yield from (f"because: {reason.text}" for reason in item.reasons if reason.rule not in _SEEN_ANYWAY)
+    """Yield what moved an iteration, the largest effect first, and then what did by weight alone."""
     for move in sorted(item.by_evidence, key=_size):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{_why(move)}"
@@ -130,8 +126,6 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
     if totals.insufficient:
         rows.append(("LEFT OUT", f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean"))
-    because = {rule.replace("_", " "): count for rule, count in totals.reasons.items() if rule not in _SEEN_ANYWAY}
-    rows += [("BECAUSE", f"{rule}: {counted(count, 'iteration')}") for rule, count in because.items()]
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
     moved = totals.signals.items()
@@ -187,7 +181,6 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
         "a": _picked(item.before, "scored", "value", "band"),
         "b": _picked(item.after, "scored", "value", "band"),
         **_picked(item, "change", "moved", "band_changed"),
-        "reasons": [reason._asdict() for reason in item.reasons],
         "signals": [
             {
                 "signal": move.signal,

@@ -56,6 +56,16 @@ class Examined(Frozen, frozen=True):
         return self.facts.record
 
     @property
+    def harness(self) -> str | None:
+        """What ran the agent, as the entry says, else the harness with the most output tokens in its lines."""
+        return self.record.agent.harness or (self.facts.transcripts and self.facts.transcripts.harness) or None
+
+    @property
+    def model(self) -> str | None:
+        """The model that it ran, likewise."""
+        return self.record.agent.model or (self.facts.transcripts and self.facts.transcripts.model) or None
+
+    @property
     def spending(self) -> Spending | None:
         """What the iteration used; None where that is not known."""
         return spending_of(self.facts)

@@ -14,7 +14,7 @@ from rubric import Rubric, default_rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.views.columns import TABLES, DataRow, table_rows
+from scoring.views.columns import TABLES, DataRow, rows_of_view
 from scoring.views.examined import LogView
 from scoring.views.formats import arrow_schema, clean, require
 
@@ -40,7 +40,7 @@ def rows(
     log, rubric = Path(iter_log_dir), rubric or default_rubric()
     places = log, Path(repo_dir), tuple(map(Path, transcript_dirs))
     view = LogView(*places, rubric, recompute, options=options, outcomes=OutcomeRules())
-    for name, row in table_rows(log, rubric, view.examine()):
+    for name, row in rows_of_view(view, [table]):
         if name == table:
             yield clean(row)
 

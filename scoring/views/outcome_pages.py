@@ -10,7 +10,7 @@ from typing import Any
 from rubric import Rubric
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
-from scoring.outcomes.validity import Case, Foretold, Validity, case_of
+from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
 from scoring.text import counted, printable
 from scoring.views.examined import Examined
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
@@ -107,6 +107,9 @@ def validity_sentences(found: Validity) -> Iterator[str]:
         "reverted": f"was reverted within {found.horizon_days:g} days",
         "survival": f"how much of the work is still there after {found.horizon_days:g} days",
         "label": "how people judged the work",
+        "landed": "landed",
+        "reward": "gets the higher reward, of two runs of one task",
+        "yield": f"how many of the lines that were written are on the trunk after {found.horizon_days:g} days",
     }[found.outcome]
     what = "foretell" if found.measure == "spearman" else "foretell which work"
     yield f"Does the score of rubric {found.rubric} {what} {about}?"
@@ -116,10 +119,21 @@ def validity_sentences(found: Validity) -> Iterator[str]:
     elif found.measure == "spearman":
         numbers = f"{counted(score.n, 'iteration')}, Spearman's correlation {_figure(score)}"
     else:
-        chance = "sound work scores higher than defective work with a chance of"
-        numbers = f"{counted(score.n, 'iteration')}, {found.positives} of them not sound; {chance} {_figure(score)}"
+        good, bad, none = ("sound work", "defective work", "not sound")
+        if found.outcome == "reward":
+            good, bad, none = ("a run with a higher reward", "another one of its task", "below the full reward")
+        elif found.outcome == "landed":
+            good, bad, none = ("work that landed", "work that came to nothing", "came to nothing")
+        chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
+        numbers = f"{counted(score.n, 'iteration')}, {found.positives} of them {none}; {chance}"
     yield f"Verdict: {found.verdict}."
     yield f"{numbers}."
+    if found.outcome in BEFORE_LANDING:
+        yield "The score is without the signal landed: what is known of the work before it lands."
+    if found.foretelling:
+        yield f"Of {found.tried} single observations, clear of chance for so many: {', '.join(found.foretelling)}."
+    elif found.tried and found.outcome in BEFORE_LANDING:
+        yield f"None of {found.tried} single observations foretells it: none is clear of chance for so many."
 
 
 def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:

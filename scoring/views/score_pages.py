@@ -201,7 +201,7 @@ def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
         if meter["flags"]:
             flags = (f["flag"] + ("" if f["round"] is None else f" (round {f['round']})") for f in meter["flags"])
             rows.append(("FLAGS", ", ".join(flags)))
-    return [*rows, ("SOURCE", str(deliberation.source))]
+    return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
 
 
 def score_payload(

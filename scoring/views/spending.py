@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from scoring.errors import installing
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
@@ -76,7 +78,8 @@ class Spending(Frozen, frozen=True, dict=True):
 
     ``spent`` are the tokens, by model and by the size of the prompt; ``source`` is None too where those of a sum
     differ. From the first line to the last, written at ``ended`` in nanoseconds since 1970, are ``seconds``.
-    ``shared_with`` is the iteration whose part this one shares: its tokens count there, and these are its own.
+    ``shared_with`` is the iteration whose part this one shares: its tokens count there, and these are its own. Without
+    ``has_price`` there is no cost.
     """
 
     source: TokensFrom | None = None
@@ -85,6 +88,7 @@ class Spending(Frozen, frozen=True, dict=True):
     ended: int | None = None
     shared_with: int | None = None
     parts: "tuple[Spending, ...]" = ()
+    has_price: bool = True
 
     @cached_property
     def tokens(self) -> dict[str, int]:
@@ -120,6 +124,8 @@ class Spending(Frozen, frozen=True, dict=True):
         if self.parts:
             parts = [part.cost for part in self.parts if part.cost is not None]
             return sum(parts) if parts else None, sorted({name for part in self.parts for name in part.unpriced})
+        if not self.has_price:
+            return None, []
         if not can_price() or self.source == "lines":  # lines have a response several times, and its tokens as often
             return None, [""] if can_price() else []
         costs = [(one.model, price(one, self.ended)) for one in self.spent]
@@ -161,6 +167,11 @@ def spending_of(facts: IterationFacts) -> Spending | None:
         if any(counts := [max(count, 0) for count in claimed]):
             return Spending("entry", (Spent(model, 0, 0, *counts),), *times, shared)
     return Spending(None, (), *times, shared) if times[0] is not None else None
+
+
+def billed(found: Spending | None) -> Spending | None:
+    """Return the same with a cost only where transcripts show the tokens, as in the ledger; a claim has none."""
+    return replace(found, has_price=False) if found and found.source in ("checkpoint", "entry") else found
 
 
 def together(found: Iterable[Spending | None]) -> Spending | None:

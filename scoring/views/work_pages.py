@@ -2,23 +2,24 @@
 
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
-from scoring.outcomes.ledger import State, Unit
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.outcomes.ledger import State, Unit, ledger
+from scoring.outcomes.outcome import OutcomeRules
 from scoring.statistics import wilson
 from scoring.text import counted, printable
+from scoring.views.examined import LogView
 from scoring.views.spending import Spending, can_price, cost_text, duration_text, price_note, tokens_text
 from scoring.views.table import Block, Column, Line, Table
 
-JUDGED: tuple[State, ...] = (
-    "landed",
-    "reverted",
-    "lost",
-    "unclear",
-)  # it is decided whether it landed
+JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
+NOTHING: tuple[State, ...] = ("lost", "reverted")  # the trunk has nothing of it
 MOST_LOOKED_AT = 5
 
 Reason: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
@@ -28,14 +29,6 @@ def spending_of_unit(unit: Unit) -> Spending:
     """Return what a unit used."""
     spent = unit.counted.spent if unit.counted else ()
     return Spending("transcripts", spent, (unit.minutes or 0) * 60, unit.ended)
-
-
-def model_of(unit: Unit) -> str | None:
-    """Return the model with the most output tokens."""
-    outputs: Counter[str] = Counter()
-    for one in unit.counted.spent if unit.counted else ():
-        outputs[one.model] += one.output_tokens
-    return max(outputs, key=lambda name: (outputs[name], name), default="") or None
 
 
 def time_text(ns: int | None) -> str | None:
@@ -48,7 +41,7 @@ def time_text(ns: int | None) -> str | None:
 
 def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
     """Return tokens as the files have them; those of harnesses in ``cached`` do not say what the cache was given."""
-    found = [one for one in unit.counted.harnesses if one.turns] if unit.counted else []
+    found = [one for one in unit.counted.harnesses if one.turns > one.unmeasured] if unit.counted else []
     stating = [one.cache_creation_tokens for one in found if one.name not in cached]
     return {
         "input": sum(one.input_tokens for one in found) if found else None,
@@ -70,7 +63,7 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     """Return the row of a unit."""
     harness, session = unit.session or (None, None)
     cost = spending_of_unit(unit).cost
-    written, landed, found = unit.lines_written, unit.lines_landed, unit.counted
+    found = unit.counted
     values = {
         "unit": unit.unit,
         "kind": unit.kind,
@@ -78,10 +71,11 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
         "iteration": unit.iteration,
         "iterations": sorted({one.record.iteration for one in unit.facts}),
         "commit": unit.commit,
+        "checkpoints": unit.checkpoints,
         "subject": unit.subject,
         "session_id": session,
         "harness": harness,
-        "model": model_of(unit),
+        "model": (found and found.model) or None,
         "author": unit.author[0] or unit.author[1] or None,
         "began": time_text(found.began if found else None),
         "ended": time_text(unit.ended),
@@ -89,17 +83,50 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
         "cost": cost,
         "calls": found.tool_calls if found else None,
         "minutes": unit.minutes,
-        "lines_written": written,
-        "lines_landed": landed,
-        "yield": landed / written if written and landed is not None else None,
+        "lines_written": unit.lines_written,
+        "lines_landed": unit.lines_landed,
+        "yield": unit.landed_share,
         "defective": unit.defective,
     }
     return WorkRow(unit, cost, values)
 
 
+def work_rows(units: Iterable[Unit]) -> list[WorkRow]:
+    """Return the rows of units, in their order."""
+    cached = frozenset(harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached)
+    return [work_row(unit, cached) for unit in units]
+
+
+def work_of(view: LogView) -> list[WorkRow]:
+    """Return all of the work of a log's repository, under attributed evidence, by when it ended.
+
+    Of what no entry names the selection looks at the time alone. Raises as :meth:`LogView.examine`; where there is no
+    trunk the view's options take a warning, and there is none.
+    """
+    sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
+    records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    by, chosen = view.selection, view.selection.numbers(records)
+    takes_others = by.last is None and by.task is None and by.only is None
+
+    def is_wanted(unit: Unit) -> bool:
+        if unit.facts:
+            return any(one.record.iteration in chosen for one in unit.facts)
+        return takes_others and (by.since is None or is_since(unit, by.since))
+
+    try:
+        units = ledger(records, view.iter_log_dir, sources, view.outcomes or OutcomeRules()).units
+    except NotARepositoryError:
+        raise
+    except GitError as e:
+        sources.warn(f"what became of the work is not known: {e}")
+        return []
+    return work_rows(filter(is_wanted, units))
+
+
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
     """Return the counts and costs of some units; talk is no unit that could land, and its cost is in the whole."""
     states = Counter(row.unit.state for row in rows)
+    nothing = [row for row in rows if row.unit.state in NOTHING]
     judged = [row.unit.defective for row in rows if row.unit.defective is not None]
     return {
         "units": sum(states[state] for state in STATES),
@@ -110,6 +137,13 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "cost_landed": _cost(row for row in rows if row.unit.state == "landed"),
         "cost_lost": _cost(row for row in rows if row.unit.state == "lost"),
         "cost_talk": _cost(row for row in rows if row.unit.state == "talk"),
+        "came_to_nothing": {
+            "units": len(nothing),
+            "lost": states["lost"],
+            "reverted": states["reverted"],
+            "without_cost": sum(row.cost is None for row in nothing),
+            "cost": _cost(nothing),
+        },
         "missing_subagents": sum(row.unit.missing_subagents for row in rows),
     }
 
@@ -208,6 +242,7 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
     if summary["cost"] is not None:
         text += f"; {cost_text(summary['cost'])} in all, {cost_text(summary['cost_lost'])} for what is lost"
     yield Line(text)
+    yield from _nothing(summary)
     if not can_price():
         yield Line(price_note(Spending()))
     if summary["missing_subagents"]:
@@ -218,6 +253,20 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
         shown = [(one["iteration"] or "-", one["reason"], one["text"], printable(one["where"] or "-")) for one in worst]
         heads = Column("ITER", right=True), Column("LOOK AT"), Column("WHY", prose=True), Column("WHERE")
         yield Table(heads, shown)
+
+
+def _nothing(summary: Mapping[str, Any]) -> Iterator[Block]:
+    """Yield what the work that came to nothing cost, and what is not in that figure."""
+    nothing = summary["came_to_nothing"]
+    if not nothing["units"] or not can_price():
+        return
+    text = f"{counted(nothing['units'], 'unit')} came to nothing ({nothing['lost']} lost, "
+    text += f"{nothing['reverted']} reverted): {cost_text(nothing['cost'])}"
+    if nothing["without_cost"]:
+        text += f"; what {nothing['without_cost']} of them cost is not known"
+    counts = {name: n for name in ("open", "unclear") if (n := summary[name])}
+    others = " and ".join(f"{counted(n, 'unit')} {'is' if n == 1 else 'are'} {name}" for name, n in counts.items())
+    yield Line(text + (f"; {others}, and not in it" if others else ""))
 
 
 def is_since(unit: Unit, first: datetime.date) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION
 
 from scoring.cli import main
@@ -28,6 +28,47 @@ class TestCompletion:
         assert (found.status, found.err) == (0, "")
         assert has in found.out
         assert f"_DA_SCORE_COMPLETE={shell}_complete" in found.out
+
+    @pytest.mark.parametrize(("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
+    def test_installs_a_script_that_the_shell_reads_when_it_starts(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shell: str, start: str
+    ) -> None:
+        for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "ZDOTDIR"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+        kept = tmp_path / "dotfiles"
+        kept.write_text("alias a=b")
+        kept.chmod(0o600)
+        (tmp_path / start).symlink_to(kept)
+        script = tmp_path / ".local/share/da-score" / f"completion.{shell}"
+        said = da_score("completion", "--install").out
+        assert said.splitlines()[:2] == [f"wrote {script}", f"added a line to {tmp_path / start} that reads it"]
+        assert da_score("completion", shell).out in script.read_text()
+        line = f"[ ! -r {script} ] || . {script}"
+        assert kept.read_text().splitlines() == ["alias a=b", line]
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / start).is_symlink()
+        assert "reads it already" in da_score("completion", "--install").out
+        assert kept.read_text().count(line) == 1
+
+    def test_installs_the_script_of_fish_where_fish_looks(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+        assert da_score("completion", "fish", "--install").status == 0
+        script = tmp_path / ".config/fish/completions/da-score.fish"
+        assert script.read_text() == da_score("completion", "fish").out
+        assert [path.name for path in tmp_path.iterdir()] == [".config"]
+
+    def test_names_the_shells_that_it_knows(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SHELL", "/bin/tcsh")
+        found = da_score("completion")
+        assert (found.status, one_line(found)) == (
+            2,
+            "no completion for the shell tcsh; name one of bash, zsh, fish",
+        )
 
     @pytest.fixture
     def complete(self, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Complete:

@@ -1,12 +1,18 @@
 """What contributors are given works: the commands, the hooks, the workflow and the forms."""
 
 import re
+import shutil
+import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+import scoring
+from scoring.cli.helptext import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -68,4 +74,70 @@ def test_a_form_is_one_that_github_takes(path: Path) -> None:
 def test_what_changed_since_the_last_release_comes_first() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     first, *released = re.findall(r"^## \[(.+?)\]", changes, re.M)
-    assert (first, released[0]) == ("Unreleased", PROJECT["project"]["version"])
+    assert (first, released[0]) == ("Unreleased", scoring.__version__)
+
+
+class TestRelease:
+    @pytest.fixture
+    def tree(self, tmp_path: Path) -> Path:
+        """Return a tree that is ready for the release of 1.2.3."""
+        for name in ("scripts", "scoring"):
+            (tmp_path / name).mkdir()
+        shutil.copy(ROOT / "scripts" / "release", tmp_path / "scripts")
+        (tmp_path / "scoring" / "__init__.py").write_text('"""Scores."""\n\n__version__ = "1.2.3"\n')
+        (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")
+        git(tmp_path, "init", "-q")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-qm", "all")
+        return tmp_path
+
+    def test_is_made_of_a_tree_that_is_ready(self, tree: Path) -> None:
+        assert self.check(tree) == (0, "ready: 1.2.3\n")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            (lambda tree: (tree / "new").write_text(""), "not committed"),
+            (lambda tree: git(tree, "tag", "v1.2.3"), "the tag v1.2.3 is there already"),
+            (lambda tree: replace(tree / "CHANGELOG.md", " - 2026-01-31", ""), "CHANGELOG.md: no heading"),
+            (lambda tree: replace(tree / "scoring/__init__.py", "1.2.3", "1.2"), "no line of the form"),
+        ],
+        ids=["a file that is not committed", "a tag", "a version without a day", "no version"],
+    )
+    def test_is_refused(self, tree: Path, change: Callable[[Path], object], why: str) -> None:
+        change(tree)
+        status, said = self.check(tree)
+        assert (status, said.count("\n")) == (1, 1)
+        assert why in said
+
+    @staticmethod
+    def check(tree: Path) -> tuple[int, str]:
+        found = subprocess.run(["bash", "scripts/release", "--check"], cwd=tree, capture_output=True, text=True)
+        return found.returncode, found.stdout + found.stderr
+
+    def test_is_published_only_when_the_tag_is_the_version(self) -> None:
+        jobs = load(".github/workflows/release.yml")["jobs"]
+        steps = [step.get("run", "") for step in jobs["build"]["steps"]]
+        assert any('test "$GITHUB_REF_NAME" = "v' in step for step in steps)
+        assert jobs["publish"]["needs"] == "build"
+        assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+def git(tree: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=tree, check=True)
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+    git(path.parent if path.name == "CHANGELOG.md" else path.parent.parent, "commit", "-qam", "change")
+
+
+def test_the_hooks_for_logs_name_commands_that_there_are() -> None:
+    hooks: Any = load(".pre-commit-hooks.yaml")
+    assert [hook["id"] for hook in hooks] == ["da-score-lint", "da-score-check"]
+    for hook in hooks:
+        assert hook["entry"].removeprefix("da-score ") in COMMANDS
+        assert re.search(hook["files"], ".agents/active/iteration-log/iter-42.yaml")
+        assert not re.search(hook["files"], "iter-42.score.yaml")

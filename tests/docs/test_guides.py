@@ -70,7 +70,7 @@ class TestWorkflow:
         assert (gate[0], report[0]) == ("check", "report")
         found = da_score(*gate)
         assert (found.status, found.err) == (3, "")
-        assert found.out.startswith("FAIL  iteration 5: min-band: ")
+        assert found.out.startswith("FAIL  iteration 5: no-over-claims: ")
         assert da_score(*report).status == 0
         (upload,) = (step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
         assert all(Path(name).is_file() for name in upload["with"]["path"].split())
@@ -96,6 +96,7 @@ class TestGates:
     def test_every_gate_has_its_row(self) -> None:
         rows = set(re.findall(r"^\| `(--[a-z-]+)", CI, re.M))
         others = {"--baseline", "--last", "--since", "--task", "--recompute", "--junit", "--github-summary"}
+        others |= {"--trusted", "--trust-checkpoints", "--allow-empty"}
         shared = options_of("explain")
         assert rows == options_of("check") - shared - others
 

@@ -115,6 +115,7 @@ def write_files(folder: Path) -> None:
         "will": [outputs(FOUR, WILL)],
         "sense": [outputs(FOUR, ["Add handling of missing values"])],
         "blocked": [outputs(FOUR, ["Waiting on the keys"])] * 3,
+        "asked": [outputs(FOUR, OWNED, ask[:1])] * 3,
         "stuck": [outputs(FOUR, [], ask[:1])] * 3,
         "never": [outputs(FOUR, ["End."])] * 4,
         "inflated": [outputs(FOUR, OWNED)] * 3,
@@ -127,6 +128,10 @@ def write_files(folder: Path) -> None:
     turns = [("ann", "take the red one"), ("bob", "take the red two")]
     rounds = [{"round": n, "agent": who, "outputs": {"claims": [what]}} for n, (who, what) in enumerate(turns, 1)]
     write_json(folder / "agents.json", {"rounds": rounds})
+    for name, other in (("endorsed", "It also has a blue cover"), ("modified", "Take the blue one instead")):
+        responses = {"ann": "Take the red one.", "bob": f"Take the red one. {other}."}
+        rounds = [{"round": 1, "outputs": {"claims": ["take one"], "responses": responses}}]
+        write_json(folder / f"{name}.json", {"rounds": rounds})
     write_meetings(folder)
 
 
@@ -168,7 +173,8 @@ def write_meetings(folder: Path) -> None:
     shallow = dict.fromkeys(ALL_DEEP, "shallow")
     meetings = {
         "rounds": [record(1, levels=ALL_NONE, experts=A_AND_B), record(2, levels=shallow, experts=A_AND_B), record(3)],
-        "ten": [record(10, experts=A_AND_B)],
+        "ten": [record(10, experts=A_AND_B, summary={"round_brief": "Two ways.", "key_new_points": ["A is cheap"]})],
+        "ring": [record(n, experts=(("A", 0.9),) * 3 + (("B", 0.9),), points=(3, 7)) for n in range(1, 6)],
         "circles": [record(n, experts=A_AND_B) for n in range(1, 6)],
         "early": [record(1, levels=ALL_NONE)],
         "seed": [seed],

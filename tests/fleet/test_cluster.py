@@ -66,7 +66,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_here(path: Path) -> FleetReport:
-    return run_fleet(read_config(path), Where(workers=2, dashboard="none"), lambda *_: None)
+    return run_fleet(read_config(path), Where(workers=2), lambda *_: None)
 
 
 @pytest.mark.parametrize("way", ["kills", "eats"])
@@ -108,7 +108,7 @@ def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatc
         if event.kind == "added" and report.scored >= 800:
             memory.append(resident())
 
-    report = run_fleet(read_config(tmp_path / "FLEET.toml"), Where(workers=2, dashboard="none"), look)
+    report = run_fleet(read_config(tmp_path / "FLEET.toml"), Where(workers=2), look)
     assert report.scored == 2000
     assert len(memory) >= 3
     assert memory[-1] - memory[0] < 30
@@ -163,7 +163,7 @@ def test_a_scheduler_that_is_not_there_is_a_clear_error(
     tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring.fleet.run, "_CONNECTS_WITHIN", 1)
-    found = da_score("fleet", make_fleet(tmp_path, 1), "--dashboard", "none", "--scheduler", "tcp://127.0.0.1:1")
+    found = da_score("fleet", make_fleet(tmp_path, 1), "--scheduler", "tcp://127.0.0.1:1")
     assert found.status == 1
     assert "does not answer" in found.err
     assert len(found.err.splitlines()) == 1

@@ -356,3 +356,23 @@ class TestCommands:
         begun, ended = map(json.loads, da_score("fleet", str(fleet), "--json").out.splitlines())
         assert (begun["event"], begun["to_score"]) == ("begun", 0)
         assert (ended["event"], ended["skipped"], ended["scored"]) == ("ended", 2, 0)
+
+
+@pytest.mark.slow
+def test_a_report_shows_the_work_of_all_repositories(fleet: Path, da_score: DaScore) -> None:
+    score_here(fleet)
+    out = fleet.parent / "fleet.html"
+    found = da_score("report", "--fleet", fleet, "--out", out, "--json").json
+    rows = rows_of(fleet, "work")
+    landed = sum(row["state"] == "landed" for row in rows)
+    assert found["work"]["landed"] == landed > 0
+    page = out.read_text()
+    assert f"<b>{landed}</b> of {found['work']['units']} units of work landed" in page
+    assert "<h3>By repository</h3>" in page
+    assert 'id="month-2026-03"' in page
+    assert "mean anything" not in page
+    shown = da_score("report", "--fleet", fleet, "--terminal").out
+    assert "Evidence score" not in shown
+    assert str(found["work"]["units"]) in shown
+    refused = da_score("report", "--fleet", fleet, "--last", "2", "--out", out)
+    assert (refused.status, "not of a fleet" in refused.err) == (2, True)

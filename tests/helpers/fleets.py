@@ -93,11 +93,13 @@ def failed(path: Path, repository: str, reason: str = "it fails") -> None:
 
 def rows_of(path: Path, table: str, rubric: str | None = None) -> list[dict[str, Any]]:
     """Return the rows of a table that count, sorted."""
-    return ordered(r for r in opened(path).rows(table).to_table().to_pylist() if rubric in (None, r["rubric"]))
+    return ordered(
+        r for r in opened(path).rows(table).to_table().to_pylist() if rubric in (None, r.get("rubric", rubric))
+    )
 
 
 def ordered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda r: [str(r.get(n)) for n in ("repository", "iteration", "signal", "role")])
+    return sorted(rows, key=lambda r: [str(r.get(n)) for n in ("repository", "iteration", "signal", "role", "unit")])
 
 
 def free_port() -> int:
@@ -189,7 +191,7 @@ class Fleet:
     """A fleet that runs as a process of its own."""
 
     def __init__(self, path: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", "--dashboard", "none", *arguments]
+        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", *arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
         self.events: list[dict[str, Any]] = []

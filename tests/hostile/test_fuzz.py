@@ -26,7 +26,7 @@ from scoring.evidence.labels import label_facts
 from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
-from scoring.evidence.transcripts.reference_exact import read_exactly
+from scoring.evidence.transcripts.reference import read_exactly
 from scoring.evidence.transcripts.testruns import TestTools as Tools
 from scoring.jobs.close_task import parse_hook_input
 from scoring.jobs.hook_install import install_hook, uninstall_hook

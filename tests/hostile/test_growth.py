@@ -24,11 +24,11 @@ from scoring.evidence.git.patches import _patch_ids
 from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.labels import labels_in
 from scoring.evidence.scopes import GlobScope, PathScope
+from scoring.evidence.transcripts.commandlines import command_flags, is_test_command, reads_loop_state
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import command_flags, is_test_command, reads_loop_state
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.evidence.transcripts.reference_exact import read_exactly
+from scoring.evidence.transcripts.reference import read_exactly
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import TestCommand as Run
 from scoring.evidence.transcripts.testruns import TestTools as Tools

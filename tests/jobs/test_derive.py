@@ -81,7 +81,7 @@ class TestWhose:
     def test_a_commit_of_a_session_gets_an_entry(self, work: Work) -> None:
         sha = work.made("Add a parser", **{"p.py": "1\n2\n", "q.py": "3\n"})
         assert work.derive() == {
-            "written": [{"iteration": 1, "commit": sha, "session_ids": [ID], "found_by": "commit"}],
+            "written": [{"iteration": 1, "kind": "commit", "commit": sha, "session_ids": [ID], "found_by": "commit"}],
             "skipped": [],
         }
         assert work.entry(1) == {
@@ -241,11 +241,13 @@ class TestBranches:
     @pytest.mark.slow
     def test_the_tip_of_a_branch_that_has_not_landed_gets_one(self, work: Work) -> None:
         work.repo.branch("fix/ABC-12-parser")
-        work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
+        below = work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
         tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
         work.repo.checkout("main")
-        assert found(work.derive()) == [(tip, "trailer")]
+        assert found(work.derive("--landed-only")) == [(tip, "trailer")]
         assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("fix/ABC-12-parser", "ABC-12")
+        assert found(work.derive()) == [(below, "trailer")]
+        assert (work.entry(2)["branch"], work.entry(2)["lines_added"]) == ("fix/ABC-12-parser", 1)
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
@@ -274,6 +276,145 @@ class TestBranches:
         Repo(tmp_path / "empty", branch="main")
         assert work.derive("--repo-dir", str(tmp_path / "empty")) == {"written": [], "skipped": []}
         assert "not a git work tree" in one_line(work.da_score("derive", "--repo-dir", "/"))
+
+
+class TestNotLanded:
+    """Commits that became none of the trunk; each is derived twice."""
+
+    @staticmethod
+    def twice(work: Work, *options: str) -> list[dict[str, Any]]:
+        done: list[dict[str, Any]] = work.derive(*options)["written"]
+        before = work.entries()
+        assert work.derive(*options)["written"] == []
+        assert work.entries() == before
+        return done
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("ref", ["refs/heads/try", "refs/remotes/origin/try", "refs/remotes/fork/try"])
+    def test_a_commit_of_any_branch_gets_one(self, work: Work, ref: str) -> None:
+        work.repo.branch("try")
+        shas = [work.made(subject, session) for subject, session in (("one", ID), ("two", OTHER))]
+        work.repo.checkout("main")
+        work.repo.git("branch", "-qD", "try")
+        work.repo.git("update-ref", ref, shas[1])
+        assert [one["commit"] for one in self.twice(work)] == shas
+        assert [work.entry(n)["branch"] for n in (1, 2)] == ["try", "try"]
+
+    @pytest.mark.slow
+    def test_one_in_no_branch_gets_one_as_long_as_git_has_it(self, work: Work) -> None:
+        work.repo.branch("try")
+        sha = work.made("one")
+        work.repo.checkout("main")
+        work.repo.git("branch", "-qD", "try")
+        assert work.derive("--landed-only")["written"] == []
+        assert [one["commit"] for one in self.twice(work)] == [sha]
+        assert "branch" not in work.entry(1)
+        assert work.entry(1)["files_changed"] == 1
+
+    @pytest.mark.parametrize("edits", [True, False])
+    def test_one_that_only_a_transcript_shows_says_nothing_that_only_git_knows(self, work: Work, edits: bool) -> None:
+        session = work.session()
+        if edits:
+            session.edit(90, 1, "src/a.py")
+        session.commits(100, 2, 1, "Try it")
+        session.commits(160, 4, 2, "Try it", "git commit --amend -m x")  # nothing else was edited
+        work.keep(session, {1: "a" * 40, 2: "b" * 40})
+        done = self.twice(work)
+        if not edits:
+            assert done == []
+            return
+        assert done == [
+            {
+                "iteration": 1,
+                "kind": "commit",
+                "commit": "a" * 7,
+                "session_ids": [ID],
+                "found_by": "commit",
+                "known_from": "transcript",
+            }
+        ]
+        assert work.entry(1) == {
+            "schema_version": 2,
+            "iteration": 1,
+            "date": "2026-04-12",
+            "commit": "a" * 7,
+            "checkpoint_at": "2026-04-12T13:21:40Z",
+            "known_from": "transcript",
+            "agent": {"session_id": ID},
+        }
+        assert work.da_score("lint").status == 0
+        assert work.da_score("check", "--no-unresolved-commits").status == 0
+        path = work.log / "iter-1.yaml"
+        path.write_text("".join(line for line in path.read_text().splitlines(True) if "known_from" not in line))
+        assert work.da_score("check", "--no-unresolved-commits").status == 3
+
+    @pytest.mark.slow
+    def test_a_checkpoint_that_no_commit_names_gets_one(self, work: Work) -> None:
+        named = work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\n")
+        stated = {n: about(ID, created_at=f"2026-04-12T1{n}:00:00Z") for n in (1, 2)}
+        record(work.repo, {name(n): {"metadata.json": {}, "0/metadata.json": said} for n, said in stated.items()})
+        assert [(one["commit"], one.get("known_from")) for one in self.twice(work)] == [
+            (None, f"checkpoint {name(2)}"),
+            (named, None),
+        ]
+        assert "commit" not in work.entry(1)
+        assert work.da_score("check", "--no-unresolved-commits").status == 0
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
+    def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(self, work: Work, seconds: int) -> None:
+        session = work.session()
+        session.edit(90, 1, "src/a.py")
+        session.commits(100, 2, 1, "Try it")
+        work.keep(session, {1: "a" * 40})
+        at = f"2026-04-12T13:{21 + (40 + seconds) // 60:02d}:{(40 + seconds) % 60:02d}Z"
+        record(work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at=at)}})
+        shown = [(one["commit"], one["known_from"]) for one in self.twice(work)]
+        own = (None, f"checkpoint {name(1)}")
+        assert shown == ([("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own])
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("how", ["amended", "rebased"])
+    @pytest.mark.parametrize("before", [True, False], ids=["derived before", "derived after"])
+    def test_one_that_was_made_anew_off_the_trunk_is_one(self, work: Work, how: str, before: bool) -> None:
+        base = work.repo.head()
+        work.repo.branch("try")
+        sha = work.made("one")
+        if before:
+            assert [one["commit"] for one in self.twice(work)] == [sha]
+        if how == "amended":
+            work.repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "One, better", time=work.repo.clock + 99)
+        else:
+            work.repo.checkout("main")
+            onto = work.repo.commit({"other": "1"}, "other")
+            work.repo.checkout("try")
+            work.repo.git("rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99)
+        assert work.repo.head("try") != sha
+        assert [one["commit"] for one in self.twice(work)] == ([] if before else [work.repo.head("try")])
+
+    @pytest.mark.slow
+    def test_what_was_squashed_with_five_others_is_the_squash(self, work: Work) -> None:
+        work.repo.branch("try")
+        lines = "".join(f"line {n} = {n}\n" for n in range(36))
+        for n in range(6):
+            text = "".join(lines.splitlines(True)[: 6 * n + 6])
+            work.repo.commit({"a.py": text}, f"step {n}\n\nEntire-Checkpoint: {name(n)}\n")
+        work.repo.checkout("main")
+        whole = work.repo.commit({"a.py": lines}, "All of it (#1)", work.repo.clock + STEP)
+        assert found({"written": self.twice(work)}) == [(whole, "checkpoint")]
+
+    @pytest.mark.slow
+    def test_the_work_of_others_is_left_out(self, work: Work) -> None:
+        work.made("one")
+        session = work.session(OTHER)
+        session.edit(90, 64, "src/a.py")
+        session.commits(100, 128, 1, "Try it")
+        work.keep(session, {1: "a" * 40})
+        (work.home / ".gitconfig").write_text("[user]\n\tname = B\n\temail = b@example.org\n")
+        assert self.twice(work, "--author", "nobody@example.org") == []
+        assert [one["commit"] for one in self.twice(work, "--mine")] == ["a" * 7]
+        both = self.twice(work, "--author", "A@EXAMPLE.ORG", "--author", "B")
+        assert [one["session_ids"] for one in both] == [[ID]]
 
 
 class TestAgain:

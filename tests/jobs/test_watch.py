@@ -3,15 +3,11 @@
 import json
 import os
 import signal
-import sys
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, running
-from helpers.doors import ends
 from helpers.repos import Repo
 
 from rubric import default_rubric
@@ -132,68 +128,15 @@ class TestLogWatch:
         assert watch.look() == []
 
 
-class TestTimesToLook:
-    """An interval of an hour: who looks sooner does so because a change was announced."""
-
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        (tmp_path / "watched").mkdir()
-        return tmp_path / "watched"
-
-    @staticmethod
-    def of(folder: Path, interval: float = 3600, restless: bool = False) -> Iterator[None]:
-        pytest.importorskip("watchfiles")
-        return times_to_look(interval, lambda: [folder], lambda: restless, LogWatch.matters)
-
-    @staticmethod
-    def seconds(looks: Iterator[None]) -> float:
-        began = time.monotonic()
-        ends(lambda: next(looks))
-        return time.monotonic() - began
-
-    def test_are_right_away_and_when_a_file_changes(self, folder: Path) -> None:
-        looks = self.of(folder)
-        self.seconds(looks)  # what changed before
-        for name in ("iter-1.yaml", "iter-1.hook-outcomes.yaml"):
-            (folder / name).write_text("x")
-            assert self.seconds(looks) < 5
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("interval", [3600, 0.05], ids=["of a command", "after a long look"])
-    def test_are_not_when_what_changes_is_written_by_a_command(self, folder: Path, interval: float) -> None:
-        looks = self.of(folder, interval)
-        self.seconds(looks)
-        time.sleep(0.05)  # a look that takes long: the next one is not due for ten seconds
-        for name in ("iter-1.score.yaml", "iter-1.evidence.yaml", "index.lock", ".iter-1.yaml.tmp"):
-            (folder / name).write_text("x")
-        threading.Timer(0.6, (folder / "iter-1.yaml").touch).start()
-        assert self.seconds(looks) > 0.5
-
-    def test_go_on_when_a_folder_is_put_in_the_place_of_another(self, folder: Path) -> None:
-        looks = self.of(folder, interval=0.1)
-        self.seconds(looks)
-        folder.rename(folder.with_name("away"))
-        self.seconds(looks)
-        folder.mkdir()
-        self.seconds(looks)
-        (folder / "iter-1.yaml").touch()
-        assert self.seconds(looks) < 5
-
-    def test_come_after_the_interval_where_something_is_waited_for(self, folder: Path) -> None:
-        looks = self.of(folder, interval=0.05, restless=True)
-        self.seconds(looks)
-        time.sleep(0.02)
-        assert self.seconds(looks) < 5
-
-    @pytest.mark.parametrize("there", [True, False], ids=["no-folder", "no-watchfiles"])
-    def test_come_after_the_interval_where_nothing_is_announced(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, there: bool
-    ) -> None:
-        if not there:
-            monkeypatch.setitem(sys.modules, "watchfiles", None)
-        looks = times_to_look(0.01, lambda: [folder / "x"] if there else [folder], lambda: False, LogWatch.matters)
-        for _ in range(3):
-            assert self.seconds(looks) < 5
+def test_a_look_that_takes_long_is_followed_by_a_longer_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    clock = iter((0.0, 0.01, 1.0, 3.0, 5.0))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(time, "sleep", rests.append)
+    looks = times_to_look(1.0)
+    for _ in range(3):
+        next(looks)
+    assert rests == [1.0, 40.0]
 
 
 class TestCommand:

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.harness_lines import cases
+from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session, output_of
 from helpers.repos import START, Repo
+
+from scoring.views.spending import can_price
 
 DAY = 86_400
 TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
@@ -221,7 +223,106 @@ def test_a_response_that_goes_on_behind_a_commit_is_in_one_unit(history: History
     session.commits(200, 2, mark, "Add it")
     session.turn(300, 8)
     history.entry(mark, "Add it", "s1")
-    assert sum(unit["tokens"]["output"] or 0 for unit in work()["units"]) == 11
+    assert [(unit["kind"], unit["tokens"]["output"]) for unit in work()["units"]] == [("commit", 3), ("talk", 8)]
+
+
+@pytest.mark.slow
+def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_copy(
+    history: History, work: Work
+) -> None:
+    """The first unit goes on for longer than the second one, which has the end of the response."""
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.turn(150, 8)
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    writes(session, 300, 4, "src/b.py")
+    session.turn(310, 8)
+    session.lines[-1]["message"]["usage"]["output_tokens"] = 20
+    second = history.commit(400, "Add more", files={"src/b.py": TEXT})
+    session.commits(400, 16, second, "Add more")
+    helper = history.session("s2")  # another session of the first commit
+    helper.commits(500, 32, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+    history.entry(second, "Add more", "s1")
+    outputs = {unit["subject"]: unit["tokens"]["output"] for unit in work()["units"]}
+    assert outputs == {"Add it": 1 + 2 + 32, "Add more": 4 + 16 + 20}
+
+
+@pytest.mark.slow
+@cases("landed, state", {"nothing of it": ("", "lost"), "by hand": (TEXT, "landed"), "a line": (TEXT[:30], "unclear")})
+def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
+    history: History, work: Work, da_score: Any, landed: str, state: str
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)")
+    session.turn(300, 4)
+    if landed:
+        history.commit(2 * DAY, "By hand", files={"src/a.py": landed})
+    history.commit(30 * DAY, "Later")
+    assert [unit["kind"] for unit in work()["units"]] == ["rest"]
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    for written in (1, 0):
+        assert len(da_score("derive", "--json", *places, "--no-cache").json["written"]) == written
+        units = work()["units"]
+        assert [(unit["kind"], unit["iteration"], unit["state"]) for unit in units] == [
+            ("commit", 1, state),
+            ("talk", None, "talk"),
+        ]
+        assert [unit["tokens"]["output"] for unit in units] == [3, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("derived", [True, False])
+def test_every_stored_checkpoint_is_in_one_unit(history: History, work: Work, da_score: Any, derived: bool) -> None:
+    """One that a commit names, one behind a commit that a transcript shows, one of none, and one without lines."""
+    session = history.session("s1", stored=False)
+
+    def keep(number: int, second: float, lines: Any = None) -> str:
+        created = stamp(second)
+        return history.checkpoint(number, ({"session": "s1", "created_at": created}, lines))
+
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", keep(1, 200, list(session.lines)), files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    history.commit(250, "Copy it", keep(1, 200, list(session.lines)))
+    writes(session, 300, 4, "src/b.py")
+    session.run(400, 8, "git commit -am x", "[try aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)")
+    keep(2, 402, list(session.lines))
+    writes(session, 500, 16, "src/c.py")
+    keep(3, 1000, list(session.lines))
+    keep(4, 2000)
+    history.commit(30 * DAY, "Later")
+    history.write()
+    if derived:
+        places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+        assert len(da_score("derive", "--json", *places, "--no-cache").json["written"]) == 5
+    found = work()
+    units = [unit for unit in found["units"] if unit["kind"] != "talk"]
+    assert sorted(name for unit in units for name in unit["checkpoints"]) == sorted(history.checkpoints)
+    assert sum(unit["tokens"]["output"] or 0 for unit in found["units"]) == 31
+    if derived:
+        names = sorted(history.checkpoints, key=lambda name: int(name[2:]))
+        by_output = {unit["tokens"]["output"]: unit for unit in units if unit["checkpoints"]}
+        assert [by_output[n]["checkpoints"] for n in (3, 12, 16, None)] == [[name] for name in names]
+        assert [by_output[n]["state"] for n in (3, 12, 16, None)] == ["landed", "lost", "lost", "unclear"]
+
+
+@pytest.mark.slow
+def test_a_commit_of_a_branch_that_was_amended_with_another_subject_is_one_unit(history: History, work: Work) -> None:
+    session, begun = history.session("s1"), history.main
+    writes(session, 100, 1, "src/a.py")
+    first = history.git.commit((begun,), "Try it\n", START + 200, {"src/a.py": TEXT})
+    session.commits(200, 2, first, "Try it")
+    session.turn(250, 4)
+    last = history.git.commit((begun,), "Try it, better\n", START + 200, {"src/a.py": TEXT}, START + 300)
+    history.git.branches["try"] = last
+    session.commits(300, 8, last, "Try it, better", "git commit --amend -m x")
+    history.entry(first, "Try it", "s1")
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert (unit["commit"], unit["iteration"], unit["tokens"]["output"]) == (history.shas[last], 1, 15)
 
 
 def test_entries_that_landed_as_one_commit_are_one_unit(history: History, work: Work) -> None:
@@ -330,6 +431,8 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
         "of another": (("--author", "B"), 0),
         "of a task": (("--task", "t*"), 1),
         "since": (("--since", "2100-01-01"), 0),
+        "of a month": (("--since", "2026-04-01", "--until", "2026-04-30"), 2),
+        "up to the day before": (("--until", "2026-04-11"), 0),
     },
 )
 def test_options_choose(history: History, work: Work, options: tuple[str, ...], count: int) -> None:
@@ -350,4 +453,83 @@ def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work
     ]
     assert "2 units of work: 1 of 2 landed, 0 open, 1 lost after 14 days" in page
     assert cost is None or "<$0.01 for what is lost" in page
-    assert [line.split()[:2] for line in lines if "came to nothing" in line] == [["-", "lost"]]
+    assert [line.split()[:2] for line in lines if "came to nothing, with" in line] == [["-", "lost"]]
+
+
+@pytest.mark.slow
+def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had_known_before(
+    history: History, work: Work, da_score: Any
+) -> None:
+    committed(history)
+    history.commit(30 * DAY, "Much later")
+    work()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache", "--json"
+    (one,) = da_score("outcomes", *places).json["outcomes"]
+    assert (one["lines_written"], one["lines_landed"], one["yield"]) == (8, 8, 1.0)
+    for outcome in ("landed", "yield"):
+        found = da_score("validate", "--outcome", outcome, "--rubric", "3.1.0", *places).json
+        assert (found["outcome"], found["verdict"], found["single"]) == (
+            outcome,
+            "too few",
+            {"tried": 0, "foretelling": []},
+        )
+        assert "landed" not in found["signals"]
+
+
+@pytest.mark.slow
+def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(history: History, work: Work, da_score: Any) -> None:
+    committed(history)
+    history.commit(DAY, 'Revert "Add it"', files={"src/a.py": ""})
+    writes(history.session("s2"), 5000, 4, "src/b.py")
+    third = history.session("s3")
+    writes(third, 6000, 8, "src/c.py")
+    third.lines[-2]["message"]["model"] = "a-model-of-tomorrow"
+    history.commit(30 * DAY, "Later", files={"src/d.py": TEXT})
+    late = history.session("s4")
+    writes(late, 29 * DAY, 16, "src/e.py")
+    nothing = work("--until", "2026-04-30")["summary"]["came_to_nothing"]
+    assert nothing | {"cost": None} == {"units": 3, "lost": 2, "reverted": 1, "without_cost": 1, "cost": None}
+    place = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    page = da_score("work", *place).out
+    if can_price():
+        assert nothing["cost"] > 0
+        assert "3 units came to nothing (2 lost, 1 reverted): " in page
+        assert "what 1 of them cost is not known" in page
+        assert "1 unit is open" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("derived", [True, False])
+def test_the_sums_of_each_harness_are_those_of_its_files(
+    history: History, work: Work, da_score: Any, derived: bool
+) -> None:
+    """Forks, resumed sessions, sub-agents and growing checkpoints say the same response again and again."""
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.turn(110, 2, side=True)
+    mark = history.commit(
+        200, "Add it", history.checkpoint(1, ({"session": "s1"}, list(session.lines))), files={"a": "1"}
+    )
+    session.commits(200, 4, mark, "Add it")
+    fork = session.copy("s2")
+    history.sessions.append(fork)
+    writes(fork, 300, 8, "src/b.py")
+    resumed = session.copy("s3", rename=False)
+    resumed.turn(350, 16)
+    history.sessions.append(resumed)
+    writes(session, 400, 32, "src/c.py")
+    history.checkpoint(2, ({"session": "s1"}, list(session.lines)))
+    codex = history.session("s4", harness="codex").open_codex(500)
+    codex.run(510, 64, "git commit -am x", "[try aaaaaaaaa] Try it")
+    codex.turn(520, 128)
+    history.commit(30 * DAY, "Later")
+    history.write()
+    if derived:
+        places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+        da_score("derive", "--json", *places, "--no-cache")
+    sums: dict[str, list[int]] = {}
+    for unit in work()["units"]:
+        counts = [unit["tokens"][kind] or 0 for kind in ("input", "output", "cache_read", "cache_creation")]
+        sums[unit["harness"]] = [a + b for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)]
+    assert sums["claude"] == [6, 63, 42, 18]
+    assert sums["codex"][1] == 192

@@ -247,6 +247,7 @@ class TestCommands:
         assert found["horizon_days"] == 7
         assert len(found["outcomes"]) == 36
         keys = "iteration status commit lines_added lines_changed survival lines_fixed reverted reverted_by defective"
+        keys += " lines_written lines_landed reward yield"
         assert list(found["outcomes"][0]) == keys.split()
         assert sum(one["defective"] for one in found["outcomes"]) == 12
         assert worked.head() not in {one["commit"] for one in found["outcomes"]}
@@ -395,3 +396,18 @@ class TestFit:
     @pytest.mark.slow
     def test_refuses_noise(self) -> None:
         assert sum(self.fit(made(150, 0, seed)).holds for seed in range(NOISES)) <= NOISES * 0.05
+
+
+@pytest.mark.slow
+def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried() -> None:
+    chance = random.Random(5)
+    cases = []
+    for n in range(80):
+        truth = chance.random()
+        noise = {f"noise {m}": chance.random() for m in range(20)}
+        cases.append(Case(n, f"s{n}", chance.random(), "good", 10, truth, {}, {"edits": -truth, **noise, "same": 1.0}))
+    found = validity(cases, "yield", "3.1.0", 14)
+    assert (found.measure, found.tried, found.foretelling) == ("spearman", 21, ("edits",))
+    without = [replace(one, observed={k: v for k, v in one.observed.items() if k != "edits"}) for one in cases]
+    assert validity(without, "yield", "3.1.0", 14).foretelling == ()
+    assert validity(cases[:20], "yield", "3.1.0", 14).foretelling == ()

@@ -366,7 +366,7 @@ class TestReadingWhatIsNoSidecar:
         [
             pytest.param(Path.mkdir, "is a directory", id="a directory"),
             pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
-            pytest.param(lambda path: path.symlink_to("/dev/zero"), "is not a plain file", id="a device"),
+            pytest.param(lambda path: path.symlink_to("/dev/zero"), "is a link to a file elsewhere", id="a device"),
             pytest.param(lambda path: path.symlink_to(path), "too many levels of symbolic links", id="a circle"),
             pytest.param(huge, "larger than 16 MiB", id="gigabytes"),
         ],

@@ -180,9 +180,11 @@ class TestCommand:
         said = f"its value {written.removeprefix('.')} is not from 0 to 1; this iteration is scored anew"
         assert f"iter-5.score.yaml: {said}" in found.err
 
-    def test_a_log_without_iterations_passes_with_a_warning(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_a_log_without_iterations_does_not_hold(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
-        found = da_score("check", "--min-score", "0.3", "--iter-log-dir", tmp_path / "empty")
+        options = ("check", "--min-score", "0.3", "--iter-log-dir", tmp_path / "empty")
+        assert da_score(*options).status == 3
+        found = da_score(*options, "--allow-empty")
         assert found.status == 0
         assert found.err.endswith("empty: holds no iterations, so there was nothing to check\n")
 

@@ -7,10 +7,14 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -25,19 +29,22 @@ from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.views.drawing import draw
 from scoring.views.examined import LogView
-from scoring.views.report import page_parts, read_snapshot, report_lines, sparkline
+from scoring.views.report import page_parts, read_snapshot, report_lines, score_name, sparkline
 from scoring.views.report.answers import ReportChanges, changes
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
+from scoring.views.spending import cost_text
 from scoring.views.table import pipe_text
+from scoring.views.work_pages import work_of
 
-SIGNALS, WIDE_PICTURES = 7, 5
 DATA = '<script type="application/json" id="da-score-data">'
 
 
 def digest_of(demo: Demo, **how: Any) -> Digest:
     view = LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, **how)
-    return digest(demo.iter_log_dir, default_rubric(), view.examine())
+    found = digest(demo.iter_log_dir, default_rubric(), view.examine())
+    found.work, found.horizon_days = work_of(view), 14
+    return found
 
 
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
@@ -65,24 +72,10 @@ class TestDigest:
         assert found.hooks["scope.stay-in-write-scope", "remediate"] == 1
         assert list(found.signals) == [spec.id for spec in default_rubric().signals]
         assert math.isclose(found.presence("hook_outcomes"), 5 / 9)
-        five = found.lines[4]
-        assert (five.retries, five.corrections, five.tool_errors) == (3, 2, 0.4)
-
-    def test_marks_where_the_rubric_changes(self) -> None:
-        found = made(line(1, 0.5, "2.0.2"), line(2, 0.5, "2.0.2"), line(3, 0.5), line(4, 0.5, "2.0.2"))
-        assert found.rubric_changes == [(0, "2.0.2"), (2, "2.1.0"), (3, "2.0.2")]
 
     def test_lowest_leaves_out_what_has_no_score(self) -> None:
         found = made(line(1, None), line(2, 0.0), line(3, 0.9), line(4, 0.1))
         assert [one.iteration for one in found.lowest(2)] == [2, 4]
-
-    def test_most_improved_compares_with_the_five_before_under_one_rubric(self) -> None:
-        values = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.8]
-        found = made(*(line(n, value) for n, value in enumerate(values)))
-        assert found.most_improved(1)[0][0].iteration == 6
-        assert math.isclose(found.most_improved(1)[0][1], 0.6)
-        assert made(line(1, 0.1, "2.0.2"), line(2, 0.9)).most_improved() == []
-        assert made(line(1, 0.9), line(2, 0.1)).most_improved() == []
 
     def test_bands_of_other_rubrics_and_no_score_come_last(self) -> None:
         found = made(line(1, 0.5, band="fine"), line(2, None, band="unscored"), line(3, 0.9))
@@ -131,8 +124,9 @@ class TestPage:
         found = structure(html)
         assert found.external == []
         assert "default-src 'none'" in html
-        assert not re.search(r"url\((?!#)", html)
-        assert not re.search(r"@import|<link\b|<img\b|<iframe\b", html)
+        ours = re.sub(r"<script>.*?</script>", "", html, flags=re.S)
+        assert not re.search(r"url\((?!#)", ours)
+        assert not re.search(r"@import|<link\b|<img\b|<iframe\b", ours)
 
     def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
         found = structure(html)
@@ -141,13 +135,27 @@ class TestPage:
         assert not dead
         assert {r for r in found.references if r.startswith("#iter-")} == {f"#iter-{n}" for n in range(1, 10)}
 
-    def test_says_for_every_picture_what_it_shows_in_the_colours_of_the_page(self, html: str) -> None:
-        pictures = re.findall(r"<svg [^>]*>", html)
-        assert len(pictures) == SIGNALS + WIDE_PICTURES * 2 + 2  # the others fit a phone as they are
-        assert all('role="img"' in picture and "aria-labelledby=" in picture for picture in pictures)
-        assert html.count("<desc id=") == len(pictures)
-        assert not re.search(r"#0[1-7]0[1-7]0[1-7]\b", html)
-        assert "var(--accent)" in html
+    def test_says_of_every_chart_what_it_shows_and_has_its_numbers_in_a_table(self, html: str) -> None:
+        charts = re.findall(r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">', html)
+        assert [name for name, _ in charts] == ["months", "costs", "scores"]
+        assert all("table" in said for _, said in charts)
+
+    def test_first_says_what_became_of_the_work_and_last_what_it_scored(self, html: str) -> None:
+        flat = re.sub(r"\s+", " ", re.sub(r"<(?:style|script).*?</(?:style|script)>|<[^>]+>", " ", html, flags=re.S))
+        first, _, rest = flat.partition("Is it getting better?")
+        assert "6 of 9 units of work landed landed 6 reverted 1 open 1 came to nothing 0 unclear 1" in first
+        assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
+        assert "feat(limits): limit requests per client reverted by dc5fe68d151e 2026-03-03 · f05ce0048e" in first
+        assert "0.749" not in first
+        assert rest.index("Who does better?") < rest.index("Scores Do they mean anything here?")
+
+    def test_grades_no_score_that_means_nothing(self, demo: Demo, html: str) -> None:
+        assert 'class="band excellent"' not in html
+        found = digest_of(demo)
+        found.validity = SimpleNamespace(verdict="weak", **dict.fromkeys(("score", "bands")))  # type: ignore[assignment]
+        assert (found.means_something, found.verdict) == (True, "weak")
+        found.validity = SimpleNamespace(verdict="no better than a coin")  # type: ignore[assignment]
+        assert (found.means_something, score_name(found)) == (False, "Evidence score")
 
     @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
@@ -157,9 +165,9 @@ class TestPage:
         edit(demo.iter_log_dir / "iter-5.hook-outcomes.yaml", "scope.stay-in-write-scope", "规则$x_1<b>$")
         html = page(digest_of(demo))
         assert not [tag for tag in ("<script>alert", "<img", "<b>$") if tag in html]
-        assert html.count("</script>") == 2
+        assert html.count("</script>") == 4
         assert "规则" in html
-        assert len(html) < 400_000
+        assert len(html) < 900_000
 
     def test_lists_over_claims_the_worst_first(self, demo: Demo, html: str) -> None:
         over = digest_of(demo).over_claims
@@ -192,7 +200,7 @@ class TestPage:
         html = page(made())
         assert "This log has no iterations." in html
         assert structure(html).external == []
-        assert "no signal" not in page(made(line(1, None, band="unscored")))
+        assert "What became of the work is not known." in page(made(line(1, None, band="unscored")))
 
     @pytest.mark.slow
     def test_holds_what_the_next_one_compares_with_and_is_the_same_every_time(self, demo: Demo, tmp_path: Path) -> None:
@@ -242,14 +250,18 @@ class TestTerminal:
     def test_of_an_empty_log(self) -> None:
         assert pipe_text(report_lines(made(), 80)).startswith("0 iterations, no score\n")
 
-    def test_is_drawn_in_the_colours_of_bands(self, demo: Demo) -> None:
+    def test_begins_with_what_became_of_the_work_on_a_terminal(self, demo: Demo) -> None:
         drawn = io.StringIO()
         lines = list(report_lines(digest_of(demo), 400))
         draw(lines, Console(file=drawn, force_terminal=True, color_system="standard", width=400))
         text = drawn.getvalue()
-        assert text.startswith("\x1b[1m9 iterations, mean 0.749\x1b[0m")
-        assert re.search(r"^poor +\x1b\[31m█+\x1b\[0m 1$", text, re.M)
-        assert re.sub(r"\x1b\[[\d;]*m", "", text) == pipe_text(lines)
+        plain = re.sub(r"\x1b\[[\d;]*m", "", text)
+        before, _, _ = plain.partition("Scores: 9 iterations, mean 0.749; not measured: da-score validate")
+        assert "9 units of work" in before
+        assert re.search(r"^poor +█+ 1$", text, re.M)
+        assert "Lowest" not in plain
+        assert pipe_text(lines).startswith("9 iterations, mean 0.749\n")
+        assert "Lowest" in pipe_text(lines)
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("here")
@@ -261,7 +273,7 @@ class TestTerminal:
         assert not Path("report.html").exists()
 
 
-@pytest.mark.usefixtures("here", "without_pictures")
+@pytest.mark.usefixtures("here")
 class TestCommand:
     @pytest.mark.slow
     def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
@@ -271,7 +283,7 @@ class TestCommand:
         edit(demo.iter_log_dir / "iter-9.yaml", "tests_total_pass: true", "tests_total_pass: false")
         da_score("report")
         html = Path("report.html").read_text()
-        assert "Since the last report: 1 worse, 1 gone." in html
+        assert "Since the last report: 1 lower, 1 gone." in html
         assert "<p>Gone: 1</p>" in html
         assert re.search(r'<li><a href="#iter-9">Iteration 9</a> \(export-links\) 0.704 → <b>0\.', html)
 
@@ -279,8 +291,32 @@ class TestCommand:
     def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
         da_score("report", "--last", "8", "--out", tmp_path / "old.html")
         da_score("report", "--since", tmp_path / "old.html")
-        new = r'<h3>New <span class="dim">1</span></h3>\s*<ul><li><a href="#iter-1">'
+        new = r'<h4>New <span class="dim">1</span></h4>\s*<ul><li><a href="#iter-1">'
         assert re.search(new, Path("report.html").read_text())
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
+    def test_has_the_figures_of_work_and_run(self, da_score: DaScore, rubric: str) -> None:
+        chosen = ("--rubric", rubric)
+        work, run = da_score("work", "--json").json, da_score("run", "--json", *chosen).json
+        said = da_score("report", "--json", *chosen).json
+        html = Path("report.html").read_text()
+        data = json.loads(html.partition(DATA)[2].partition("</script>")[0])
+        shared = {name: work[name] for name in ("summary", "by", "look_at")}
+        assert (said["work"], said["look_at"]) == (work["summary"], work["look_at"])
+        assert {name: data["work"][name] for name in shared} == shared
+        total, landed = work["summary"]["cost"], work["summary"]["landed"]
+        assert f"<b>{landed}</b> of {work['summary']['units']} units of work landed" in html
+        assert f"<dt>Cost of all</dt><dd>${total:.2f}</dd>" in html
+        months = re.findall(r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html)
+        known = [one for one in work["by"]["month"] if one["name"] != "unknown"]
+        assert months == [(one["name"], str(one["units"]), cost_text(one["cost"])) for one in known]
+        costs = [cost_text(unit["cost"]) for unit in work["units"]]
+        assert re.findall(r'<tr id="u\d+">.*?data-label="cost">(.+?)</td>', unescape(html)) == costs
+        scores = {str(one["iteration"]): one["value"] if one["scored"] else None for one in run["iterations"]}
+        assert {number: value for number, (_, value, _) in data["snapshot"].items()} == scores
+        shown = {(line[0], None if line[5] is None else f"{line[5]:.3f}") for line in data["breakdowns"]}
+        assert shown == {(int(n), None if value is None else f"{value:.3f}") for n, value in scores.items()}
 
     def test_goes_to_standard_output(self, da_score: DaScore) -> None:
         found = da_score("report", "--last", "2", "--out", "-")
@@ -307,7 +343,7 @@ class TestCommand:
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-        said = f"this needs matplotlib and jinja2, of the extra 'report': {installing('report')}"
+        said = f"this needs jinja2, of the extra 'report': {installing('report')}"
         assert one_line(da_score("report")) == said
 
 
@@ -348,7 +384,7 @@ class TestInABrowser:
         look = getattr(request, "param", "light")
         (tmp_path / "r.html").write_text(html)
         scheme: Literal["dark", "light"] = "dark" if look == "dark" else "light"
-        size = ViewportSize(width=390, height=800) if look == "phone" else ViewportSize(width=1200, height=900)
+        size = ViewportSize(width=390, height=800) if look == "phone" else ViewportSize(width=1280, height=900)
         context = browser.new_context(viewport=size, color_scheme=scheme)
         shown = context.new_page()
         troubles: list[str] = []
@@ -364,39 +400,76 @@ class TestInABrowser:
     def test_opens_a_breakdown_from_the_table_and_goes_on_from_there(self, opened: Page) -> None:
         assert not opened.is_visible("#breakdown")
         opened.click('#list a[href="#iter-5"]')
-        wait_for(opened, "Iteration 5: 0.288, poor")
+        wait_for(opened, "Iteration 5: 0.288")
         body = opened.inner_text("#b-body")
         assert "commit f05ce0048ec2 reachable but reverted by dc5fe68d151e" in body
         assert "persisted_via_workflow_commands: yes; review: accept" in body
         opened.click("#b-after")
-        wait_for(opened, "Iteration 6: 0.928, excellent")
+        wait_for(opened, "Iteration 6: 0.928")
         opened.keyboard.press("ArrowLeft")
-        wait_for(opened, "Iteration 5: 0.288, poor")
+        wait_for(opened, "Iteration 5: 0.288")
         opened.keyboard.press("Escape")
         opened.wait_for_function("() => !document.getElementById('breakdown').open && !location.hash")
         assert opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
 
     def test_keys_go_on_where_there_is_nothing_before(self, opened: Page) -> None:
         opened.click('#list a[href="#iter-2"]')
-        wait_for(opened, "Iteration 2: 0.500, fair")
+        wait_for(opened, "Iteration 2: 0.500")
         opened.click("#b-before")  # which is disabled then, and holds the focus no more
-        wait_for(opened, "Iteration 1: 1.000, excellent")
+        wait_for(opened, "Iteration 1: 1.000")
         assert (opened.is_disabled("#b-before"), opened.is_enabled("#b-after")) == (True, True)
         opened.keyboard.press("ArrowRight")
-        wait_for(opened, "Iteration 2: 0.500, fair")
+        wait_for(opened, "Iteration 2: 0.500")
 
     def test_filters_the_table_and_dots_are_no_stop_of_the_keyboard(self, opened: Page) -> None:
-        opened.fill("#filter", "POOR")
+        opened.fill("#filter", "REVERTED")
         assert opened.locator("#list tbody tr:visible").count() == 1
-        assert opened.inner_text("#count") == "1 of 9"
+        assert opened.inner_text("#count") == "1 of 10"
         opened.fill("#filter", "")
-        assert opened.locator("#list tbody tr:visible").count() == 9
+        assert opened.locator("#list tbody tr:visible").count() == 10
         stops = opened.evaluate("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length")
-        assert (stops, opened.locator("svg a").count()) == (0, 9)
+        assert (stops, opened.locator(".chart[data-chart=scores] svg a").count()) == (0, 9)
 
-    def test_opens_a_breakdown_from_a_dot(self, opened: Page) -> None:
-        opened.locator('svg a[*|href="#iter-3"]').first.click(force=True)
-        wait_for(opened, "Iteration 3: 0.933, excellent")
+    @pytest.mark.parametrize("opened", ["light", "phone"], indirect=True)
+    def test_a_point_says_its_exact_values_and_leads_to_its_row(self, opened: Page) -> None:
+        point = opened.locator('.chart[data-chart=scores] svg a[*|href="#iter-3"]')
+        point.scroll_into_view_if_needed()
+        point.hover(force=True)
+        tip = opened.locator(".chart[data-chart=scores] [aria-label=tip]")
+        assert "iteration 3: 0.933" in (tip.text_content() or "")
+        assert "feat(api): redirect short links" in (tip.text_content() or "")
+        point.click(force=True)
+        wait_for(opened, "Iteration 3: 0.933")
+        opened.keyboard.press("Escape")
+        dearest = opened.locator('.chart[data-chart=costs] svg a[*|href="#u4"]')
+        dearest.scroll_into_view_if_needed()
+        dearest.hover(force=True)
+        said = opened.locator(".chart[data-chart=costs] [aria-label=tip]").text_content() or ""
+        assert all(part in said for part in ("limit requests per client", "reverted", "$0.20", "4 min"))
+        dearest.click(force=True)
+        opened.wait_for_function("() => location.hash === '#u4'")
+
+    @pytest.mark.parametrize("opened", ["light", "phone"], indirect=True)
+    def test_the_first_screen_answers(self, opened: Page) -> None:
+        for answer in (".hero", ".cards", "a[href='#h-scores']", ".look li:last-child"):
+            box = opened.locator(answer).first.bounding_box()
+            assert box and box["y"] + box["height"] <= (opened.viewport_size or {"height": 0})["height"], answer
+
+    def test_draws_five_hundred_units_in_a_second(self, browser: Browser, demo: Demo, tmp_path: Path) -> None:
+        found = digest_of(demo)
+        found.lines = [replace(found.lines[n % 9], iteration=n + 1) for n in range(500)]
+        rows = [row for row in found.work if row.values["ended"]]
+        numbered = [rows[n % len(rows)] for n in range(500)]
+        found.work = [row._replace(values={**row.values, "iterations": [n]}) for n, row in enumerate(numbered, 1)]
+        began = time.process_time()
+        (tmp_path / "r.html").write_text(page(found))
+        assert time.process_time() - began < 1
+        shown = browser.new_page()
+        shown.goto(f"file://{tmp_path}/r.html")
+        took = shown.evaluate("performance.timing.domContentLoadedEventEnd - performance.timing.responseEnd")
+        assert shown.locator(".chart[data-chart=costs] svg a").count() >= 380
+        assert took < 3_000  # a second on an idle machine
+        shown.close()
 
     def test_prints_dark_on_white_and_whole(self, opened: Page) -> None:
         opened.emulate_media(media="print")
@@ -406,21 +479,15 @@ class TestInABrowser:
         ]""")
         assert (dark, hidden) == ("rgb(29, 34, 41)", False)
 
-    def test_a_chart_of_a_signal_that_is_selected_is_as_wide_as_the_page(self, opened: Page) -> None:
-        chart = opened.locator(".grid figure").nth(2)
-        before = chart.bounding_box()
-        chart.focus()
-        after, page = chart.bounding_box(), opened.locator(".grid").bounding_box()
-        assert before and after and page
-        assert before["width"] < page["width"] / 2
-        assert math.isclose(after["width"], page["width"])
-
     @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
     def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:
         wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= screen
-        names = opened.evaluate("[...document.querySelectorAll('svg')].map(s => s.querySelector('title').textContent)")
-        assert all(names)
+        charts = opened.locator(".chart svg")
+        assert charts.count() == 3
+        for chart in charts.all():
+            box = chart.bounding_box()
+            assert box and 150 < box["width"] <= screen
         contrast = opened.evaluate("""() => {
             const luminance = (colour) => {
                 const whole = colour.startsWith("color(srgb") ? 1 : 255;
@@ -429,7 +496,8 @@ class TestInABrowser:
                 return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
             };
             const back = luminance(getComputedStyle(document.body).backgroundColor);
-            return [...document.querySelectorAll('.band, .why, .dim, h1, p a, li a, td a, td')].map(element => {
+            const texts = '.band, .why, .dim, .bad, h1, p a, li a, td a, td, .state';
+            return [...document.querySelectorAll(texts)].map(element => {
                 const front = luminance(getComputedStyle(element).color);
                 return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
             });
@@ -440,7 +508,7 @@ class TestInABrowser:
         (tmp_path / "r.html").write_text(html)
         shown = browser.new_page()
         shown.goto(f"file://{tmp_path}/r.html#iter-7")
-        wait_for(shown, "Iteration 7: 0.864, excellent")
+        wait_for(shown, "Iteration 7: 0.864")
         shown.close()
 
 

@@ -1,6 +1,7 @@
 """What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
 
-The agents that a commit may name as authors are data (``agents.toml``).
+The agents that a commit may name as authors are data (``agents.toml``). The module is long because every question about
+commits beyond landing is here.
 """
 
 import re
@@ -20,7 +21,7 @@ from scoring.evidence.git.hunks import FileLine, added_lines, line_hash
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import answered
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.evidence.git.walk import without_number
+from scoring.evidence.git.walk import Commit, lines_beside, without_number
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -32,7 +33,8 @@ _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-mer
 _AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OWN_BRANCHES = "refs/heads/entire/"  # on which a recording tool keeps its own data
+_OWN_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")  # on which a recording tool keeps its own data
+_BRANCH_NAME = re.compile("refs/(?:heads|remotes/[^/]+)/")
 _MERGED = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
@@ -95,6 +97,11 @@ def _agents() -> list[tuple[str, Any, Any]]:
 def _any_of(globs: Sequence[str]) -> Any:
     escaped = (translate(glob.replace("[", "[[]")) for glob in globs)
     return re.compile("|".join(escaped) or r"(?!)").match
+
+
+def _identities(commit: Commit) -> list[tuple[int | None, str]]:
+    """Return what a commit keeps when it is amended, and when it is rebased."""
+    return [(commit.authored, name) for name in (f"{commit.subject}\n", *commit.parents[:1]) if trim(name)]
 
 
 class AttributedHistory(CorrectedHistory):
@@ -166,7 +173,7 @@ class AttributedHistory(CorrectedHistory):
         """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
         found: dict[str, str] = {}
         for ref, sha in sorted(self._references.commits.items()):
-            if ref.startswith("refs/heads/") and ref != self.trunk.ref and not ref.startswith(_OWN_BRANCHES):
+            if ref.startswith("refs/heads/") and ref != self.trunk.ref and not _OWN_BRANCH.match(ref):
                 found.setdefault(sha, ref.removeprefix("refs/heads/"))
         return found
 
@@ -175,6 +182,38 @@ class AttributedHistory(CorrectedHistory):
         """The branch that is checked out, "" where none is."""
         answer = self._repository.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return as_text(answer.stdout).strip() if answer.returncode == 0 else ""
+
+    @cached_property
+    def beside(self) -> dict[str, str]:
+        """The commits off the trunk on branches, local ones first, each with the first branch that has it.
+
+        Of a remote's branch the name is without the remote. Without a trunk these are the tips of local branches.
+        """
+        if not self.trunk.commit:
+            return self.tips()
+        refs = {ref: sha for ref, sha in sorted(self._references.commits.items()) if not _OWN_BRANCH.match(ref)}
+        refs = {ref: sha for ref, sha in refs.items() if ref not in self._references.targets}
+        lines = dict(lines_beside(self._repository, [], list(dict.fromkeys(refs.values())), self.trunk.commit))
+        found: dict[str, str] = {}
+        for ref, tip in refs.items():
+            waiting = [tip]
+            while waiting:
+                sha = waiting.pop()
+                if sha not in found and sha in lines and sha not in self._walk:
+                    found[sha] = _BRANCH_NAME.sub("", ref)
+                    waiting += lines[sha]
+        return found
+
+    def made_anew(self, shas: Iterable[str]) -> dict[str, str]:
+        """Return the commits in no branch that were amended, rebased or picked off the trunk, and what each became.
+
+        It has the author time of the other, and its subject or its first parent.
+        """
+        loose = self._commits([sha for sha in dict.fromkeys(shas) if sha not in self._walk and sha not in self.beside])
+        anew: dict[tuple[int | None, str], str] = {}
+        for sha, commit in self._commits([*self._walk, *self.beside]).items() if loose else ():
+            anew |= dict.fromkeys(_identities(commit), sha)
+        return {sha: anew[key] for sha, commit in loose.items() for key in reversed(_identities(commit)) if key in anew}
 
     def branch_behind(self, sha: str) -> str:
         """Return the branch that brought a commit, as its merge names it; else the trunk, without its remote."""
@@ -257,7 +296,7 @@ class AttributedHistory(CorrectedHistory):
 
     def on_live_branches(self, since: int) -> set[str]:
         """Return the commits off the trunk on branches, remote ones too, whose tips are from a time or later."""
-        refs = ((ref, sha) for ref, sha in self._references.commits.items() if "entire/" not in ref)
+        refs = ((ref, sha) for ref, sha in self._references.commits.items() if not _OWN_BRANCH.match(ref))
         tips = self._commits(list({sha for _, sha in refs if sha not in self._walk}))
         live = [sha for sha, commit in tips.items() if (commit.time or 0) >= since]
         if not live or not self.trunk.commit:

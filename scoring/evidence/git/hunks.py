@@ -120,12 +120,11 @@ def _hunk(head: bytes, rest: Iterator[bytes], counts: bool, keep: Keep | None) -
     removed, added = int(m[2] or 1), int(m[4] or 1)
     marks = bytearray()
     kept = []
-    gone = 0
-    while gone < removed or len(marks) < added:
+    for _ in range(removed):  # without lines around them they come first
+        next(rest)
+    while len(marks) < added:
         line = next(rest)
-        if line[:1] == b"-":
-            gone += 1
-        elif line[:1] == b"+":
+        if line[:1] == b"+":
             marks.append(counts and bool(line[1:].strip()))
             if keep is not None:
                 kept.append(keep(line[1:]))

@@ -16,29 +16,8 @@ from typing import Any
 
 from scoring.errors import GitError
 
-_CONFIG = (
-    "color.ui=false",
-    "core.attributesFile=/dev/null",
-    "core.deltaBaseCacheLimit=16m",  # 72 MB instead of 163 for 10,000 commits, in the same time
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.quotePath=true",
-    "core.warnAmbiguousRefs=false",
-    "diff.ignoreSubmodules=none",
-    "diff.orderFile=/dev/null",
-    "diff.relative=false",
-    "diff.renameLimit=1000",
-    "diff.renames=true",
-    "diff.suppressBlankEmpty=false",
-    "i18n.logOutputEncoding=UTF-8",
-    "log.decorate=false",
-    "log.diffMerges=dense-combined",
-    "log.follow=false",
-    "log.mailmap=false",
-    "log.showRoot=true",
-    "log.showSignature=false",
-    "protocol.allow=never",
-)
+_CONFIG = (Path(__file__).parent / "starter.txt").read_text("utf-8").split()
+"""Settings of git; with that limit it takes 72 MB instead of 163 for 10,000 commits, in the same time."""
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ATTR_NOSYSTEM": "1",

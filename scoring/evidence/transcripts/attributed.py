@@ -126,7 +126,8 @@ class AttributedScan(Scan):
             # A directory in no repository is no matter here: the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
                 repository = self.repository = GitRepository(self._places.repo_dir)
-                self.checkpoints = read_checkpoints(repository, self._warn)
+                if self._places.checkpoints:
+                    self.checkpoints = read_checkpoints(repository, self._warn)
                 self._discovery = checkpoint_transcripts(self.checkpoints.values(), repository)
         return super().start()
 
@@ -263,7 +264,11 @@ class AttributedScan(Scan):
             rows = harness.original(found, partial(again, harness))
             if transcript.blobs:
                 of_it = held[transcript.blobs]
-                files += (File(transcript, harness, rows, name, one.session_id, one.start) for name, one in of_it)
+                for name, one in of_it:
+                    files.append(File(transcript, harness, rows, name, one.session_id, rows.line_of(one.start)))
+            elif transcript.store and len(rows.sessions()) > 1:
+                apart = rows.by_session()
+                files += (File(transcript, harness, part, session=part.sessions()[0]) for part in apart)
             else:
                 files.append(File(transcript, harness, rows))
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
@@ -308,7 +313,7 @@ class AttributedScan(Scan):
                 frozenset(
                     v.place for v in verifiers if v.place in linked or any(was_written(p, written) for p in v[1:] if p)
                 ),
-                tuple(seen.ran_for(v.kind, v.artifact) for v in verifiers),
+                tuple(seen.ran_for(v.kind) for v in verifiers),
                 places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,
                 lines=lines,
@@ -354,7 +359,9 @@ def _found(files: Sequence[File]) -> list[FileFound]:
         by_path.setdefault(file.transcript.path, []).append(file)
     found = []
     for path, parts in by_path.items():
-        rows = {file.harness.name: file.rows for file in parts}
+        rows: dict[str, list[Rows]] = {}
+        for file in parts:
+            rows.setdefault(file.harness.name, []).append(file.rows)
         named = any(span.cwd for file in parts for span in file.rows.spans)
         why = "" if any(any(file.here) for file in parts) else ELSEWHERE if named else NO_FOLDER
         found.append(file_found(path, rows, dict.fromkeys(rows, why)))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from scoring.evidence.transcripts.commandlines import command_flags, reads_loop_state
 from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
 from scoring.evidence.transcripts.harness import (
     MODEL_LIMIT,
@@ -22,9 +23,7 @@ from scoring.evidence.transcripts.harness import (
     Home,
     JsonReader,
     RawField,
-    command_flags,
     keys_of,
-    reads_loop_state,
     value_of,
 )
 from scoring.evidence.transcripts.observing import Observations
@@ -241,7 +240,7 @@ class ClaudeReader(JsonReader):
             self._seen.prompt(text)
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
-        """Note a response; copies of it in one folder and session become one row, at the first or earliest line."""
+        """Note a response; copies of it in one folder and session become one row: of work, at the last line."""
         tokens = (
             usage.output_tokens or 0,
             usage.input_tokens or 0,
@@ -255,7 +254,7 @@ class ClaudeReader(JsonReader):
         key = message.id, line.requestId or "", int(line.isSidechain is True), span
         place = number if self._seen.looks else time, number
         noted = self._responses.setdefault(key, [place, 0, tokens])
-        noted[0] = min(noted[0], place)
+        noted[0] = max(noted[0], place) if self._seen.looks else min(noted[0], place)
         noted[1] += 1
         noted[2] = max(noted[2], tokens)
 

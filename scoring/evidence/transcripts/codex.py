@@ -4,7 +4,6 @@
 """
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
 from scoring.evidence.transcripts import codex_counting
-from scoring.evidence.transcripts.codex_counting import CONTEXT, COUNT, LAST, META, TOTALS, CodexCounter
+from scoring.evidence.transcripts.codex_counting import BASE, CONTEXT, COUNT, LAST, META, OWN, TOTALS, CodexCounter
+from scoring.evidence.transcripts.commandlines import command_flags
+from scoring.evidence.transcripts.events import script_of
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     BROKEN,
@@ -27,14 +28,14 @@ from scoring.evidence.transcripts.harness import (
     Home,
     JsonReader,
     RawField,
-    command_flags,
     decoded,
     keys_of,
+    member,
 )
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.evidence.transcripts.written import lines_patched
+from scoring.evidence.transcripts.written import lines_patched, paths_patched
 
 ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
 
@@ -43,8 +44,6 @@ PREFIX = "rollout-"  # how the names of rollouts begin
 REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
 """What Codex writes as the output of a call that the user refused."""
 
-_PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
-"""A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _COMMAND_IN_PROGRAM = re.compile(
     r"""\bcmd["']?\s*:\s*(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)""", re.DOTALL
 )
@@ -87,6 +86,10 @@ class _Payload(msgspec.Struct, gc=False):
     result: RawField = UNSET
     id: RawField = UNSET
     forked_from_id: RawField = UNSET
+    history_mode: RawField = UNSET
+    history_base: RawField = UNSET
+    subagent_history_start_ordinal: RawField = UNSET
+    item: RawField = UNSET
     source: RawField = UNSET
     cwd: RawField = UNSET
     turn_id: RawField = UNSET
@@ -110,6 +113,7 @@ class _Ended(msgspec.Struct, gc=False):
 class _Line(msgspec.Struct, gc=False):
     type: str | None = None
     timestamp: str | None = None
+    ordinal: RawField = UNSET
     payload: _Payload | UnsetType | None = UNSET
 
 
@@ -130,7 +134,9 @@ class CodexReader(JsonReader):
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
         self._counts = self.tables[COUNT]
-        self._opens = self._by_agent = False
+        self._opens = self._by_agent = self._says_prompts = self._on_a_base = False
+        self._own_from: int | None = None  # the ordinal of the first line of its own, until it comes
+        self._asked: set[str | None] = set()
         self._folder = ""
         self._running: dict[str, str] = {}  # by the id of a process that still runs, the call that started it
         self._goes_on: dict[str, str] = {}  # by a call that asks for more of its output, the call that started it
@@ -149,6 +155,8 @@ class CodexReader(JsonReader):
                 self.skipped[NO_TIME] += 1
                 continue
             number = self.number + position
+            if self._own_from is not None and line.type != "session_meta":
+                self._begin_own(number, line)
             self._note_line(number, time, position, line)
             if payload is None:
                 continue
@@ -160,7 +168,10 @@ class CodexReader(JsonReader):
                 elif kind in _VERDICTS:
                     self._end(number, payload, _VERDICTS[kind](payload))
                 elif kind == "exec_command_end":
-                    self._process_ended(number, payload)
+                    code = _value_of(payload.exit_code)
+                    self._process_ended(number, payload.call_id, code, payload.aggregated_output)
+                elif kind == "item_completed" and self._seen.looks:
+                    self._item_completed(number, _value_of(payload.item))
                 elif kind == "custom_tool_call":
                     self._custom_call(number, payload)
                 elif kind in ("function_call", "local_shell_call"):
@@ -170,12 +181,25 @@ class CodexReader(JsonReader):
                 elif kind == "message" and self._seen.looks:
                     self._say(payload)
                 elif kind == "user_message" and not self._by_agent:
+                    self._says_prompts = True
                     self._seen.prompt(_text_of(payload.message))
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
                     self._seen.interrupted()
             except (*BROKEN, TypeError):
                 self.skipped[OTHER_TYPE] += 1
         return foreign
+
+    def _begin_own(self, number: int, line: _Line) -> None:
+        """Begin a span at the first line that is the session's own, where its number is stated."""
+        ordinal, first = _value_of(line.ordinal), self._own_from
+        if first is not None and (ordinal if type(ordinal) is int else number) >= first:
+            self._own_from = None
+            self._begin(LineSpan(opens=OWN, agent=codex_counting.own_meta(self._spans).agent))
+
+    def _begin(self, span: LineSpan, *numbers: int) -> None:
+        self._covers.append(list(numbers))
+        self._cover = self._covers[-1].append
+        self._spans.append(span)
 
     def _note_line(self, number: int, time: int, position: int, line: _Line) -> None:
         seen = self._seen
@@ -196,6 +220,8 @@ class CodexReader(JsonReader):
             self._seen.asked()
 
     def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
+        if kind == CALL:
+            self._asked.add(call_id)
         key = key_of(call_id) if call_id else 0
         self.tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, int(value)))
 
@@ -204,6 +230,10 @@ class CodexReader(JsonReader):
         usage = last if totals is None else totals
         if usage is None:  # an event about rate limits alone
             return
+        if self._on_a_base and totals is not None and last is not None:
+            before = (max(new - max(old, 0), -1) for new, old in zip(astuple(totals), astuple(last), strict=True))
+            self._counts.append((len(self._spans) - 1, number, len(self._counts), BASE, *before))
+        self._on_a_base = False
         kind = LAST if totals is None else TOTALS
         self._counts.append((len(self._spans) - 1, number, len(self._counts), kind, *astuple(usage)))
 
@@ -215,17 +245,25 @@ class CodexReader(JsonReader):
         span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model, agent)
         if line == "session_meta":
             source = _value_of(payload.source)
-            self._by_agent |= len(self._spans) == 1 and _member(source, "subagent") is not None
-            starter = _as_text(_member(source, *_SPAWNED_BY))
+            self._by_agent |= len(self._spans) == 1 and member(source, "subagent") is not None
+            starter = _as_text(member(source, *_SPAWNED_BY))
             parent = _text_of(payload.forked_from_id) or starter
-            remote = _as_text(_member(_value_of(payload.git), "repository_url"))
+            remote = _as_text(member(_value_of(payload.git), "repository_url"))
+            if self._seen.looks and len(self._spans) == 1:
+                parent = self._goes_on_from(payload) or parent
             span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model, bool(starter))
         self._covers[-1].pop()  # this line belongs to what it opens
-        self._covers.append([number])
-        self._cover = self._covers[-1].append
-        self._spans.append(span)
+        self._begin(span, number)
         if span.cwd and (span.opens == CONTEXT or span is codex_counting.own_meta(self._spans)):
             self._folder = span.cwd
+
+    def _goes_on_from(self, payload: _Payload) -> str:
+        """Note where a session begins that goes on from lines in another file, and return the session they are of."""
+        base, first = _value_of(payload.history_base), _value_of(payload.subagent_history_start_ordinal)
+        self._on_a_base = isinstance(base, dict)
+        self._seen.worked |= self._on_a_base
+        self._own_from = first if type(first) is int else 0 if self._on_a_base else None
+        return "" if _text_of(payload.forked_from_id) else _as_text(member(base, "thread_id"))
 
     def _custom_call(self, number: int, payload: _Payload) -> None:
         """Note a call of a tool that is given a text: a patch, or a program."""
@@ -236,11 +274,11 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            seen.edit(call, _patched(text), self._folder, lines_patched(text))
+            seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
             commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
             patch = text if "\n*** " in text else text.replace("\\n", "\n")
-            seen.command(call, commands, self._folder, _patched(text), lines_patched(patch))
+            seen.command(call, commands, self._folder, paths_patched(text), lines_patched(patch))
             self._programs.add(call)
         else:
             seen.call(call)
@@ -252,7 +290,7 @@ class CodexReader(JsonReader):
         if not field and not seen.looks:
             return
         given = _value_of(payload.action) if local else _parsed(_text_of(payload.arguments))
-        asked = _member(given, "command" if local else field)
+        asked = member(given, "command" if local else field)
         words = asked if isinstance(asked, list) else [asked]
         text = " ".join(word for word in words if isinstance(word, str))
         if payload.name != "write_stdin":  # it goes on with a call
@@ -260,17 +298,17 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            text = _as_text(_member(given, "input"))
-            seen.edit(call, _patched(text), self._folder, lines_patched(text))
+            text = _as_text(member(given, "input"))
+            seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif not field:
             seen.call(call, agent=payload.name == "spawn_agent")
-            begun = self._running.get(str(_member(given, "session_id")))
+            begun = self._running.get(str(member(given, "session_id")))
             if payload.name == "write_stdin" and call and begun:
                 self._goes_on[call] = begun
         else:
-            folder = _as_text(_member(given, "workdir")) or _as_text(_member(given, "working_directory"))
-            script = _script(_member(given, field))
-            patched = _patched(script) if "apply_patch" in script else ()
+            folder = _as_text(member(given, "workdir")) or _as_text(member(given, "working_directory"))
+            script = script_of(member(given, field))
+            patched = paths_patched(script) if "apply_patch" in script else ()
             seen.command(call, script, folder or self._folder, patched, lines_patched(script) if patched else {})
 
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
@@ -295,16 +333,32 @@ class CodexReader(JsonReader):
         else:
             seen.result(begun, None if begun in self._programs else failed, lambda: _parts(payload)[1])
 
-    def _process_ended(self, number: int, payload: _Payload) -> None:
+    def _process_ended(self, number: int, call: str | None, code: object, printed: RawField | str) -> None:
         """Note how a command ended that still ran when its output was given; a commit counts where it is answered."""
-        call, code = payload.call_id, _value_of(payload.exit_code)
         if call in self._running.values() and type(code) is int:
             self._row(VERDICT, number, call, code != 0)
             if not self._seen.commits(call):
-                self._seen.result(call, code != 0, lambda: _text_of(payload.aggregated_output))
+                self._seen.result(call, code != 0, lambda: printed if isinstance(printed, str) else _text_of(printed))
+
+    def _item_completed(self, number: int, item: Any) -> None:
+        """Note what only an item of a paginated thread says; the call that it is about has lines of its own."""
+        kind, call, status = (_as_text(member(item, name)) for name in ("type", "id", "status"))
+        if kind == "UserMessage" and not self._by_agent and not self._says_prompts:
+            content = member(item, "content")
+            parts = [_as_text(member(part, "text")) for part in content] if isinstance(content, list) else []
+            self._seen.prompt("".join(parts))
+        elif kind == "CommandExecution":
+            self._process_ended(number, call, member(item, "exit_code"), _as_text(member(item, "aggregated_output")))
+        elif kind in ("FileChange", "McpToolCall") and call in self._asked and status in ("completed", "failed"):
+            failed = status == "failed"
+            self._row(VERDICT, number, call, failed)
+            if failed and kind == "FileChange":
+                self._seen.result(call, True, str)
 
     def rows(self) -> Rows:
         """Return what was taken."""
+        if self._own_from is not None:  # nothing of its own came
+            self._begin(LineSpan(opens=OWN))
         refused = self._seen.refused_calls
         for kind in (CALL, VERDICT) if refused else ():
             self.tables[kind] = [row for row in self.tables[kind] if row[3] not in refused]
@@ -334,13 +388,6 @@ def _parsed(text: str) -> Any:
         return msgspec.json.decode(text)
     except BROKEN:
         return None
-
-
-def _member(value: Any, *names: str) -> Any:
-    """Return what is under some names, one within the other; None when it is not there."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 _UUID7 = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
@@ -442,7 +489,7 @@ def _mcp_failed(payload: _Payload) -> bool | None:
     if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
         return None
     ended = result.get("Ok")
-    return "Err" in result or _member(ended, "isError") is True or _member(ended, "is_error") is True
+    return "Err" in result or member(ended, "isError") is True or member(ended, "is_error") is True
 
 
 _VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
@@ -453,35 +500,22 @@ _VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
 }
 
 
-def _script(asked: Any) -> str:
-    """Return what a shell is asked to run, which may be a text or the words of a command."""
-    if not isinstance(asked, list):
-        return _as_text(asked)
-    words = [word for word in asked if isinstance(word, str)]
-    return words[2] if len(words) == 3 and words[1] in ("-lc", "-c") else shlex.join(words)
-
-
 def _unescaped(found: Sequence[str]) -> str:
     return _ESCAPED.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), "".join(found))
-
-
-def _patched(patch: str) -> list[str]:
-    """Return the files that a patch writes."""
-    return [path.strip() for path in _PATCHED.findall(patch)]
 
 
 def _joined(raw: RawField) -> str:
     """Return the text that a field holds, or those of its items, one below the other."""
     found = _value_of(raw)
     if isinstance(found, list):
-        return "\n".join(_as_text(_member(item, "text")) for item in found)
+        return "\n".join(_as_text(member(item, "text")) for item in found)
     return _as_text(found)
 
 
 def _parts(payload: _Payload) -> tuple[str, str]:
     """Return the header of an output, "" where it has none, and what a program printed."""
     text = _joined(payload.output)
-    if text.startswith("{") and isinstance(printed := _member(_parsed(text), "output"), str):
+    if text.startswith("{") and isinstance(printed := member(_parsed(text), "output"), str):
         return "", printed
     if text.startswith(_HEADER):
         header, behind, printed = f"\n{text[:_HEADER_LIMIT]}".partition("\nOutput:\n")

@@ -22,19 +22,20 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.tally import Tally
 
-META, CONTEXT = 1, 2
-"""What opens a span: a ``session_meta``, a ``turn_context``."""
+META, CONTEXT, OWN = 1, 2, 3
+"""What opens a span: a ``session_meta``, a ``turn_context``, the first line that is said to be the session's own."""
 
 COUNT, TURN, REPEAT = 0, 3, 4
 """Tables beside those of calls and verdicts. Behind span and line each row has how many counts are before it, and then:
 
-- count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals), and the
-  totals (input, cached input, input written to the cache, output, reasoning output, all), -1 for those left out;
+- count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals; :data:`BASE`,
+  what the file that this one goes on from has counted), and the totals (input, cached input, input written to the
+  cache, output, reasoning output, all), -1 for those left out;
 - turn, worked out of the counts: output, input, cache reads, cache creations;
 - repeat, worked out of the counts too: nothing more.
 """
 
-TOTALS, LAST = range(2)
+TOTALS, LAST, BASE = range(3)
 
 
 def settled(rows: Rows) -> Rows:
@@ -43,6 +44,9 @@ def settled(rows: Rows) -> Rows:
     running = _FROM_ZERO
     for span, time, before, kind, *counts in rows.tables.get(COUNT, ()):
         start = running
+        if kind == BASE:
+            running = tuple(counts)
+            continue
         if kind == LAST:
             running = tuple(max(old, 0) + new if new >= 0 else old for new, old in zip(counts, start, strict=True))
         else:
@@ -97,6 +101,8 @@ class _Boundary(NamedTuple):
 def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
     """Find out where the replay at the beginning of a forked session ends."""
     spans, own = rows.spans, own_meta(rows.spans)
+    if (first := next((n for n, span in enumerate(spans) if span.opens == OWN), None)) is not None:
+        return _Boundary(span=first)
     turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
     if own.born >= 0:
         for n, born in turns:

@@ -1,14 +1,16 @@
 """What a command line says of one of its commands: its exit status, who reads its output, where it runs; and of git.
 
 Git is the one tool that is known here. ``docs/TEST_TOOLS.md``, "The verdict" and "Commands of git", say what it is for.
+The module is long, as the tools of verifiers are a table here.
 """
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, ShellCommand
+from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, STARTERS, ShellCommand
 
 FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 """Programs that leave the lines with a pattern."""
@@ -17,6 +19,46 @@ _STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
 _PATH_LIMIT = 1000  # characters
 _WORD = re.compile(r"\w[\w-]*")
+_VERSIONED = re.compile(r"[\d.]+$")
+_INTERPRETERS = frozenset({*SHELLS, "python", "pypy", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node"})
+_RUNNERS = frozenset(STARTERS["verifiers"]["runners"].split())
+TOOLS_OF: Mapping[str, frozenset[str]] = {
+    kind: frozenset(" ".join(tool.split()) for tool in tools.split(";"))
+    for kinds, tools in STARTERS["verifiers"]["tools"].items()
+    for kind in kinds.split()
+}
+"""The programs, or programs with their first word, that run for a verifier of a type; for another type its own name."""
+
+
+def program_names(words: Sequence[str]) -> list[str]:
+    """Return what a simple command runs: the program, that with its first word, and the targets of a task runner.
+
+    Of a script that an interpreter is given it is the script, with and without its suffix; no other word is a name. Git
+    and what every command line is made of verify nothing.
+    """
+    name, rest = words[0].rpartition("/")[2].lower(), list(words[1:])
+    if name in _COMMON:
+        return []
+    plain = _VERSIONED.sub("", name)
+    if plain in _INTERPRETERS and plain not in _RUNNERS:
+        while rest and rest[0] != "-m" and rest[0][:1] == "-":
+            rest.pop(0)
+        if rest[:1] == ["-m"]:
+            rest.pop(0)
+        if not rest:
+            return [plain]
+        name = rest.pop(0).rpartition("/")[2].lower()
+    said = [word for word in rest if word[:1] not in ("-", "+") and "=" not in word]
+    stem = name.partition(".")[0] or name
+    targets = [word for word in said if word != "run"][:_MOST_TARGETS] if stem in _RUNNERS else []
+    return list(dict.fromkeys((name, stem, *(f"{stem} {word}" for word in said[:1]), *targets)))
+
+
+_COMMON = frozenset(
+    ("git", "cd", "pushd", "popd", "eval", "echo", "printf", "cat", "ls", "head", "tail", "grep", "sed")
+)
+_COMMON |= {"awk", "tee", "cp", "mv", "rm", "mkdir", "touch", "true", ":"}
+_MOST_TARGETS = 8  # of one call of a task runner
 _PATTERN = re.compile(r"[.*+\[]")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _HOME = re.compile(r"/(?:Users|home)/[^/]+|/root")
@@ -255,3 +297,42 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[str, tuple
             at += 2 if words[at] in _VALUED else 1
         if at < len(words):
             yield words[at], words[at + 1 :]
+
+
+# What the objective checks look for in a tool call.
+
+TEST_COMMANDS = ("go test", "pytest", "npm test", "yarn test", "make test", "cargo test", "rspec", "phpunit")
+LOOP_STATE_FILE = "loop-state.md"
+_SHOWS_FILES = frozenset(("cat", "sed", "head", "tail"))
+
+
+def is_test_command(command: str) -> bool:
+    """Say whether a shell command runs a known test tool."""
+    return any(name in command for name in TEST_COMMANDS)
+
+
+def reads_loop_state(path: str) -> bool:
+    """Say whether a file that was read is the loop state."""
+    return path.endswith(LOOP_STATE_FILE)
+
+
+def command_flags(command: str) -> int:
+    """Return what a shell command shows, as bits: it ran, it ran a test tool, it read the loop state."""
+    flags = BASH | TESTS if is_test_command(command) else BASH
+    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, re.split(r"[|;&>\n]", command))):
+        flags |= LOOP_STATE
+    return flags
+
+
+def _shows_loop_state(command: str) -> bool:
+    """Say whether a single command shows the loop state; ``sed -i`` writes it."""
+    reader = ""
+    for word in re.findall(r"[\w./~$*+@%-]+", command):
+        name = word.rpartition("/")[2]
+        if name in _SHOWS_FILES:
+            reader = name
+        elif reader == "sed" and re.match(r"-\w*i|--in-place", word):
+            reader = ""
+        elif reader and reads_loop_state(word):
+            return True
+    return False

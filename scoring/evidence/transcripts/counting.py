@@ -1,21 +1,41 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.rows import RUN, Rows
+from scoring.evidence.transcripts.rows import RESPONSE, RUN, STATED, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
-from scoring.evidence.transcripts.tally import Tallies
+from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT, Tallies
+
+Last: TypeAlias = Mapping[tuple[str, int, int], int]
+"""The parts of responses' last lines, by harness and the keys of response and request."""
+_NONE: Last = {}
+
+
+def last_lines(files: Iterable[File], parts: Sequence[int]) -> Last:
+    """Return the part that has the last line of each response of which several files or parts have lines."""
+    found: dict[tuple[str, int, int], tuple[int, int]] = {}
+    for file in files:
+        for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
+            n = file.place[number]
+            if key and file.fresh[n] and parts[file.ids[n]] >= 0:
+                name = file.harness.name, key, request
+                found[name] = max(found.get(name, (0, -1)), (file.times[n], parts[file.ids[n]]))
+    return {name: part for name, (_, part) in found.items()}
 
 
 def count_lines(
-    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], harnesses: Sequence[Harness]
+    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], harnesses: Sequence[Harness], of: Last = _NONE
 ) -> tuple[list[TranscriptFacts], Tallies]:
-    """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0."""
+    """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0.
+
+    A response counts in the first part that has a copy of it, or in that which ``of`` names.
+    """
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
     for tally in tallies.of.values():
@@ -28,6 +48,9 @@ def count_lines(
             for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
         ]
         rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
+        if of and RESPONSE in rows.tables:
+            name, responses = file.harness.name, rows.tables[RESPONSE]
+            rows.tables[RESPONSE] = [(s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses]
         counters[file.harness.name].add(number, rows, True)
     for counter in counters.values():
         counter.finish()
@@ -62,8 +85,29 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
         for kind, found in rows.tables.items()
         if kind < RUN
     }
+    if STATED in rows.tables:
+        tables[RESPONSE] = [
+            (span, place, *rest) for span, number, *rest in _measured(rows, places) if (place := places[number])
+        ]
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
+
+
+def _measured(rows: Rows, places: Mapping[int, int]) -> list[tuple[int, ...]]:
+    """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
+    responses = list(rows.tables.get(RESPONSE, ()))
+    silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED]
+    for span, number, since, output, given, reads, writes in rows.tables[STATED]:
+        among = [n for n in silent if since <= responses[n][1] <= number]
+        if len({places[responses[n][1]] for n in among}) != 1:
+            continue
+        model = rows.spans[span].model
+        of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among
+        stated = (output, given, reads, writes) if writes else (output, given + reads, reads, given)
+        counts = [[total // len(of_it) + (n < total % len(of_it)) for n in range(len(of_it))] for total in stated]
+        for n, *tokens in zip(of_it, *counts, strict=True):
+            responses[n] = (*responses[n][:6], *tokens, 0 if writes else READS_IN_INPUT)
+    return responses
 
 
 def continued(files: Iterable[File]) -> list[File]:

@@ -15,7 +15,7 @@ from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.harness import FileNames, Harness
-from scoring.files import reason
+from scoring.files import is_inside, reason
 
 COMPRESSED = ".zst"
 
@@ -27,8 +27,8 @@ NOT_HERE = "its object is not in this clone"
 class TranscriptFile(NamedTuple):
     """A transcript to read, ``whole`` or only the work done in the repository; a ``document`` is one JSON text.
 
-    One that is no file but objects in git names them in ``blobs``, in order; they are in ``repository``, have ``size``
-    bytes in all, and ``path`` is only what the transcript is called.
+    A ``store`` is read by its harness. One that is no file but objects in git names them in ``blobs``, in order; they
+    are in ``repository``, have ``size`` bytes in all, and ``path`` is only what the transcript is called.
     """
 
     path: Path
@@ -37,6 +37,7 @@ class TranscriptFile(NamedTuple):
     blobs: tuple[str, ...] = ()
     repository: GitRepository | None = None
     size: int = 0
+    store: bool = False
 
     @property
     def compressed(self) -> bool:
@@ -84,7 +85,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         if place.whole and problem:
             warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
         is_document = _any_of([names for names in place.names if names.document])
-        found += [TranscriptFile(path, place.whole, is_document(path)) for path in paths]
+        is_store = _any_of([names for names in place.names if names.store])
+        found += [TranscriptFile(path, place.whole, is_document(path), store=is_store(path)) for path in paths]
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
     single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
@@ -98,6 +100,9 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
     for directory in (*places.directories, *places.hinted):
         names: list[str] = []
         problem = "" if directory.is_dir() else "no such directory"
+        if is_of_the_system(directory):
+            warn(f"transcript directory {directory}: is of the system and holds no files; skipped")
+            continue
         try:
             names = sorted((n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode)
             if not names:
@@ -112,10 +117,12 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
 
 
 def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Harness]:
-    """Return the harnesses that may have written a transcript: a document has its name of one that writes them."""
-    if not transcript.document:
+    """Return the harnesses that may have written a transcript: documents and stores are known by their names."""
+    if not transcript.document and not transcript.store:
         return harnesses
-    return [h for h in harnesses if _any_of([n for n in h.files if n.document])(transcript.path)]
+    kind = transcript.document, transcript.store
+    kinds = [(harness, [n for n in harness.files if (n.document, n.store) == kind]) for harness in harnesses]
+    return [harness for harness, names in kinds if _any_of(names)(transcript.path)]
 
 
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
@@ -125,16 +132,22 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
     for directory in places.hinted:
         yield _Place(directory, "hook", "", anybody)
     for harness in harnesses if places.auto else ():
-        yield from (_Place(*home, harness.files, harness.name) for home in harness.homes(os.environ))
+        homes = [
+            home for home in harness.homes(os.environ) if not (places.trusted and is_inside(home[0], places.repo_dir))
+        ]
+        yield from (_Place(*home, harness.files, harness.name) for home in homes)
 
 
 def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     """Return what says whether a file is named like one of some patterns, and is where these are."""
-    known = [(one.folder, re.compile(translate(one.pattern)).match) for one in names]
+    known = [
+        (re.compile(translate(one.pattern)).match, one.folder and re.compile(translate(f"*/{one.folder}")).match)
+        for one in names
+    ]
 
     def fits(path: str | Path) -> bool:
         folder, name = os.path.split(path)
-        return any(match(name) and where in ("", os.path.basename(folder)) for where, match in known)
+        return any(match(name) and (not within or within(f"/{folder}")) for match, within in known)
 
     return fits
 
@@ -142,6 +155,9 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
 def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
     found: list[Path] = []
     seen: set[tuple[int, int]] = set()
+    if is_of_the_system(top):
+        warn(f"transcript directory {top}: is of the system and holds no files; skipped")
+        return []
     waiting = [os.fspath(top)]
     while waiting:
         folder = waiting.pop()
@@ -152,6 +168,8 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    if entry.is_symlink() and not is_inside(entry.path, top):
+                        continue
                     if _is_folder(entry):
                         waiting.append(entry.path)
                     elif wanted(entry.path):
@@ -159,6 +177,12 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
     return sorted(found, key=os.fsencode)
+
+
+def is_of_the_system(folder: Path) -> bool:
+    """Return whether a folder is one in which the system shows processes and devices as files; /dev/shm is none."""
+    shown = "\0" not in str(folder) and any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
+    return shown and not is_inside(folder, "/dev/shm")  # noqa: S108 - nothing is written there
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:

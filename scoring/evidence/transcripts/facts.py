@@ -5,6 +5,7 @@ long because it lists all that transcripts can say, with types and units.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -39,13 +40,16 @@ class TranscriptPlaces(Frozen, frozen=True):
     """Where transcripts are looked for: ``directories``, named by hand, count whole.
 
     ``auto`` adds the default directories of the harnesses and ``hinted`` further ones (a hook names the one of its
-    session): in both only the work done in ``repo_dir`` counts.
+    session): in both only the work done in ``repo_dir`` counts. ``checkpoints`` of the repository count where rules
+    attribute; with ``trusted`` no folder inside of it does.
     """
 
     repo_dir: Path
     directories: tuple[Path, ...] = ()
     auto: bool = False
     hinted: tuple[Path, ...] = ()
+    checkpoints: bool = True
+    trusted: bool = False
 
 
 class IterationWindow(Frozen, frozen=True):
@@ -62,6 +66,7 @@ class HarnessFacts(Frozen, frozen=True):
     ``sessions`` and ``files`` have at least one line in it. ``tool_calls`` have a verdict, under attributed evidence
     or none, each once. ``duplicates_dropped``
     are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
+    Of the turns, ``unmeasured`` do not state their tokens, which are in no count.
     """
 
     name: str
@@ -76,6 +81,7 @@ class HarnessFacts(Frozen, frozen=True):
     tool_errors: int = 0
     duplicates_dropped: int = 0
     flags: int = 0
+    unmeasured: int = 0
 
 
 PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
@@ -104,6 +110,7 @@ class TranscriptFacts(Frozen, frozen=True):
 
     ``harnesses`` are the shares of those that took part, by name; ``spent`` the tokens by model, each response once;
     ``began`` and ``ended`` the times of the first and the last line. Rules that do not look at one leave it empty.
+    Of the turns, ``unmeasured`` do not state their tokens, which are in no count: they are unknown, and not 0.
     """
 
     turns: int = 0
@@ -118,12 +125,31 @@ class TranscriptFacts(Frozen, frozen=True):
     spent: tuple[Spent, ...] = ()
     began: int | None = None
     ended: int | None = None
+    unmeasured: int = 0
+
+    @property
+    def measured(self) -> int:
+        """How many turns state their tokens."""
+        return self.turns - self.unmeasured
 
     @property
     def cache_hit_rate(self) -> float:
         """Cache reads over reads and creations; 0 when there are neither."""
         whole = wrap64(self.cache_reads + self.cache_creations)
         return float(self.cache_reads) / float(whole) if whole else 0.0
+
+    @property
+    def harness(self) -> str:
+        """The harness with the most output tokens; "" where none says."""
+        return max(((one.output_tokens, one.name) for one in self.harnesses), default=(0, ""))[1]
+
+    @property
+    def model(self) -> str:
+        """The model with the most output tokens; "" where none says."""
+        outputs: Counter[str] = Counter()
+        for one in self.spent:
+            outputs[one.model] += one.output_tokens
+        return max(outputs, key=lambda name: (outputs[name], name), default="")
 
     @property
     def tool_error_rate(self) -> float | None:
@@ -237,7 +263,7 @@ class Observed(Frozen, frozen=True):
         tool_calls: how many calls of tools are in what votes, without refused ones.
         failed_calls: how many of them failed.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
-        ran: for each verifier of the entry, in their order, whether a command is seen that ran for it.
+        ran: for each verifier of the entry, in their order, whether a command of its kind is seen that ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.

@@ -1,225 +1,204 @@
 """Gemini CLI: where its chats are, and what the messages of one say.
 
-``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the format. A chat names no folder, only the hash of one.
+``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the formats: one document, and since version 0.39 lines that add up.
+A chat names no folder, only the hash of one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import msgspec
-from msgspec import UNSET
-
+from scoring.evidence.transcripts.events import (
+    PLACE,
+    EventReader,
+    ToolNames,
+    lines_behind,
+    names,
+    note_call,
+    shell_answer,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
-    BROKEN,
     HASHED_FOLDER,
     MODEL_LIMIT,
-    NO_TIME,
     OTHER_TYPE,
-    Count,
     FileNames,
     Harness,
     Home,
-    JsonReader,
-    RawField,
-    command_flags,
-    decoded,
+    count_in,
+    items_in,
     keys_of,
-    value_of,
+    member,
+    text_in,
 )
-from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
+from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.evidence.transcripts.written import lines_added
 
-SHELL = "run_shell_command"
-EDIT_TOOLS = frozenset(("write_file", "replace"))
-QUESTIONS = frozenset(("ask_user", "exit_plan_mode"))
+TOOLS = ToolNames(names("run_shell_command"), names("write_file replace"), questions=names("ask_user exit_plan_mode"))
 
 CANCELLED_BY_USER = "Request cancelled."  # what a message of the type info says when the user stopped the agent
-
 FILES = "--- Content from referenced files ---"  # in a prompt, before the files that it names with @
-
+CONTEXT = "<session_context>", "This is the Gemini CLI. We are setting up the context"
+"""How a message of the user begins that the harness puts in front."""
 _REFUSALS = "did not allow", "denied"
 """Words in the reason of a call that was cancelled because the user refused it."""
-
-_EXIT, _OUTPUT = "\nExit Code: ", "\nOutput: "
-
-
-class _Tokens(msgspec.Struct, gc=False):
-    input: Count | None = None
-    output: Count | None = None
-    cached: Count | None = None
-    thoughts: Count | None = None
-    tool: Count | None = None
+_KINDS = frozenset(("user", "gemini", "info", "error", "warning"))
+_COUNTS = "input", "output", "cached", "thoughts", "tool"
+_TAKEN_BACK = "taken back"  # a kind of message
 
 
-class _ToolCall(msgspec.Struct, gc=False):
-    id: str | None = None
-    name: str | None = None
-    status: str | None = None
-    args: RawField = UNSET
-    result: RawField = UNSET
-
-
-class _ChatMessage(msgspec.Struct, gc=False):
-    id: str | None = None
-    type: str | None = None
-    timestamp: str | None = None
-    model: RawField = UNSET
-    content: RawField = UNSET
-    tokens: _Tokens | None = None
-    toolCalls: list[_ToolCall | None] | None = None  # noqa: N815 - as it is written
-
-
-class _Chat(msgspec.Struct, gc=False):
-    sessionId: str | None = None  # noqa: N815 - as it is written
-    projectHash: str | None = None  # noqa: N815 - as it is written
-    messages: list[msgspec.Raw] | None = None
-
-
-class _Arguments(msgspec.Struct, gc=False):
-    command: str | None = None
-    file_path: str | None = None
-    directory: str | None = None
-    dir_path: str | None = None
-    content: RawField = UNSET
-    old_string: RawField = UNSET
-    new_string: RawField = UNSET
-
-
-_message = msgspec.json.Decoder(_ChatMessage)
-_arguments = msgspec.json.Decoder(_Arguments)
-
-
-class GeminiReader(JsonReader):
-    """Reads a chat; the place of a message in it is the number of its line."""
-
-    decoder = msgspec.json.Decoder(_Chat)
+class GeminiReader(EventReader):
+    """Reads a chat, as a document or as lines; the place of a message in it is its number."""
 
     def __init__(self, tools: TestTools | None) -> None:
-        super().__init__()
-        self._seen = Observations(tools)
-        self._spans: list[LineSpan] = []
-        self._covers: list[list[int]] = []
-        self._models: dict[str, int] = {}
+        super().__init__(tools)
+        self._said: list[Any] = []  # the messages, each at the place where it was first
+        self._places: dict[str, int] = {}  # of messages, by their ids
+        self._active: list[str] = []  # the ids of those that the conversation has, in its order
+        self._about: dict[str, Any] = {}
+        self._lines = False
 
-    def take(self, lines: Sequence[_Chat]) -> list[int]:
-        """Take some chats; there is one in a file."""
-        for chat in lines:
-            folder = HASHED_FOLDER + chat.projectHash if chat.projectHash else ""
-            self._models = {}
-            self._span("", LineSpan(folder, chat.sessionId or ""))
-            for number, written in enumerate(chat.messages or ()):
-                try:
-                    self._take(number, written, decoded(_message, written))
-                except BROKEN:
-                    self.skip(OTHER_TYPE)
-        return []
-
-    def _span(self, model: str, like: LineSpan) -> int:
-        """Return the span of what a model answered in the chat that is read; it is like the span of the chat."""
-        if model not in self._models:
-            self._models[model] = len(self._spans)
-            self._spans.append(like._replace(model=model))
-            self._covers.append([])
-        return self._models[model]
-
-    def _take(self, number: int, written: msgspec.Raw, message: _ChatMessage) -> None:
-        time = timestamp_ns(message.timestamp)
-        if time is None:
-            self.skip(NO_TIME)
-            return
-        key, seen = key_of(message.id) if message.id else 0, self._seen
-        named = value_of(message.model)
-        span = self._span(named[:MODEL_LIMIT] if isinstance(named, str) else "", self._spans[self._models[""]])
-        seen.line(span, number, time, key or seen.line_key(bytes(written)))
-        self._covers[span].append(number)
-        if message.type == "gemini":
-            seen.responds(message.id)
-            seen.said(_text_of(message.content))
-            if message.tokens and any(spent := _spent(message.tokens)):
-                self.tables[RESPONSE].append((span, number, key, 0, 0, 1, *spent, 0))
-            for call in message.toolCalls or ():
-                if call:
-                    self._call(span, number, call)
-        elif message.type == "user":
-            seen.asked()
-            seen.prompt(_text_of(message.content).partition(FILES)[0])
-        elif message.type == "info" and _text_of(message.content).strip() == CANCELLED_BY_USER:
-            seen.interrupted()
-
-    def _call(self, span: int, number: int, call: _ToolCall) -> None:
-        """Note a call and how it ended, which is written with it."""
-        key, given = key_of(call.id) if call.id else 0, value_of(call.args, _arguments, _Arguments())
-        text = _result_of(call.result)
-        printed, failed = _printed(text) if call.name == SHELL else (text, False)
-        refused = call.status == "cancelled" and any(words in text for words in _REFUSALS)
-        failed, seen, flags = failed or call.status == "error", self._seen, 0
-        if call.name == SHELL:
-            seen.command(call.id, given.command or "", given.directory or given.dir_path or "")
-            flags = command_flags(given.command or "")
-        elif call.name in EDIT_TOOLS:
-            path, whole = given.file_path or "", given.content is not UNSET
-            lines = lines_added(_text_of(given.content if whole else given.new_string), _text_of(given.old_string))
-            seen.edit(call.id, (path,), "", {path: lines}, whole)
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take the next line of a chat, or the whole of one; what it adds up to is known at the end."""
+        self._lines |= "messages" not in line
+        while len(self.messages) <= self.place:
+            self.messages.append(len(self._said))
+        if PLACE in line or "sessionId" in line or "projectHash" in line:
+            self._about |= {key: value for key, value in line.items() if key != "messages"}
+        elif "id" in line:
+            self._put(line)
+        elif isinstance(changed := line.get("$set"), dict):
+            if isinstance(changed.get("messages"), list):  # what is left out was said before, and paid for
+                self._active.clear()
+            line = changed
+        elif "$rewindTo" in line:
+            self._rewind(line["$rewindTo"])
+        elif isinstance(patch := line.get("$patch"), dict):
+            for change in (patch, *items_in(patch, "updates")):
+                self._patch(change)
         else:
-            seen.call(call.id, call.name in QUESTIONS)
-        if refused:
-            seen.refused(call.id)
+            self.unknown(next(iter(line), ""))
+        for message in items_in(line, "messages"):
+            self._put(message)
+
+    def _put(self, message: Any) -> None:
+        """Put a message at the place of the one with its id, or behind all others."""
+        name = text_in(message, "id")
+        if name and name in self._places:
+            self._said[self._places[name]] = message
+        else:
+            if name:
+                self._places[name] = len(self._said)
+            self._said.append(message)
+        if name and name not in self._active[-1:]:
+            self._active = [one for one in self._active if one != name] if name in self._active else self._active
+            self._active.append(name)
+
+    def _rewind(self, name: object) -> None:
+        """Take back what the user wrote from a message on, or everything; what the agent did was done."""
+        at = self._active.index(name) if name in self._active else 0
+        for back in self._active[at:]:
+            message = self._said[self._places[back]]
+            if member(message, "type") == "user":
+                self._said[self._places[back]] = message | {"type": _TAKEN_BACK}
+        del self._active[at:]
+
+    def _patch(self, change: Any) -> None:
+        """Change a message that is known: its content, and the results of its calls."""
+        at = self._places.get(text_in(change, "id"))
+        message = self._said[at] if at is not None else None
+        if at is None or not isinstance(message, dict):
             return
-        self.tables[CALL].append((span, number, key, flags))
-        if call.status in ("success", "error"):
-            seen.result(call.id, failed, lambda: printed)
-            self.tables[VERDICT].append((span, number, key, int(failed)))
-        elif call.status == "cancelled":
-            seen.result(call.id, None, str)
+        results = {text_in(call, "id"): call for call in items_in(change, "toolCalls")}
+        calls = [
+            call | results.get(text_in(call, "id"), {}) if isinstance(call, dict) else call
+            for call in items_in(message, "toolCalls")
+        ]
+        self._said[at] = message | {key: change[key] for key in ("content",) if key in change} | {"toolCalls": calls}
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        return self._seen.fill(Rows(self._spans, self._covers, self.tables, self.skipped), True)
+        about = self._about
+        hashed, own = text_in(about, "projectHash"), text_in(about, "sessionId")
+        root, parent = text_in(about, PLACE, "root"), text_in(about, PLACE, "parent")
+        folder = root or (HASHED_FOLDER + hashed if hashed else "")
+        agent = about.get("kind") == "subagent"
+        home = LineSpan(folder, own, parent=parent if agent else "", agent=agent)
+        for place, message in enumerate(self._said):
+            self.place = place
+            if isinstance(message, dict):
+                self.where = home._replace(model=text_in(message, "model")[:MODEL_LIMIT])
+                self._take(message)
+            else:
+                self.skip(OTHER_TYPE)
+        if not self._lines:
+            self.messages = []
+        self._said = []
+        return super().rows()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        kind, name, tokens = message.get("type"), text_in(message, "id"), message.get("tokens")
+        spent = [count_in(tokens, key) for key in _COUNTS]
+        if any(member(tokens, key) is not None and n is None for key, n in zip(_COUNTS, spent, strict=True)):
+            self.skip(OTHER_TYPE)
+            return
+        time = timestamp_ns(message.get("timestamp"))
+        text = text_in(message, "content")
+        if kind not in _KINDS and kind != _TAKEN_BACK:
+            self.unknown(kind)
+        if not self.event(time, *([name] if name else [self.where.session, self.place, time])):
+            return
+        if kind == "gemini":
+            self.seen.responds(name or None)
+            self.seen.said(text)
+            given, output, cached, thoughts, tool = (n or 0 for n in spent)
+            if any(spent):
+                self.response(name, output + thoughts, max(given + tool - cached, 0), cached)
+            for call in items_in(message, "toolCalls"):
+                if isinstance(call, dict):
+                    self._call(call)
+        elif kind == "user":
+            if text.lstrip().startswith(CONTEXT):
+                self.seen.asked()
+            else:
+                self.prompt(text.partition(FILES)[0])
+        elif kind == "info" and text.strip() == CANCELLED_BY_USER:
+            self.seen.interrupted()
+
+    def _call(self, call: dict[str, Any]) -> None:
+        """Note a call and how it ended, which is written with it."""
+        name, status, text = call.get("id"), call.get("status"), _result_of(call.get("result"))
+        note_call(self, TOOLS, name, call.get("name"), call.get("args"))
+        if status == "cancelled" and any(words in text for words in _REFUSALS):
+            self.refused(name)
+        elif status in ("success", "error"):
+            printed, failed = shell_answer(text) if call.get("name") in TOOLS.shells else (text, False)
+            self.result(name, True if status == "error" else failed, printed)
+        elif status == "cancelled":
+            self.result(name, None, "")
 
 
-def _spent(tokens: _Tokens) -> tuple[int, int, int, int]:
-    """Return output with what was thought, all input, what of it was cached, and what was not."""
-    given, cached = (tokens.input or 0) + (tokens.tool or 0), tokens.cached or 0
-    return (tokens.output or 0) + (tokens.thoughts or 0), given, cached, max(given - cached, 0)
-
-
-def _text_of(raw: RawField) -> str:
-    """Return the text of a message, or that of its parts."""
-    found = value_of(raw)
-    parts = [part.get("text") if isinstance(part, dict) else part for part in found] if isinstance(found, list) else []
-    return found if isinstance(found, str) else "".join(part for part in parts if isinstance(part, str))
-
-
-def _result_of(raw: RawField) -> str:
+def _result_of(result: Any) -> str:
     """Return what a call answered: its output, or why it has none."""
-    found = value_of(raw)
-    for part in found if isinstance(found, list) else [found]:
-        answer = part.get("functionResponse") if isinstance(part, dict) else None
-        said = answer.get("response") if isinstance(answer, dict) else None
+    for part in result if isinstance(result, list) else [result]:
+        said = member(part, "functionResponse", "response")
         if isinstance(said, dict):
             text = said.get("output", said.get("error"))
             return text if isinstance(text, str) else ""
     return ""
 
 
-def _printed(text: str) -> tuple[str, bool]:
-    """Return what a shell command printed, and whether its exit code is a failure."""
-    body, found, rest = text.rpartition(_EXIT)
-    code = rest.partition("\n")[0].strip()
-    _, headed, printed = f"\n{body if found else text}".partition(_OUTPUT)
-    return printed if headed else text, found != "" and code.lstrip("-").isdecimal() and code.strip("-0") != ""
-
-
 class GeminiCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "gemini"
-    files = (FileNames("session-*.json", document=True), FileNames("*.json", document=True, folder="chats"))
+    files = (
+        FileNames("session-*.json", document=True),
+        FileNames("*.json", document=True, folder="chats"),
+        FileNames("*.jsonl", folder=".gemini/tmp/*/chats*", store=True),
+        FileNames("session-*.jsonl"),
+    )
     reader = GeminiReader
-    input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all projects."""
@@ -229,4 +208,18 @@ class GeminiCli(Harness):
 
     def claims(self, line: bytes) -> bool:
         """Know a chat by what only a chat has."""
-        return keys_of(line) >= {"projectHash", "messages"}
+        return keys_of(line) >= {"projectHash", "sessionId"}
+
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Yield the lines of a chat behind the folder of its project, and the session that started a sub-agent."""
+        inside = path.parent.name != "chats"
+        project = path.parents[2 if inside else 1]
+        try:
+            root = (project / ".project_root").read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            root = ""
+        return lines_behind({"root": root, "parent": path.parent.name if inside else ""}, path)
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return where the folder of the project is."""
+        return (path.parents[1] / ".project_root", path.parents[2] / ".project_root")

@@ -1,18 +1,16 @@
 """What the module of a harness provides, and what such modules have in common: long, as it is all an author needs."""
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections import Counter as Counts
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
 from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.testruns import TestTools
@@ -32,12 +30,14 @@ class Home(NamedTuple):
 class FileNames(NamedTuple):
     """How the files of a harness are named: a pattern with ``*``, and the ``folder`` that they are in ("": in any).
 
-    A ``document`` is one JSON text and is read whole; any other file is read line by line.
+    ``folder`` is the end of its path, a pattern too. A ``document`` is one JSON text and is read whole. Of a ``store``
+    the harness makes the lines itself, as of a database. Any other file is read line by line.
     """
 
     pattern: str
     document: bool = False
     folder: str = ""
+    store: bool = False
 
 
 JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
@@ -58,6 +58,7 @@ class Copy(NamedTuple):
 NOT_JSON, OTHER_TYPE, NO_TIME = "not JSON", "a field of another type", "no time stamp"
 TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-written last line"
 """Why a line is skipped."""
+UNKNOWN_KIND = "of a kind that is not known: "  # likewise, before the name of the kind
 
 ELSEWHERE = "work in another folder"
 NO_FOLDER = "names no folder it worked in"  # why nothing of a transcript counts
@@ -76,6 +77,8 @@ InRepository = Callable[[str], bool]  # whether work in a folder is work in the 
 
 HASHED_FOLDER = "sha256:"
 """How a folder is named of which only the SHA-256 of its path is known, in hexadecimal digits behind this."""
+SPELLED_FOLDER = "spelled:"
+"""Likewise, of which only the path is known with a dash for each slash and dot, and without the first slash."""
 
 ReadAgain = Callable[[str], list[Rows]]  # reads the transcripts of a session, named by its id, once more
 
@@ -198,6 +201,14 @@ class Harness(ABC):
         """Return the folders where it keeps transcripts; they need not be there."""
         return []
 
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Yield the lines of a store (raises OSError: it cannot be read, or is in a form that is not known)."""
+        raise NotImplementedError
+
+    def beside(self, path: Path) -> Sequence[Path] | None:  # noqa: ARG002 - for those that have stores
+        """Return the files whose change changes a store, beside itself; None where these are not known."""
+        return None
+
     def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - for those that copy
         """Return of which transcript a file is a copy, by its path alone; None when there are no copies of it."""
         return None
@@ -277,40 +288,32 @@ def value_of(raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anythi
         return otherwise
 
 
-# What the objective checks look for in a tool call.
-
-TEST_COMMANDS = ("go test", "pytest", "npm test", "yarn test", "make test", "cargo test", "rspec", "phpunit")
-LOOP_STATE_FILE = "loop-state.md"
-_SHOWS_FILES = frozenset(("cat", "sed", "head", "tail"))
+# What is in a value that should be an object, and may be anything.
 
 
-def is_test_command(command: str) -> bool:
-    """Say whether a shell command runs a known test tool."""
-    return any(name in command for name in TEST_COMMANDS)
+def member(value: Any, *names: str) -> Any:
+    """Return what is under some names, one within the other; None when it is not there."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
-def reads_loop_state(path: str) -> bool:
-    """Say whether a file that was read is the loop state."""
-    return path.endswith(LOOP_STATE_FILE)
+def text_in(value: Any, *names: str) -> str:
+    """Return the text under some names, or the texts of a list of parts, one below the other; "" when there is none."""
+    found = member(value, *names)
+    if isinstance(found, list):
+        texts = [part if isinstance(part, str) else member(part, "text") for part in found]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return found if isinstance(found, str) else ""
 
 
-def command_flags(command: str) -> int:
-    """Return what a shell command shows, as bits: it ran, it ran a test tool, it read the loop state."""
-    flags = BASH | TESTS if is_test_command(command) else BASH
-    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, re.split(r"[|;&>\n]", command))):
-        flags |= LOOP_STATE
-    return flags
+def items_in(value: Any, *names: str) -> list[Any]:
+    """Return the list under some names; an empty one when it is none."""
+    found = member(value, *names)
+    return found if isinstance(found, list) else []
 
 
-def _shows_loop_state(command: str) -> bool:
-    """Say whether a single command shows the loop state; ``sed -i`` writes it."""
-    reader = ""
-    for word in re.findall(r"[\w./~$*+@%-]+", command):
-        name = word.rpartition("/")[2]
-        if name in _SHOWS_FILES:
-            reader = name
-        elif reader == "sed" and re.match(r"-\w*i|--in-place", word):
-            reader = ""
-        elif reader and reads_loop_state(word):
-            return True
-    return False
+def count_in(value: Any, *names: str) -> int | None:
+    """Return the number of tokens under some names; None when it is none."""
+    found = member(value, *names)
+    return found if type(found) is int and 0 <= found <= COUNT_LIMIT else None

@@ -147,7 +147,14 @@ class Lines:
         return {name: reader.rows() for name, reader in self._readers.items()}
 
     def _writer(self, line: bytes) -> JsonReader | None:
-        return next((self._reader(harness) for harness in self._harnesses if harness.claims(line)), None)
+        """Return what reads a line: of the harness of the first one, or the last of the table that claims it.
+
+        Those at the end of the table know their lines better.
+        """
+        order = [*reversed(self._harnesses)]
+        if self._first is not None:
+            order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
+        return next((self._reader(harness) for harness in order if harness.claims(line)), None)
 
     def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
@@ -176,6 +183,20 @@ def read_whole(
         _, rest = _read_lines(data, 0, lines, too_long)
         lines.last(rest)
     return lines.rows()
+
+
+def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> FileRows:
+    """Read a transcript of which the harness makes the lines (raises OSError: it cannot be read, or not understood)."""
+    reader = harness.reader(tools)
+    for number, line in enumerate(harness.lines_of(path)):
+        if number >= MOST_LINES:
+            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
+        reader.number = number
+        if len(line) > DOCUMENT_LIMIT:
+            reader.skip(TOO_LONG)
+        else:
+            reader.line(line)
+    return {harness.name: reader.rows()}
 
 
 def read_parts(

@@ -8,13 +8,12 @@ paths that were written and the first words of test commands. The module is long
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
 from scoring.evidence.transcripts.claims import claims_tests_pass
-from scoring.evidence.transcripts.commandlines import commit_lines, is_elsewhere, makes_commits, resets
+from scoring.evidence.transcripts.commandlines import commit_lines, is_elsewhere, makes_commits, program_names, resets
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.rows import (
     AGENT,
@@ -50,8 +49,8 @@ from scoring.evidence.transcripts.shell import ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
-WORDS_OF_A_COMMAND, WORDS_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 24, 240, 240, 1024
-"""How many words are kept of a command, words and paths of one call, and characters a path may have to be kept."""
+NAMES_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 240, 240, 1024
+"""How many programs and paths are kept of one call, and characters a path may have to be kept."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
@@ -60,8 +59,9 @@ _RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
 _SAID = {"wrong": SAID_WRONG, "report": REPORT, "unknown": FOREIGN}
 
 _Row = tuple[int, ...]
-_Lines = Mapping[str, Hashes]
-NO_LINES: _Lines = {}
+AddedLines = Mapping[str, Hashes]
+"""The lines that an edit adds, by path."""
+NO_LINES: AddedLines = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +139,12 @@ class Observations:
         return begun.key
 
     def edit(
-        self, call: str | None, paths: Iterable[str], folder: str = "", lines: _Lines = NO_LINES, whole: bool = False
+        self,
+        call: str | None,
+        paths: Iterable[str],
+        folder: str = "",
+        lines: AddedLines = NO_LINES,
+        whole: bool = False,
     ) -> int:
         """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key.
 
@@ -153,7 +158,7 @@ class Observations:
         return begun.key
 
     def command(
-        self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = (), lines: _Lines = NO_LINES
+        self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = (), lines: AddedLines = NO_LINES
     ) -> int:
         """Note a call that runs shell commands in a folder ("": not known), and return its key.
 
@@ -180,8 +185,8 @@ class Observations:
             for reset in resets(commands):
                 paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
                 begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
-        words = [word for command in commands for word in command.words[:WORDS_OF_A_COMMAND]]
-        begun.words = [(span, number, *_word_keys(word)) for word in words[:WORDS_OF_A_CALL]]
+        names = [name for one in commands if one.words and not one.defines for name in program_names(one.words)]
+        begun.words = [(span, number, key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
         return begun.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
@@ -204,7 +209,7 @@ class Observations:
                 self._run(begun.key, WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
                 self._made(begun.key, WHOLE, text)
-            if begun.words or begun.edits or begun.agent:
+            if begun.words or begun.edits or begun.resets or begun.agent:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
@@ -310,7 +315,7 @@ class Observations:
         numbers = {self._text(_joined(folder, path)): how for path in several}
         return [(number, how) for number, how in numbers.items() if number >= 0]
 
-    def _wrote(self, lines: _Lines, folder: str, whole: bool) -> list[_Row]:
+    def _wrote(self, lines: AddedLines, folder: str, whole: bool) -> list[_Row]:
         """Return the numbers of paths with the lines that are added; of a whole file, without those known before."""
         several = islice(lines.items(), PATHS_OF_A_CALL)
         added = {path: self.files.added(path, new, whole) for name, new in several if (path := _joined(folder, name))}
@@ -352,9 +357,3 @@ def _work_trees(words: Sequence[str]) -> Sequence[str]:
     """Return what may be the folder of a work tree of the repository that a command adds."""
     at = words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
     return [word for word in words[at + 1 :] if word[:1] != "-"] if words[at : at + 1] == ("add",) else []
-
-
-@lru_cache(1 << 14)
-def _word_keys(word: str) -> tuple[int, int]:
-    last = word.rstrip("/").rpartition("/")[2] if "/" in word else ""
-    return key_of(word), key_of(last) if last else 0

@@ -13,16 +13,10 @@ from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
-HARNESSES: tuple[Harness, ...] = (
-    ClaudeCode(),
-    Codex(),
-)
+HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex())
 """Those that are read under corrected evidence."""
 
-ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
-    *HARNESSES,
-    GeminiCli(),
-)
+ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (*HARNESSES, GeminiCli())
 """Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 
 HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")

@@ -17,7 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Content
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.lines import opened, read_parts, read_whole
+from scoring.evidence.transcripts.lines import opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.rows import FileRows, pack, unpack
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import reason
@@ -57,9 +57,12 @@ class Reading:
         def too_long(offset: int) -> None:
             warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
 
-        how = writers(self._harnesses, transcript), too_long, self._tools
+        written_by = writers(self._harnesses, transcript)
+        how = written_by, too_long, self._tools
         try:
             with _no_collection():
+                if transcript.store:
+                    return FileRead(read_store(path, written_by[0], self._tools), warnings)
                 if (repository := transcript.repository) is not None:
                     if repository not in self._objects:
                         self._objects[repository] = self._open.enter_context(repository.objects())

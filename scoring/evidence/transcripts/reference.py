@@ -2,40 +2,278 @@
 
 Scores under these rules stay comparable with the reference's, so nothing here may ever change.
 
-Lines are decoded into the few fields that count, and those that are not plain are read exactly
-(:mod:`~scoring.evidence.transcripts.reference_exact`; a property test compares the two): a run over 60 MB of
-transcripts that reads every line exactly takes twice as long. A line is plain when every key of an object that matters
-is known to be no spelling of a field that counts, every field that counts holds its type, and encoded again the line is
-as long as it was, so that no key was given twice.
+The reference decodes a line with Go's ``encoding/json``, whose habits decide odd lines: keys match without regard to
+case, a key given twice is decoded twice into the same place (a scalar is replaced, an object merged, a list merged item
+by item), null leaves a plain field alone and empties an optional one, and one field of the wrong type costs the
+whole line. Two views of a line, of tokens and of objectives, are typed differently, so each is decoded by itself. The
+module is long, as it has all of these habits.
 """
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
+from scoring.evidence.transcripts.commandlines import is_test_command, reads_loop_state
 from scoring.evidence.transcripts.discovery import list_directly
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    NOT_JSON,
-    Harness,
-    JsonReader,
-    TranscriptCounter,
-    is_test_command,
-    reads_loop_state,
-)
-from scoring.evidence.transcripts.reference_exact import CLAUDE_COUNTS, CODEX_COUNTS, Turn, codex_turn, read_exactly
+from scoring.evidence.transcripts.harness import NOT_JSON, Harness, JsonReader, TranscriptCounter
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.numbers import INT_MAX, INT_MIN
+from scoring.numbers import INT_MAX, INT_MIN, wrap64
 from scoring.text import fold
 
-PlainEvent: TypeAlias = tuple[int, int, int, int, Turn | None]
-"""An event as a plain tuple, which is what the reading of millions of lines can afford."""
+CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""The counts of a turn as the reference knows them, in the order of :data:`Turn`."""
+
+CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+"""The counts of a turn in a ``payload``, in the order of :func:`codex_turn`."""
+
+Turn: TypeAlias = tuple[int, int, int, int]
+"""Tokens of one turn: input, output, cache reads, cache creations; as the line states them, 64 bits signed."""
+
+
+class Event(NamedTuple):
+    """What one line contributes, at a time in nanoseconds since 1970, UTC."""
+
+    time: int
+    flags: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    turn: Turn | None = None
+
+
+def codex_turn(given: int, cached: int, output: int) -> Turn:
+    """Return the tokens of one Codex turn: cached input was read, what is left of the input was created."""
+    return given, output, cached, max(wrap64(given - cached), 0)
+
+
+_DEEPEST = 10_000  # how deep the reference lets JSON nest
+_LEVELS = 100
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again."""
+
+
+class WrongTypeError(Exception):
+    """A typed field holds another JSON type: the line does not count."""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as written: its pairs in order, none dropped."""
+
+
+_NOT_WHOLE = object()  # A number that is not written as a whole number
+
+Spec: TypeAlias = Callable[[Any, Any], Any]
+"""Decodes a JSON value over what its place already holds, and returns what it holds then."""
+
+
+def _text(value: Any, old: Any) -> Any:
+    if value is None:
+        return old
+    if not isinstance(value, str):
+        raise WrongTypeError
+    return value
+
+
+def _whole(value: Any, old: Any) -> Any:
+    if value is None:
+        return old
+    if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
+        raise WrongTypeError
+    return value
+
+
+def _optional_flag(value: Any, _old: Any) -> Any:
+    if value is not None and not isinstance(value, bool):
+        raise WrongTypeError
+    return value
+
+
+def _raw(value: Any, _old: Any) -> Any:
+    return value
+
+
+def _fields(value: Any, old: Any, specs: Mapping[str, Spec]) -> dict[str, Any]:
+    if not isinstance(value, _Pairs):
+        raise WrongTypeError
+    held = dict(old) if old else {}
+    wrong = False
+    for key, item in value:
+        name = key if key in specs else fold(key)
+        if spec := specs.get(name):
+            try:
+                held[name] = spec(item, held.get(name))
+            except WrongTypeError:
+                wrong = True
+    if wrong:
+        raise WrongTypeError
+    return held
+
+
+def _object(**specs: Spec) -> Spec:
+    """Return the spec of an object that is always there: null leaves it as it is."""
+    return lambda value, old: (old or {}) if value is None else _fields(value, old, specs)
+
+
+def _optional(**specs: Spec) -> Spec:
+    """Return the spec of an object that may be missing: null takes it away."""
+    return lambda value, old: None if value is None else _fields(value, old, specs)
+
+
+class _Items(list[Any]):
+    """A decoded list that remembers the items it held before it got shorter: a later list is decoded over them."""
+
+    spare: list[Any]
+
+
+def _list_of(item: Spec) -> Spec:
+    def decode(value: Any, old: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, list) or isinstance(value, _Pairs):
+            raise WrongTypeError
+        held = [*old, *old.spare] if isinstance(old, _Items) else []
+        items = _Items(item(v, held[n] if n < len(held) else None) for n, v in enumerate(value))
+        items.spare = held[len(items) :] if items else []
+        return items
+
+    return decode
+
+
+_LINE = _object(type=_text, timestamp=_text, payload=_raw)
+_CLAUDE = _object(
+    message=_optional(
+        role=_text,
+        usage=_optional(**dict.fromkeys(CLAUDE_COUNTS, _whole)),
+        content=_list_of(_object(type=_text, is_error=_optional_flag)),
+    )
+)
+_CODEX = _object(
+    payload=_object(type=_text, info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))))
+)
+_OBJECTIVE = _object(timestamp=_text, message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))))
+
+
+def read_exactly(line: bytes) -> Event | None:
+    """Return what a line contributes, or None when it contributes nothing."""
+    try:
+        value = _loads(line)
+    except ValueError:
+        return None
+    tokens, objective = _token_view(value), _objective_view(value)
+    if tokens is None:
+        return objective
+    return tokens if objective is None else tokens._replace(flags=objective.flags)
+
+
+def _loads(line: bytes) -> Any:
+    """Parse one JSON value (raises ValueError: it is not one, or is nested deeper than the reference goes)."""
+    if line.startswith(b"\xef\xbb\xbf"):
+        raise ValueError("a byte-order mark is no JSON")
+    text = line.decode("utf-8", "replace").strip(" \t\r\n")
+    try:
+        return _parse(text)
+    except RecursionError:
+        return _parse(_flattened(text))
+
+
+def _parse(text: str) -> Any:
+    return json.loads(
+        text,
+        object_pairs_hook=_Pairs,
+        parse_int=lambda digits: int(digits) if len(digits) < 25 else _NOT_WHOLE,
+        parse_float=lambda _: _NOT_WHOLE,
+        parse_constant=_refuse_constant,
+    )
+
+
+def _flattened(text: str) -> str:
+    """Put 0 for what is nested more than 100 deep, having parsed it 100 levels at a time (raises ValueError)."""
+    kept: list[list[str]] = [[]]
+    at = depth = 0
+    for found in _STRUCTURE.finditer(text):
+        if found[0] in ("[", "{"):
+            depth += 1
+            if depth > _DEEPEST:
+                raise ValueError("nested too deep")
+            if depth % _LEVELS == 0:
+                kept[-1].append(text[at : found.start()])
+                kept.append([])
+                at = found.start()
+        elif found[0] in ("]", "}"):
+            if depth % _LEVELS == 0 and len(kept) > 1:
+                _parse("".join(kept.pop()) + text[at : found.end()])
+                kept[-1].append("0")
+                at = found.end()
+            depth -= 1
+    return "".join(kept[0]) + text[at:] if len(kept) == 1 else ""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _token_view(value: Any) -> Event | None:
+    try:
+        line = _LINE(value, None)
+        if (time := timestamp_ns(line.get("timestamp") or "")) is None:
+            return None
+        if "payload" in line:
+            return _codex_event(time, _CODEX(value, None))
+        if line.get("type") in ("assistant", "user"):
+            return _claude_event(time, _CLAUDE(value, None))
+    except WrongTypeError:
+        pass
+    return None
+
+
+def _claude_event(time: int, line: dict[str, Any]) -> Event:
+    message = line.get("message") or {}
+    usage = message.get("usage")
+    results = [item for item in message.get("content") or () if item.get("type") == "tool_result"]
+    errors = sum(item.get("is_error") is True for item in results)
+    if usage is None:
+        return Event(time, 0, len(results), errors)
+    given, output, reads, creations = (usage.get(name) or 0 for name in CLAUDE_COUNTS)
+    return Event(time, 0, len(results), errors, (given, output, reads, creations))
+
+
+def _codex_event(time: int, line: dict[str, Any]) -> Event:
+    payload = line.get("payload") or {}
+    usage = (payload.get("info") or {}).get("last_token_usage")
+    if payload.get("type") != "token_count" or usage is None:
+        return Event(time)
+    return Event(time, turn=codex_turn(*(usage.get(name) or 0 for name in CODEX_COUNTS)))
+
+
+def _objective_view(value: Any) -> Event | None:
+    try:
+        line = _OBJECTIVE(value, None)
+    except WrongTypeError:
+        return None
+    if (time := timestamp_ns(line.get("timestamp") or "")) is None:
+        return None
+    flags = COVERED
+    for item in (line.get("message") or {}).get("content") or ():
+        name, given = item.get("name"), item.get("input")
+        if item.get("type") != "tool_use":
+            continue
+        if name == "Bash":
+            flags |= BASH | TESTS if is_test_command(_input(given, "command")) else BASH
+        elif name == "Read" and reads_loop_state(_input(given, "file_path")):
+            flags |= LOOP_STATE
+    return Event(time, flags)
+
+
+def _input(value: Any, name: str) -> str:
+    try:
+        return _object(**{name: _text})(value, None).get(name) or ""
+    except WrongTypeError:
+        return ""
+
 
 SHOWN, ENDED, TURN = range(3)
 """The tables, for lines that have more to say than that they are there. Behind span and time they have these columns:
@@ -45,193 +283,22 @@ SHOWN, ENDED, TURN = range(3)
 - turn: output, input, cache reads, cache creations.
 """
 
-_LINE_BREAKS = b"\r\n"
-_TEXT = str | None | UnsetType
-_COUNT = Annotated[int, msgspec.Meta(ge=INT_MIN, le=INT_MAX)] | None | UnsetType
-_OTHER = msgspec.Raw | UnsetType
-
-_FIELDS: dict[str, dict[str, Any]] = {
-    "usage": dict.fromkeys(CLAUDE_COUNTS, _COUNT),
-    "item": {"type": _TEXT, "name": _TEXT, "is_error": bool | None | UnsetType, "input": _OTHER},
-    "input": {"command": _TEXT, "file_path": _TEXT},
-    "tokens": dict.fromkeys(CODEX_COUNTS, _COUNT),
-}
-"""The fields that count, by the object they are in; those of ``line``, ``message``, ``payload`` and ``info`` hold
-others and are put together in :func:`_structures`."""
-
-_HOLDERS = {
-    "line": ("type", "timestamp", "payload", "message"),
-    "message": ("role", "usage", "content"),
-    "payload": ("type", "info"),
-    "info": ("last_token_usage",),
-}
-_COUNTING = {kind: frozenset(fields) for kind, fields in (*_FIELDS.items(), *_HOLDERS.items())}
-
-_PLAIN_KEY = re.compile(r"[\w.:$@/ -]+")
-_MOST_KEYS = 500
-"""How many other keys are learnt; transcripts have a few dozen, and one that has more is read the exact way."""
-
-
-class ReferenceLines:
-    """Reads transcript lines, and learns which keys they have beside those that count."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, None]] = {kind: {} for kind in _COUNTING}
-        self._encode = msgspec.json.Encoder().encode
-        self._prepare()
-
-    def _prepare(self) -> None:
-        line, tool_input = _structures(self._known)
-        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(line)
-        self._decode = decoder.decode
-        self._decode_input: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(tool_input).decode
-
-    def read(self, line: bytes) -> PlainEvent | None:
-        """Return what a line contributes, or None when it contributes nothing."""
-        length = len(line)
-        while length and line[length - 1] in _LINE_BREAKS:
-            length -= 1
-        if not length:
-            return None
-        try:
-            found = self._decode(line)
-            if len(self._encode(found)) == length:
-                return self._event(found)
-        except msgspec.ValidationError:
-            self._learn(line)
-        except (msgspec.MsgspecError, ValueError, RecursionError, _OddLineError):
-            pass
-        return read_exactly(line)
-
-    def _event(self, found: Any) -> PlainEvent | None:
-        stamp = found.timestamp
-        if type(stamp) is not str:
-            return None
-        time = timestamp_ns(stamp)
-        if time is None:
-            return None
-        message, payload = found.message, found.payload
-        if payload is not UNSET:
-            if message is not UNSET:
-                raise _OddLineError
-            info = payload is not None and payload.type == "token_count" and payload.info
-            given = info and info.last_token_usage
-            if not given:
-                return time, COVERED, 0, 0, None
-            counts = given.input_tokens or 0, given.cached_input_tokens or 0, given.output_tokens or 0
-            return time, COVERED, 0, 0, codex_turn(*counts)
-        if message is UNSET or message is None:
-            return time, COVERED, 0, 0, None
-        content = message.content
-        if type(content) is str:  # neither view takes text for a list
-            return None
-        flags, calls, errors = COVERED, 0, 0
-        if type(content) is list:
-            for item in content:
-                kind = item.type
-                if kind == "tool_result":
-                    calls += 1
-                    errors += item.is_error is True
-                elif kind == "tool_use":
-                    if item.name == "Bash":
-                        flags |= BASH | TESTS if is_test_command(self._argument(item.input, "command")) else BASH
-                    elif item.name == "Read" and reads_loop_state(self._argument(item.input, "file_path")):
-                        flags |= LOOP_STATE
-        kind = found.type
-        if kind != "assistant" and kind != "user":
-            return time, flags, 0, 0, None
-        usage = message.usage
-        if usage is UNSET or usage is None:
-            return time, flags, calls, errors, None
-        reads, creations = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-        return time, flags, calls, errors, (usage.input_tokens or 0, usage.output_tokens or 0, reads, creations)
-
-    def _argument(self, given: Any, name: str) -> str:
-        """Return a field of a tool's input (raises msgspec.MsgspecError, _OddLineError: it is not plain)."""
-        if given is UNSET:
-            return ""
-        found = self._decode_input(given)
-        if len(self._encode(found)) != memoryview(given).nbytes:
-            raise _OddLineError
-        return getattr(found, name) or ""
-
-    def _learn(self, line: bytes) -> None:
-        """Take the keys of a line that are new and no spelling of a field that counts for the next lines."""
-        try:
-            value = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return
-        new = {
-            (kind, key)
-            for kind, found in _objects(value)
-            for key in found
-            if key not in self._known[kind] and fold(key) not in _COUNTING[kind] and _PLAIN_KEY.fullmatch(key)
-        }
-        if new and sum(map(len, self._known.values())) + len(new) <= _MOST_KEYS:
-            for kind, key in new:
-                self._known[kind][key] = None
-            self._prepare()
-
-
-class _OddLineError(Exception):
-    """The line is not plain."""
-
-
-def _structures(known: dict[str, dict[str, None]]) -> tuple[type, type]:
-    """Return how lines and tool inputs are decoded when these other keys are known."""
-
-    def structure(kind: str, fields: dict[str, Any]) -> Any:
-        names = {f"other_{n}": key for n, key in enumerate(known[kind])}
-        members = [(name, what, UNSET) for name, what in fields.items()]
-        others = [(name, _OTHER, UNSET) for name in names]
-        return msgspec.defstruct(
-            kind, [*members, *others], rename=names, forbid_unknown_fields=True, gc=False, omit_defaults=True
-        )
-
-    usage, item, tool_input, tokens = (structure(kind, fields) for kind, fields in _FIELDS.items())
-    content = list[item] | str | None | UnsetType  # type: ignore[valid-type]
-    message = structure("message", {"role": _TEXT, "usage": usage | None | UnsetType, "content": content})
-    info = structure("info", {"last_token_usage": tokens | None | UnsetType})
-    payload = structure("payload", {"type": _TEXT, "info": info | None | UnsetType})
-    holders = {"payload": payload | None | UnsetType, "message": message | None | UnsetType}
-    return structure("line", {"type": _TEXT, "timestamp": _TEXT, **holders}), tool_input
-
-
-def _objects(line: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of a line in which fields that count may be, with their kinds."""
-    message, payload = _member(line, "message"), _member(line, "payload")
-    content = message.get("content")
-    items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
-    info = _member(payload, "info")
-    found = [("line", line), ("message", message), ("usage", _member(message, "usage")), ("payload", payload)]
-    found += [("info", info), ("tokens", _member(info, "last_token_usage")), *(("item", item) for item in items)]
-    found += [("input", _member(item, "input")) for item in items if item.get("name") in ("Bash", "Read")]
-    return [(kind, value) for kind, value in found if isinstance(value, dict)]
-
-
-def _member(value: Any, name: str) -> dict[str, Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
 
 class ReferenceReader(JsonReader):
     """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
 
-    def __init__(self, lines: ReferenceLines) -> None:
+    def __init__(self, _: TestTools | None = None) -> None:
         super().__init__()
-        self._lines = lines
-        self._events: list[PlainEvent] = []
+        self._events: list[Event] = []
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines; the block ends with a line break."""
-        read = self._lines.read
-        self._events += [event for line in block.split(b"\n") if (event := read(line)) is not None]
+        self._events += filter(None, map(read_exactly, block.split(b"\n")))
         return ()
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - the exact reading knows every line
         """Read one line."""
-        if (event := self._lines.read(line)) is not None:
-            self._events.append(event)
+        self._events += filter(None, [read_exactly(line)])
 
     def rows(self) -> Rows:
         """Return what was read."""
@@ -262,22 +329,14 @@ class ReferenceCounter(TranscriptCounter):
 
 
 class Reference(Harness):
-    """See :class:`~scoring.evidence.transcripts.harness.Harness`. Readers of one scan learn keys from each other."""
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = ""
-    counter = ReferenceCounter
-
-    def __init__(self) -> None:
-        self._lines: ReferenceLines | None = None
+    reader, counter = ReferenceReader, ReferenceCounter
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
         return True
-
-    def reader(self, _: TestTools | None = None) -> ReferenceReader:
-        """Return what reads a part of a transcript."""
-        self._lines = self._lines or ReferenceLines()
-        return ReferenceReader(self._lines)
 
 
 REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts", alone=True)

@@ -41,7 +41,8 @@ class Rows(msgspec.Struct, array_like=True):
 
     A reader that observes has the number of a line in its file, from 0, in place of its time. ``lines`` then has,
     sorted, the number, time and key of each line; one that was written twice has one key. ``texts`` are those that
-    the tables name by number. ``opens`` is whether the file begins where its session does.
+    the tables name by number. ``opens`` is whether the file begins where its session does. ``messages`` are the lines
+    where its messages begin, of a harness that has several lines in one.
     """
 
     spans: list[LineSpan] = []
@@ -51,6 +52,33 @@ class Rows(msgspec.Struct, array_like=True):
     lines: list[tuple[int, int, int]] = []
     texts: list[str] = []
     opens: bool = False
+    messages: list[int] = []
+
+    def line_of(self, start: int | None) -> int | None:
+        """Return the line at which a checkpoint starts, which counts messages where there are any."""
+        if start is None or not self.messages or start < 0:
+            return start
+        return self.messages[start] if start < len(self.messages) else self.lines[-1][0] + 1 if self.lines else None
+
+    def by_session(self) -> "list[Rows]":
+        """Return the rows of each session that is in one store, apart."""
+        found = {name: Rows(texts=self.texts, opens=self.opens) for name in self.sessions()}
+        of, place = [found.get(span.session) for span in self.spans], list[int]()
+        session_of: dict[int, Rows] = {}
+        for rows, span, cover in zip(of, self.spans, self.covers, strict=True):
+            place.append(len(rows.spans) if rows else -1)
+            if rows:
+                rows.spans.append(span)
+                rows.covers.append(cover)
+                session_of.update(dict.fromkeys(cover, rows))
+        for line in self.lines:
+            if rows := session_of.get(line[0]):
+                rows.lines.append(line)
+        for kind, table in self.tables.items():
+            for span_number, *rest in table:
+                if rows := of[span_number]:
+                    rows.tables.setdefault(kind, []).append((place[span_number], *rest))
+        return list(found.values())
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
@@ -58,13 +86,15 @@ class Rows(msgspec.Struct, array_like=True):
         return list(dict.fromkeys(s.session for s in self.spans if s.session)) if own is None else [own]
 
 
-RESPONSE, CALL, VERDICT = range(3)
+RESPONSE, CALL, VERDICT, STATED = 0, 1, 2, 5
 """The tables of what is counted. Behind span and line they have these columns; a harness may have others of its own:
 
 - response: key of the id (0: none), key of the request (0: none), in a side chain, copies, output, input, cache reads,
   cache creations, those of them for an hour;
 - call: key of the id, the bits that it shows;
-- verdict: key of the id, whether it failed.
+- verdict: key of the id, whether it failed;
+- stated totals of the responses, of the model of the span, that state none themselves: the line since which, output,
+  input, cache reads, cache creations.
 """
 
 RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE = range(100, 110)

@@ -7,7 +7,7 @@ others, is decided in :meth:`Scan.facts`, over all files.
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -18,7 +18,7 @@ import msgspec
 
 from scoring.errors import Warn, silent
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile
+from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
     IterationWindow,
@@ -27,7 +27,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.harness import UNKNOWN_KIND, Harness
 from scoring.evidence.transcripts.lines import opened
 from scoring.evidence.transcripts.reading import Pool, Reading
 from scoring.evidence.transcripts.rows import FileRows, Kept, Rows, key_of, pack, read_kept, timed
@@ -135,7 +135,7 @@ class Scan:
         }
         for number, (transcript, rows) in enumerate(read):
             left_out = {name: counters[name].add(number, timed(part), transcript.whole) for name, part in rows.items()}
-            self._files.append(file_found(transcript.path, rows, left_out))
+            self._files.append(file_found(transcript.path, {name: [part] for name, part in rows.items()}, left_out))
         for counter in counters.values():
             counter.finish()
         return tallies.facts()
@@ -174,8 +174,9 @@ class Scan:
             if rows is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
-            for part in rows.values():
-                self._skipped.update(part.skipped)
+            for name, part in rows.items():
+                for why, count in part.skipped.items():
+                    self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += count
             yield source.transcript, rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
@@ -189,6 +190,9 @@ class Scan:
                     return
                 found = os.fstat(fd)
                 size, stamp = found.st_size, stamp_of(found)
+                if transcript.store:
+                    beside = writers(self._harnesses, transcript)[0].beside(transcript.path)
+                    size, stamp = _stamp_of_store(beside, size, stamp)
         value = store.get("transcript", self._key(transcript), stamp)
         kept = rows = None
         if value is not None and stamp is not None:
@@ -208,9 +212,21 @@ class Scan:
         return self._name.encode() + b" " + name
 
 
-def file_found(path: Path, rows: FileRows, left_out: dict[str, str]) -> FileFound:
-    """Return what is said of a transcript; it counts when anything in it does."""
-    sessions = tuple(dict.fromkeys(session for part in rows.values() for session in part.sessions()))
-    cwd = next((span.cwd for part in rows.values() for span in reversed(part.spans) if span.cwd), "")
+def _stamp_of_store(beside: Sequence[Path] | None, size: int, stamp: bytes | None) -> tuple[int, bytes | None]:
+    """Return the size and the stamp of a store, with the files beside it that are there; no stamp if not all have."""
+    stamps = [stamp if beside is not None else None]
+    for path in beside or ():
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(path)
+            size += found.st_size
+            stamps.append(stamp_of(found))
+    return size, None if None in stamps else b" ".join(filter(None, stamps))
+
+
+def file_found(path: Path, rows: Mapping[str, Sequence[Rows]], left_out: dict[str, str]) -> FileFound:
+    """Return what is said of a transcript, of which each harness wrote some parts; it counts when anything does."""
+    parts = [part for of_it in rows.values() for part in of_it]
+    sessions = tuple(dict.fromkeys(session for part in parts for session in part.sessions()))
+    cwd = next((span.cwd for part in parts for span in reversed(part.spans) if span.cwd), "")
     why = "" if "" in left_out.values() else next(iter(left_out.values()), NOTHING_USABLE)
     return FileFound(path, "+".join(rows), sessions, cwd, why)

@@ -173,10 +173,7 @@ class ChangedFiles:
 
 
 def trees_of(
-    files: Sequence[File],
-    sessions: Mapping[SessionKey, Session],
-    recorded: Collection[str],
-    changed: ChangedFiles,
+    files: Sequence[File], sessions: Mapping[SessionKey, Session], recorded: Collection[str], changed: ChangedFiles
 ) -> dict[SessionKey, Tree]:
     """Return the trees of sessions with lines, by the key of each; one that a checkpoint records is of its own."""
     having = {key: session for key, session in sessions.items() if session.lines}

@@ -7,7 +7,10 @@ test run is"). The time taken is linear in the length of the text. The module is
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+from scoring.settings_table import read_toml
 
 COMMAND_LIMIT = 65_536  # how many characters of a command line are looked at; what follows is cut off
 
@@ -116,60 +119,15 @@ class _Start(NamedTuple):
         return at
 
 
-def _start(*then: str, skips: int = 0, **words: str) -> _Start:
+def _started_by(then: Sequence[str] = (), skips: int = 0, **words: str) -> _Start:
     given = {name: frozenset(text.split()) for name, text in words.items()}
     return _Start(tuple(frozenset(text.split()) for text in then), skips=skips, **given)
 
 
-_UV = "--with --with-editable --extra --group --only-group --python -p --project --directory --env-file --package"
-_COMPOSE = "-f --file -p --project-name --profile --env-file --project-directory "
-_COMPOSE += "-e --env -u --user -w --workdir --name -v --volume --publish -l --label --index"
-_STARTS = {
-    "env": _start(valued="-u --unset -C --chdir"),
-    "time": _start(valued="-f -o"),
-    "timeout gtimeout": _start(valued="-k --kill-after -s --signal", skips=1),
-    "sudo": _start(valued="-u -g -h -p -C -D", queries="-l -v -k --list"),
-    "doas": _start(valued="-u -C"),
-    "nice": _start(valued="-n"),
-    "ionice": _start(valued="-c -n"),
-    "nohup builtin setsid unbuffer chronic arch corepack": _start(),
-    "exec": _start(valued="-a"),
-    "command": _start(queries="-v -V"),
-    "stdbuf": _start(valued="-i -o -e"),
-    "caffeinate": _start(valued="-t"),
-    "flock": _start(valued="-w --timeout -E", skips=1),
-    "xvfb-run": _start(valued="-n -s -e -f -p -w"),
-    "xargs": _start(valued="-n -P -I -L -d -a -s -E"),
-    "rtk": _start(maybe="test err proxy summary"),
-    "dotenv": _start(valued="-e -f -v", maybe="run"),
-    "dotenvx doppler op infisical": _start("run", valued="-f --env-file -p --project -c --config"),
-    "npx": _start(valued="-p --package", queries="-c --call"),
-    "bunx": _start(valued="-p --package"),
-    "uvx": _start(valued="--with --from --python -p"),
-    "npm": _start("exec x", valued="-p --package -w --workspace --prefix"),
-    "pnpm": _start("exec dlx", valued="-C --dir --filter -F --package"),
-    "yarn": _start("exec dlx", valued="-p --package --cwd"),
-    "bun": _start("x"),
-    "uv": _start("run", valued=_UV),
-    "pipx": _start("run", valued="--spec --python"),
-    "poetry": _start("run", valued="-C --directory -P --project"),
-    "pdm": _start("run", valued="-p --project"),
-    "pipenv rye volta": _start("run"),
-    "pixi": _start("run", valued="-e --environment --manifest-path"),
-    "conda mamba": _start("run", valued="-n --name -p --prefix --cwd"),
-    "bundle asdf": _start("exec"),
-    "fnm": _start("exec", valued="--using"),
-    "mise": _start("exec x", valued="-C --cd"),
-    "direnv aws-vault": _start("exec", skips=1),
-    "devbox": _start("run", valued="-c --config -e --env"),
-    "flox": _start("activate", until="-- -c"),
-    "nix": _start("develop shell", until="-c --command"),
-    "docker podman": _start("compose", "exec run", valued=_COMPOSE, skips=1, queries="--entrypoint"),
-    "docker-compose podman-compose": _start("exec run", valued=_COMPOSE, skips=1, queries="--entrypoint"),
-}
+STARTERS = read_toml((Path(__file__).parent / "starters.toml").read_text("utf-8"))
+_STARTS = {name: _started_by(**said) for names, said in STARTERS["starts"].items() for name in names.split()}
 """What passes a command on; ``docs/TEST_TOOLS.md`` has the table."""
 
-_STARTS = {name: start for names, start in _STARTS.items() for name in names.split()}
 _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
 
 _FAILING = "timeout gtimeout sudo doas xargs flock pipx uvx conda mamba mise direnv aws-vault devbox flox nix "

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.attribution import Share
+from scoring.evidence.transcripts.commandlines import TOOLS_OF
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen, WorkSeen
 from scoring.evidence.transcripts.rows import (
     AGENT,
@@ -77,7 +78,7 @@ class Sighting(NamedTuple):
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of one iteration, the keys of its shell words, and what sessions edited, ever."""
+    """What was seen in the lines of one iteration, the keys of the programs that ran, and what sessions edited."""
 
     found: list[Sighting] = field(default_factory=list)
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
@@ -161,13 +162,12 @@ class Sightings:
     def _of(self, *kinds: Kind) -> list[Sighting]:
         return [one for one in self.found if one.kind in kinds]
 
-    def ran_for(self, kind: str, artifact: str) -> bool:
-        """Whether a command is seen that ran for a verifier: it names the artifact or the verifier, or runs tests."""
-        name = posixpath.basename(artifact)
-        names = (artifact, posixpath.normpath(artifact), name, kind, kind.lower())
-        if any(key_of(word) in self.words for word in names if word):
-            return True
-        return kind.lower() in _TEST_VERIFIERS and any(run.kind == "run" for run in self.found)
+    def ran_for(self, kind: str) -> bool:
+        """Whether a command is seen that ran for a verifier of a type: a test run, a tool of it, or its own program."""
+        kind = kind.strip().lower()
+        if kind in _TEST_VERIFIERS:
+            return any(run.kind == "run" for run in self.found)
+        return any(key_of(name) in self.words for name in TOOLS_OF.get(kind, (kind,)) if name)
 
 
 def together(parts: Iterable[Sightings]) -> Sightings:

@@ -177,12 +177,9 @@ def order_lines(sessions: Iterable[Session]) -> None:
     several = {key for keys in holders.values() if len(keys) > 1 for key in keys}
     alone = {key: [time for line, time in stamped[key].items() if len(holders[line]) == 1] for key in several}
     age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
+    owner = {line: min(keys, key=age.__getitem__) if len(keys) > 1 else keys[0] for line, keys in holders.items()}
     for session in sessions:
-        mine = {
-            line: time
-            for line, time in stamped[session.key].items()
-            if len(holders[line]) == 1 or min(holders[line], key=age.__getitem__) == session.key
-        }
+        mine = {line: time for line, time in stamped[session.key].items() if owner[line] == session.key}
         session.made = [made for made in session.made if made.line in mine]
         session.lines = sorted(mine, key=lambda line: (mine[line], line))
         session.times = [mine[line] for line in session.lines]

@@ -24,7 +24,10 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.numbers import wrap64
 
-_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS = range(9)
+_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(10)
+NOT_STATED, READS_IN_INPUT = -1, -1
+"""In the columns of a response: as output, that its tokens are not stated; as those for an hour, that its input holds
+what was read from the cache, and that what was written to it is not stated."""
 
 
 class Response(NamedTuple):
@@ -67,7 +70,7 @@ class Tally:
         self.calls: list[tuple[int, ...]] = []
         self.verdicts: list[tuple[int, ...]] = []
         self._bounds = bounds
-        self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 9)
+        self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
         self._sessions: defaultdict[int, set[str]] = defaultdict(set)
         self._files: defaultdict[int, set[int]] = defaultdict(set)
         self._times: dict[int, tuple[int, int] | None] = {}
@@ -99,12 +102,16 @@ class Tally:
         n = bisect_left(self._bounds, time)
         sums = self._sums[n]
         sums[_TURNS] += 1
+        if output == NOT_STATED:
+            sums[_UNMEASURED] += 1
+            return
         sums[_INPUT] += given
         sums[_OUTPUT] += output
         sums[_READS] += reads
         sums[_CREATIONS] += creations
         prompt, fresh, written = given + reads + creations, given, creations
-        if self.input_holds_cached:  # what counts as written is all that was not read: no harness says what really was
+        if self.input_holds_cached or hour == READS_IN_INPUT:
+            # What counts as written is all that was not read: what really was is not stated.
             prompt, fresh, written = given, max(given - reads, 0), 0
         spent = self._spent[n][model, bisect_left(PROMPT_STEPS, prompt)]
         spent[0] += 1
@@ -112,7 +119,7 @@ class Tally:
         spent[2] += output
         spent[3] += reads
         spent[4] += written
-        spent[5] += hour
+        spent[5] += max(hour, 0)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
@@ -146,7 +153,7 @@ class Tally:
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
         """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
         there = [n for n in range(first, last) if n in self._sums]
-        sums, flags = [0] * 9, 0
+        sums, flags = [0] * 10, 0
         for n in there:
             flags |= self._sums[n][_FLAGS]
             sums = _added(sums, self._sums[n])
@@ -154,9 +161,10 @@ class Tally:
             return None
         sessions: set[str] = set().union(*(self._sessions[n] for n in there if n in self._sessions))
         files: set[int] = set().union(*(self._files[n] for n in there if n in self._files))
-        turns, given, output, reads, creations, calls, errors, dropped, _ = sums
         several = len(sessions), len(files)
-        return HarnessFacts(name, *several, turns, given, output, reads, creations, calls, errors, dropped, flags)
+        turns, given, output, reads, creations, calls, errors, dropped, _, unmeasured = sums
+        counts = turns, given, output, reads, creations, calls, errors, dropped
+        return HarnessFacts(name, *several, *counts, flags, unmeasured)
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""
@@ -242,9 +250,9 @@ class Tallies:
         spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
         began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
         counted = turns, given, output, reads, creations, calls, errors, flags, harnesses
-        return TranscriptFacts(*counted, spent, began, ended)
+        return TranscriptFacts(*counted, spent, began, ended, sum(facts.unmeasured for facts in shares))
 
 
 _NOTHING = TranscriptFacts()
-_COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-2])
+_COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-3])
 """What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

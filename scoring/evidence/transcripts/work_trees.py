@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.harness import HASHED_FOLDER, InRepository
+from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
 from scoring.evidence.transcripts.rows import EDIT
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
@@ -37,8 +37,8 @@ class WorkTrees:
         Raises NotARepositoryError where the directory that was named is in no git work tree.
         """
         if folder not in self._known:
-            if folder.startswith(HASHED_FOLDER):
-                self._known[folder] = folder in self._hashed
+            if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
+                self._known[folder] = folder in self._named
             else:
                 self._known[folder] = os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
         return self._known[folder]
@@ -70,12 +70,13 @@ class WorkTrees:
         return frozenset(map(os.path.realpath, self.tops)), linked
 
     @cached_property
-    def _hashed(self) -> frozenset[str]:
-        """The tops of the work trees, as git names them and with links resolved, by their hashes."""
+    def _named(self) -> frozenset[str]:
+        """The tops of the work trees, as git names them and with links resolved, by their hashes and spellings."""
         from hashlib import sha256  # few harnesses name no folders
 
-        tops = map(os.fsencode, {*self.tops, *self._repository[0]})
-        return frozenset(HASHED_FOLDER + sha256(top).hexdigest() for top in tops)
+        tops = {*self.tops, *self._repository[0]}
+        hashed = {HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest() for top in tops}
+        return frozenset(hashed | {SPELLED_FOLDER + re.sub(r"[/.]", "-", top.lstrip("/")) for top in tops})
 
     def _claimed(self, folder: str) -> bool | None:
         """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""

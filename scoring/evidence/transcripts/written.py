@@ -27,6 +27,8 @@ WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
 
 KEPT_TEXT = 4096  # characters of the longest text of which the answer is kept while transcripts are read
 _MOST_DOCUMENTS = 50  # of one command
+_PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
+"""A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _FILE = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
 _HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
@@ -53,6 +55,11 @@ def without(lines: Iterable[int], known: Iterable[int]) -> Hashes:
 
 def _hashes(text: str) -> list[int]:
     return [found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))]
+
+
+def paths_patched(patch: str) -> list[str]:
+    """Return the files that a patch of the tool ``apply_patch`` writes."""
+    return [path.strip() for path in _PATCHED.findall(patch)]
 
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:

@@ -1,7 +1,7 @@
 """How often the meter says what people expected, under several settings, and where it does not."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -127,7 +127,9 @@ class Calibration:
 
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected."""
-        counts = {wanted: dict.fromkeys(SIGNALS, 0) for wanted in SIGNALS}
+        seen = {signal for o in self.outcomes for signal in (o.expected.signal, o.found.signal)}
+        named = [signal for signal in SIGNALS if signal != "ASK" or signal in seen]  # no label of old has it
+        counts = {wanted: dict.fromkeys(named, 0) for wanted in named}
         for o in self.outcomes:
             counts[o.expected.signal][o.found.signal] += 1
         return counts
@@ -153,6 +155,12 @@ def read_collection(directory: Path) -> Collection:
         except InputError as e:
             broken.append((name, str(e)))
     return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
+
+
+def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a transcript as plain data with a label in place of the one that it has; TranscriptError for none."""
+    given = parse_transcript(decoded(data, source), source, texts=True)
+    return {**given.model_dump(mode="json", exclude_unset=True, exclude_none=True), KEY: dict(label)}
 
 
 def _expected(text: str) -> Any:

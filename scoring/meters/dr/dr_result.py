@@ -9,6 +9,8 @@ from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
+    CHANGES,
+    HINTS,
     MAY_BE_CONVERGED,
     NOT_CLAIMED,
     CompositeRule,
@@ -82,12 +84,6 @@ class DRResult:
         """Whether any round makes a claim."""
         return any(new.claims for new in self.novelty)
 
-    @property
-    def stop_round(self) -> int | None:
-        """The number of the first round as of which the signal was not CONTINUE; None when there is none."""
-        stops = (n.round for n, r in zip(self.novelty, self.recommendations, strict=True) if r.signal != "CONTINUE")
-        return next(stops, None)
-
     def payload(self) -> dict[str, Any]:
         """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places."""
         last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
@@ -132,15 +128,21 @@ class DRResult:
         flags: dict[str, list[int]] = {}
         for flag in self.flags:
             flags.setdefault(flag.flag, []).append(flag.round)
-        actions = transcript.rounds[-1].outputs.next_actions
+        outputs = transcript.rounds[-1].outputs
+        following = last.hint
+        if last.change:
+            following = f"{last.hint.removesuffix(HINTS['ESCALATE'])}Stop this loop. {CHANGES[last.change]}"
+        if last.signal == "CONTINUE" and outputs.open_questions:
+            following += f" Take up: {outputs.open_questions[0]}"
         converged = any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags)
         notes = [NOT_CLAIMED, *([f"{MAY_BE_CONVERGED}."] if converged else []), *([ROUGH] if self.rough_rounds else [])]
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
             "reasons": list(last.reasons),
-            "next_action": last.hint,
-            "first_next_action": actions[0] if actions and last.signal == "SHIP" else None,
+            "next_action": following,
+            "change": last.change,
+            "first_next_action": outputs.next_actions[0] if outputs.next_actions and last.signal == "SHIP" else None,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
             "does_not_claim": " ".join(notes),
         }

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 from scoring.errors import InputError
 from scoring.meters import rounded
 from scoring.meters.dr.dr_result import DRResult, score_transcript
-from scoring.meters.dr.novelty import classed_anew, normalize
+from scoring.meters.dr.extraction import sentences_of
+from scoring.meters.dr.novelty import classed_anew, distinct, new_by_words, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import has_word, plain
 from scoring.meters.dr.recommendation import recommend, summary_of
@@ -24,26 +25,48 @@ K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05  # how far th
 
 
 class RoundAgreement(NamedTuple):
-    """What a round does with those before it: it modifies, endorses with a few additions, or only rephrases."""
+    """What an agent's answer does with that of the first: it modifies, endorses with a few additions, or rephrases."""
 
     round: int
+    agent: str
+    first: str  # the agent that answered before
     agreement: Literal["modify", "endorse", "rephrase"]
 
 
-def agreement_by_round(transcript: Transcript, result: DRResult) -> list[RoundAgreement]:
-    """Return what each round with claims but the first does with those before, roughly, by counts and words."""
+def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[RoundAgreement]:
+    """Compare the answer of each second agent with the first's, roughly, by counts and words of their claims.
+
+    In a round with ``responses`` the first is who is named first; else a round with an ``agent`` is compared with the
+    latest one of another agent.
+    """
     found: list[RoundAgreement] = []
-    rows = zip(transcript.rounds, result.novelty, strict=True)
-    claimed = [(given, new) for given, new in rows if new.claims]
-    for given, new in claimed[1:]:
-        changes = any(has_word(CHANGES, plain(claim)) for claim in given.outputs.claims)
-        agreement: Literal["modify", "endorse", "rephrase"] = "modify"
-        if not new.new_claims:
-            agreement = "rephrase"
-        elif 2 * new.new_claims <= new.claims and not changes:
-            agreement = "endorse"
-        found.append(RoundAgreement(new.round, agreement))
+    before: dict[str, list[str]] = {}  # what agents said last, the latest at the end
+    for given in transcript.rounds:
+        answers = {name: _claims_of(given, name, text) for name, text in _responses(given).items()}
+        for agent, claims in answers.items():
+            earlier = answers if len(answers) > 1 else dict(reversed(before.items()))
+            first = next((name for name in earlier if name != agent or earlier is answers), agent)
+            if first != agent:
+                found.append(RoundAgreement(given.round, agent, first, _agreement(earlier[first], claims, profile)))
+        before = {name: claims for name, claims in before.items() if name not in answers} | answers
     return found
+
+
+def _claims_of(given: Round, agent: str, text: str) -> list[str]:
+    if given.agent == agent and given.outputs.claims:
+        return list(given.outputs.claims)
+    return sentences_of(text)[0] or [text]
+
+
+def _agreement(
+    first: Sequence[str], second: Sequence[str], profile: Profile
+) -> Literal["modify", "endorse", "rephrase"]:
+    said = [[claim.normalized for claim in distinct(claims)] for claims in (first, second)]
+    new = sum(new_by_words(said, profile.thresholds.paraphrase)[1])
+    if not new:
+        return "rephrase"
+    changes = any(has_word(CHANGES, plain(claim)) for claim in second)
+    return "endorse" if 2 * new <= len(said[1]) and not changes else "modify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +162,7 @@ def observations(
     """Return observations on a scored transcript as plain values, to 4 places; InputError for a silent agent."""
     confidence = confidence_in(transcript, result, profile, words, embed)
     found: dict[str, Any] = {
-        "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, result)],
+        "structural_agreement_by_round": [row._asdict() for row in agreement_by_round(transcript, profile)],
         "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
     }
     if agents is not None:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from rubric import released_profile
 from scoring.errors import SettingsError
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
-from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
+from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,48 +43,43 @@ class Words:
 BUILT_IN = Words()  # no words added: the lists of the profile and nothing else
 
 
+CURRENT = "dr-2"  # the released profile by which the meter goes where no rubric is asked
+_NOW: Any = released_profile(CURRENT)
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Everything that a result depends on beside the transcript and the words that settings add."""
 
-    k: int = 2  # how many rounds in a row must be low in novelty before that counts
-    levels: tuple[str, ...] = ("L0", "L1")  # the levels that count without an embedder
-    stuck_after: int = 3  # so many rounds of low novelty in a row, none of them ready, and the loop is stuck
-    short_action: int = 5  # an action of fewer words needs a verb of the list
+    k: int = _NOW["k"]  # how many rounds in a row must be low in novelty before that counts
+    levels: tuple[str, ...] = tuple(_NOW["levels"])  # the levels that count without an embedder, of L0 and L1
+    stuck_after: int = _NOW["stuck-after"]  # so many rounds of low novelty in a row, none ready, and the loop is stuck
+    short_action: int = _NOW["short-action"]  # an action of fewer words needs a verb of the list
     thresholds: DRThresholds = field(default_factory=DRThresholds)
-    words: Words = Words(
-        verbs=(
-            *("run", "write", "create", "open", "deploy", "send", "test", "build", "merge", "ship", "implement", "add"),
-            *("remove", "update", "fix", "configure", "convert"),
-        ),
-        vague_starts=("consider", "think about", "explore", "look into", "investigate"),
-        vague=("maybe", "possibly", "might", "could potentially"),
-        blockers=(
-            *("blocked", "blocker", "waiting on", "depends on", "need access", "need permission", "can't proceed"),
-            *("prerequisite", "missing"),
-        ),
-        ownership=("i will", "we will", "owner", "owned by", "assign to", "assigned to"),
-    )
-    artifacts: tuple[str, ...] = ("pr", "pull request", "branch", "file", "command", "tool", "url")  # concrete things
-    alternatives: tuple[str, ...] = (  # slashes between words that are no paths
-        *("and/or", "or/and", "either/or", "neither/nor", "yes/no", "no/yes", "true/false", "on/off", "in/out"),
-        *("he/she", "she/he", "s/he", "he/she/they", "his/her", "her/his", "him/her", "her/him", "his/hers"),
-        *("pass/fail", "before/after", "pros/cons", "n/a", "w/o", "w/", "b/c", "i/o"),
-    )
-    sentences: bool = True  # whether more is read, which released profiles do not: the docs' "Beyond the lists"
+    words: Words = Words(**{name.replace("-", "_"): tuple(words) for name, words in _NOW["words"].items()})
+    artifacts: tuple[str, ...] = tuple(_NOW["artifacts"])  # words for something concrete
+    alternatives: tuple[str, ...] = tuple(_NOW["alternatives"])  # pairs with a slash that are no path
+    tools: tuple[str, ...] = tuple(_NOW["tools"])  # names of tools, which are something concrete beside an action
+    labels: tuple[str, ...] = tuple(_NOW["labels"])  # words before a colon or "will" that name no one
+    teams: tuple[str, ...] = tuple(_NOW["teams"])  # roles and teams: they may act
+    addressed: tuple[str, ...] = tuple(_NOW["addressed"])  # words before a team that say what is done with it
+    sentences: bool = True  # whether more than lists is read and questions are asked: the docs' "Beyond the lists"
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
         """Return the profile in plain data; SettingsError with ``where`` for a missing or unknown key or bad value."""
-        given = checked_table(data, _PROFILE, where, whole=True)
+        is_first = "sentences" not in data
+        given = checked_table(data, _PROFILE if is_first else {**_PROFILE, **_SENTENCES}, where, whole=True)
+        if is_first:
+            given |= {"sentences": False, "tools": (), "labels": (), "teams": (), "addressed": ()}
         if not given["levels"]:
             raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
         thresholds = _thresholds(given.pop("thresholds"), where)
         words = Words(**_attributes(given.pop("words")))
-        return cls(thresholds=thresholds, words=words, sentences=False, **_attributes(given))
+        return cls(thresholds=thresholds, words=words, **_attributes(given))
 
 
-DEFAULT = Profile()  # what the meter goes by where no rubric is asked. It may change; what a rubric votes by may not
+DEFAULT = Profile()  # what the meter goes by where no rubric is asked
 
 
 def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,6 +110,7 @@ _PROFILE: Kinds = {
     "artifacts": _LIST,
     "alternatives": _LIST,
 }
+_SENTENCES: Kinds = {"sentences": FLAG, **dict.fromkeys(("tools", "labels", "teams", "addressed"), _LIST)}
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:

@@ -15,33 +15,28 @@ ACTIONS_WEIGHT, QUESTIONS_WEIGHT, BLOCKERS_WEIGHT = 0.5, 0.3, 0.2
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 _HANDLE = re.compile(r"(?<!\w)@\w")
 _NAMED = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
+_NAME = re.compile(r"[^\W\d_][^\W\d_'\u2019-]*(?:['\u2019-][^\W\d_]+)*")
 _WEB = re.compile(r"(?<!\w)www\.\w", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z0-9+.-]++)://\w", re.IGNORECASE)
 _SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
-_WILL = re.compile(r"\s*([^\W\d_][\w'\u2019-]*)\s+will(?!\w)")
-_NOBODY = frozenset(  # words that a sentence begins with and that name no one, and two that the list of phrases has
-    (
-        *("i", "we", "it", "this", "that", "there", "these", "those", "what", "which", "who", "nothing", "everything"),
-        *("something", "nobody", "how", "when", "where", "why"),
-    )
+_ACTING = re.compile(
+    r"\s*(?:the )?([^\W\d_][^\s:,]*(?: [^\s:,]+){0,3}?)(?::(?!//)| +will(?! not)(?!\w))", re.IGNORECASE
 )
+_OWNER = re.compile(
+    r"(?<!\w)(?:(?:owners?|assignees?) ?(?::|=|is|are)|owned by|assign(?:ed)? to|responsible ?:) ?@?(?:the )?"
+    r"(\w[\w'-]*)(?: (\w+))?"
+)
+_LABEL_ENDINGS = ("tion", "tions", "sion", "sions", "ment", "ments", "ness", "ing", "ings")
 _BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
     r"Rakefile|README|LICENSE|CHANGELOG|CODEOWNERS)(?![\w-])"
 )
-_TREATED = re.compile(
-    r"(?<!\w)(?:handl(?:e|es|ed|ing)|treat(?:s|ed|ing|ment)?|imput(?:e|es|ed|ing|ation)|detect(?:s|ed|ing|ion)?|"
-    r"tolerat(?:e|es|ed|ing)|skip(?:s|ped|ping)?|ignor(?:e|es|ed|ing)|drop(?:s|ped|ping)?|report(?:s|ed|ing)?|"
-    r"(?:test|tests|testing|check|checks|checking|errors?|messages?|defaults?) (?:for|on|about)|warn(?:s|ing|ings)? "
-    r"(?:about|of|on))(?: (?:of|for|the|all|any|a|an|with|in))* $"
+_OTHER_SENSE = re.compile(  # it only describes a thing that something is done about, and not one that is withheld
+    r"(?<=\w )(?:missing|blocked) (?!(?:by|on|until|from|in|at|and|or|(?:\w+ )?(?:access|permissions?|credentials?|"
+    r"keys?|tokens?|approvals?|rights|sign-offs?|budget))(?!\w))\w"
 )
-_WITHHELD = re.compile(
-    r" (?:\w+ )?(?:access|permissions?|credentials?|keys?|tokens?|approvals?|rights|sign-offs?|budget)(?!\w)"
-)
-_BEFORE_A_NOUN = ("missing", "blocked")
-_NEAR = 60  # how many characters before a word are looked at for what is done with it
 _QUOTED = 120
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 
@@ -64,7 +59,7 @@ class RoundReadiness:
     blocker: str | None  # the first question or action that reports a blocker
     value: float  # 0 to 1, unrounded
     level: Level
-    other_senses: tuple[str, ...] = ()  # questions and actions with a blocker word in another sense
+    question: str | None = None  # the first open question
 
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
@@ -95,15 +90,11 @@ class ReadinessMeter:
         """Return the readiness of a round; ``before`` counts the questions of the round before, None without one."""
         acting, asking = self.rate_actions(actions), rate_questions(len(questions), before)
         blocker = self.find_blocker((*questions, *actions))
-        blocking = [text for text in (*questions, *actions) if has_word_start(self._words.blockers, plain(text))]
-        otherwise = tuple(blocking) if blocker is None else ()
-        free = "no blocker"
-        if otherwise:
-            free += f"; a word of the blocker list has another sense in {quote(cut(otherwise[0], _QUOTED))}"
-        blocked = Part(1.0, free) if blocker is None else Part(0.0, "a blocker")
+        blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, self._blocker_in_words(blocker))
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
         level = self._profile.thresholds.readiness_level(value)
-        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, otherwise)
+        question = questions[0] if questions else None
+        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, question)
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
         """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and an owner named 1."""
@@ -119,12 +110,14 @@ class ReadinessMeter:
         return Part(1.0, f"{specific} next actions are specific, and it is said who acts")
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
-        """Return the first question or action that reports a blocker."""
-        return next((text for text in texts if self._reports_blocker(plain(text))), None)
+        """Return the first question or action with a word of the blocker list, whatever its sentence means."""
+        return next((text for text in texts if has_word_start(self._words.blockers, plain(text))), None)
 
-    def _reports_blocker(self, text: str) -> bool:
-        found = _pattern(self._words.blockers, "").finditer(text) if self._words.blockers else ()
-        return any(not (self._profile.sentences and _in_another_sense(match)) for match in found)
+    def _blocker_in_words(self, blocker: str) -> str:
+        found = _pattern(self._words.blockers, "").finditer(text := plain(blocker))
+        if self._profile.sentences and all(_OTHER_SENSE.match(text, word.start()) for word in found):
+            return f"a blocker; if its word has another sense in {quote(cut(blocker, _QUOTED))}, say it in other words"
+        return "a blocker"
 
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""
@@ -135,32 +128,53 @@ class ReadinessMeter:
         text = plain(action)
         if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
             return True
-        if self._profile.sentences and len(text.split()) == 1 and (_FILE.search(action) or _BARE_FILES.search(action)):
-            return False
-        return len(text.split()) < self._profile.short_action and not self.has_verb(action)
+        count = len(text.split())
+        if self._profile.sentences:  # a file alone, or a tool with anything done to it, is concrete enough
+            if count == 1 and (_FILE.search(action) or _BARE_FILES.search(action)):
+                return False
+            if count > 1 and has_word(self._profile.tools, text):
+                return False
+        return count < self._profile.short_action and not self.has_verb(action)
 
     def is_specific(self, action: str) -> bool:
         """Return whether an action is not vague, and has a verb of the list or names something concrete."""
         return not self.is_vague(action) and (self.has_verb(action) or self.names_artifact(action))
 
     def is_owned(self, action: str) -> bool:
-        """Return whether an action says who acts: a phrase of the list, ``@name``, ``Name:`` or ``Name will``."""
-        if has_word(self._words.ownership, plain(action)) or _HANDLE.search(action):
+        """Return whether an action says who acts: ``@name``, a phrase of the list, or a person, role or team."""
+        if has_word(self._words.ownership, text := plain(action)) or _HANDLE.search(action):
             return True
-        named = _NAMED.match(action)
-        if named is not None and named[1][0].isupper():
+        if not self._profile.sentences:
+            named = _NAMED.match(action)
+            return named is not None and named[1][0].isupper()
+        labels, teams = self._profile.labels, self._profile.teams
+        if any(found[1] not in labels or found[2] in teams for found in _OWNER.finditer(text)):
             return True
-        acting = _WILL.match(action) if self._profile.sentences else None
-        return acting is not None and acting[1][0].isupper() and acting[1].casefold() not in _NOBODY
+        acting = _ACTING.match(action)
+        return acting is not None and any(self._may_act(part.split()) for part in re.split(" (?:and|&) ", acting[1]))
+
+    def _may_act(self, words: Sequence[str]) -> bool:
+        """Return whether some words name a person, a role or a team."""
+        if not words:
+            return False
+        first, last = words[0].casefold(), words[-1].casefold()
+        if last in self._profile.teams:
+            return first not in self._profile.addressed
+        word = words[0]
+        if len(words) > 1 or not word[0].isupper() or (word.isupper() and len(word) > 1) or not _NAME.fullmatch(word):
+            return False
+        if len(word) > 6 and first.endswith(_LABEL_ENDINGS):
+            return False
+        return not any(first in known for known in (self._profile.labels, self._words.verbs, self._profile.tools))
 
     def names_artifact(self, action: str) -> bool:
-        """Return whether an action names a URL, path, file, something in backticks, ``#123``, or a word for such."""
+        """Return whether an action names a URL, path, file, tool, text in backticks, ``#123``, or a word for such."""
         return (
             any(pattern.search(action) for pattern in (_WEB, _FILE, _NUMBERED))
             or any(_SCHEME.search(action, run.start(1), run.end(1)) for run in _ADDRESS.finditer(action))
             or any(part.strip() for part in action.split("`")[1:-1])
             or any(map(self._is_path, action.split()))
-            or has_word(self._profile.artifacts, plain(action))
+            or has_word(self._profile.artifacts + self._profile.tools, plain(action))
             or (self._profile.sentences and _BARE_FILES.search(action) is not None)
         )
 
@@ -179,15 +193,6 @@ class ReadinessMeter:
             matched = [word for word in words if any(matches((word,), text) for text in texts)]
             found += [AddedWord(name, word, number) for word in matched]
         return found
-
-
-def _in_another_sense(found: re.Match[str]) -> bool:
-    """Return whether a blocker word only describes what something is done about: "handling of missing values"."""
-    if found[0] not in _BEFORE_A_NOUN or found.string[found.end() : found.end() + 1] != " ":
-        return False
-    if _WITHHELD.match(found.string, found.end()):
-        return False
-    return _TREATED.search(found.string, max(0, found.start() - _NEAR), found.start()) is not None
 
 
 def rate_questions(count: int, before: int | None) -> Part:

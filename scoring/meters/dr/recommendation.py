@@ -12,7 +12,7 @@ from scoring.meters.dr.semantic import Meanings
 from scoring.meters.dr.transcript import Round
 from scoring.text import cut, quote
 
-Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ESCALATE"]
+Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ASK", "ESCALATE"]
 
 HINTS: dict[Signal, str] = {
     "SHIP": "Converged. Ship the decision and verify.",
@@ -24,6 +24,13 @@ NOT_CLAIMED = (
     "This is about convergence: it does not say that anything is correct or that an agreement is right, "
     "and it replaces no evidence gate."
 )
+Change: TypeAlias = Literal["human", "agent", "prompt", "scope"]
+CHANGES: dict[Change, str] = {  # what each of the changes that ESCALATE may mean asks for
+    "human": "Bring in a human who can remove the blocker.",
+    "agent": "Bring in another agent, which has not taken part so far.",
+    "prompt": "Change the prompt: ask who does what next, to which thing.",
+    "scope": "Narrow the scope until its open questions can be answered.",
+}
 MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
 
 INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
@@ -58,6 +65,7 @@ class RoundSignal:
     reasons: tuple[str, str, str]  # a sentence or two each: on novelty, on readiness, and on what follows
     rule: str  # the name of the rule that decided
     hint: str  # what to do next
+    change: Change | None = None  # which change an ESCALATE means
 
     @property
     def rationale(self) -> str:
@@ -91,6 +99,8 @@ def _blocked(s: SoFar) -> str:
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
+    if signal == "ASK":
+        return f"ASK: {cut(s.readiness.question or '', _QUOTED)}"
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
@@ -113,6 +123,7 @@ def _converged(s: SoFar) -> str:
     return f"Converged, with a caveat that more rounds will hardly mend: {' and '.join(caveats)}."
 
 
+_QUESTION_OPEN = "Converged, but a question is open: it is asked before anything ships."
 _NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
 _NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
@@ -123,6 +134,9 @@ RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
     SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY),
     SignalRule(
         "never_ready", lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run, "ESCALATE", _stuck
+    ),
+    SignalRule(
+        "open_question", lambda s: s.profile.sentences and bool(s.readiness.question), "ASK", lambda _: _QUESTION_OPEN
     ),
     SignalRule("converged", lambda _: True, "SHIP", _converged),
 )
@@ -140,8 +154,15 @@ def recommend(
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
         reasons = (_novelty_in_words(new, profile.k), _readiness_in_words(ready), rule.why(situation))
-        found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation)))
+        change = _change(rule.name, ready) if rule.signal == "ESCALATE" else None
+        found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation), change))
     return tuple(found)
+
+
+def _change(rule: str, ready: RoundReadiness) -> Change:
+    if rule == "readiness_low":
+        return "scope" if ready.next_actions.score and ready.question else "prompt"
+    return "human" if rule == "blocker" else "agent"
 
 
 def _novelty_in_words(new: RoundNovelty, k: int) -> str:

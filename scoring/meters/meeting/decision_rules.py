@@ -1,29 +1,121 @@
-"""The rules that give a round its status, each with its reasons in words, in the order of :data:`RULES`."""
+"""What keeps a meeting from ending, and the rules that give a round its status, in the order of :data:`RULES`.
+
+It is long, because each obstacle and each rule says in words why it holds. Comparisons are within 1e-9.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
-from scoring.meters import at_least, at_most, below, novelty_level
-from scoring.meters.meeting.obstacles import (
-    MUST_GO_ON,
-    OBSTACLES,
-    Situation,
-    Strength,
-    ending_allowed,
-    missing_aspects,
-    names,
-    obstacles_in,
-    off_topic,
-    required_aspects,
-    too_little_agreed,
-    words,
-)
-from scoring.meters.meeting.records import Status
+from scoring.meters import at_least, at_most, below, novelty_level, rounded
+from scoring.meters.meeting.config import MeetingConfig
+from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
+from scoring.meters.meeting.round_scores import Lead, Scores
 from scoring.text import printable, quote
 
+Strength: TypeAlias = Literal["strong", "normal"]
+
+_BEYOND_WORDS = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A round as the rules see it."""
+
+    record: JudgeRecord
+    config: MeetingConfig
+    scores: Scores
+    levels: Mapping[str, CoverageLevel]
+    lead: Lead | None
+    convergence_gain: float | None  # since two rounds before, None without that round
+    exploration_gain: float | None  # likewise
+    total_cost: float | None = None  # what the meeting has cost
+
+
+Obstacle: TypeAlias = Callable[[Situation], str | None]
+
+
+def too_few_rounds(s: Situation) -> str | None:
+    """Refuse an end before the least number of rounds."""
+    least = s.config.round_limits.min_rounds
+    return f"round {s.record.round_index} of at least {least}" if s.record.round_index < least else None
+
+
+def too_little_explored(s: Situation) -> str | None:
+    """Refuse an end with exploration below its minimum."""
+    return _too_low("exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end)
+
+
+def coverage_unmet(s: Situation) -> str | None:
+    """Refuse an end while a required aspect is not deep or too few of all are, unless that is switched off."""
+    rule = s.config.rules.require_exploration_coverage
+    if not rule.enabled:
+        return None
+    shallow = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
+    share = sum(level == "deep" for level in s.levels.values()) / len(s.levels)
+    parts = [f"{names(shallow)} must be deep"] if shallow else []
+    if below(share, rule.min_fraction_deep_overall):
+        least = words(rule.min_fraction_deep_overall)
+        parts.append(f"{words(share)} of all aspects are deep, at least {least} must be")
+    return "; ".join(parts) or None
+
+
+def too_little_agreed(s: Situation) -> str | None:
+    """Refuse an end with convergence below its minimum."""
+    return _too_low("convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end)
+
+
+def off_topic(s: Situation) -> str | None:
+    """Refuse an end with focus below its minimum."""
+    return _too_low("focus", s.scores.focus, s.config.thresholds.focus.min_acceptable)
+
+
+MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
+OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)  # it may end without any
+
+
+def obstacles_in(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
+    """Return which obstacles are in the way, in words."""
+    return tuple(reason for obstacle in obstacles if (reason := obstacle(s)))
+
+
+def ending_allowed(s: Situation) -> bool:
+    """Return whether the meeting may end with this round."""
+    return not obstacles_in(OBSTACLES, s)
+
+
+def required_aspects(s: Situation) -> list[str]:
+    """Return the aspects that must be deep; none where the coverage rule is switched off."""
+    rule = s.config.rules.require_exploration_coverage
+    return list(dict.fromkeys(rule.required_aspects_deep)) if rule.enabled else []
+
+
+def missing_aspects(s: Situation) -> list[str]:
+    """Return the aspects that are required and not deep, and then any others at none."""
+    required = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
+    return [*required, *(name for name, level in s.levels.items() if level == "none" and name not in required)]
+
+
+def words(number: float) -> str:
+    """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
+    if abs(number) >= _BEYOND_WORDS:
+        return f"{number:g}"
+    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
+
+
+def names(parts: Iterable[str]) -> str:
+    """Return names in a row, control characters escaped."""
+    return ", ".join(map(printable, parts))
+
+
+def _too_low(name: str, score: float, least: float) -> str | None:
+    return f"{name} {words(score)} is below its minimum of {words(least)}" if below(score, least) else None
+
+
 DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
+REFUSED = "the user did not confirm"
+DO_NOTHING = "let us look at what happens if we do nothing"  # with which agreement that comes early is compared
 LATE_FACTOR = 2  # how many times its progress minimum a late round must have gained
 
 
@@ -69,8 +161,10 @@ def early_consensus(s: Situation) -> Decision | None:
         return None
     agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
     focus = tuple(dict.fromkeys((*missing_aspects(s), *rule.forced_next_round_focus)))
-    about = f" let us look at {names(focus)}" if focus else " let us test it once more"
-    return Decision("continue_targeted", (agreed, *gaps), f"Before we agree this early,{about}.", focus)
+    favoured = quote(s.lead.option) if s.lead else "this"
+    about = f"let us look at {names(focus)}, and at what happens if we do nothing" if focus else DO_NOTHING
+    said = f"Most of us like {favoured}. Before we agree this early, {about}."
+    return Decision("continue_targeted", (agreed, *gaps), said, focus)
 
 
 def must_go_on(s: Situation) -> Decision | None:
@@ -84,16 +178,13 @@ def must_go_on(s: Situation) -> Decision | None:
 
 
 def doubted(s: Situation) -> Decision | None:
-    """Ask for doubts when a meeting is ready again after the user did not confirm its decision."""
-    if not (s.unconfirmed and _recommended(s)[0]):
+    """Ask for doubts, once and in the round in which the user did not confirm a decision that another round allows."""
+    if s.record.user_confirmed is not False or round_limit(s):
         return None
-    reason = "the round before was ready to decide and the user did not confirm"
-    return Decision("continue_targeted", (reason,), f"Before we decide: {DOUBTS}", (DOUBTS,))
-
-
-def refused(s: Situation, decision: Decision) -> bool:
-    """Return whether the user said no to a decision of this round, and another round may follow."""
-    return decision.status == "ready_to_decide" and s.record.user_confirmed is False and not round_limit(s)
+    proposed = next((found for rule in (ready, stalled, late_round) if (found := rule(s))), None)
+    if proposed is None or proposed.status != "ready_to_decide":
+        return None
+    return Decision("continue_targeted", (*proposed.reasons, REFUSED), f"Before we decide: {DOUBTS}", (DOUBTS,))
 
 
 def ready(s: Situation) -> Decision | None:
@@ -116,7 +207,11 @@ def stalled(s: Situation) -> Decision | None:
         f"stalled: {_novelty(s)}, at most {words(rule.low_novelty_recent)}",
         f"convergence moved by {words(s.convergence_gain)} over two rounds, below {words(least)}",
     )
-    return _decide_or_park(s, reasons, "We are repeating ourselves")
+    found = _decide_or_park(s, reasons, "We are repeating ourselves")
+    if found.status == "park_or_abort":
+        return found
+    blockers = (s.record.convergence.disagreement_notes or "").strip() or "; ".join(reasons)
+    return replace(found, prompt=_resolve_or_park(s, "We are repeating ourselves", blockers))
 
 
 def late_round(s: Situation) -> Decision | None:
@@ -206,9 +301,11 @@ def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parki
     missing = obstacles_in(OBSTACLES, s)
     if not missing:
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
-    blockers = "; ".join(missing)
-    prompt = f'{parking or deciding}: {_either(s)} now, or record "no decision" with these blockers: {blockers}?'
-    return Decision("park_or_abort", (*reasons, *missing), prompt)
+    return Decision("park_or_abort", (*reasons, *missing), _resolve_or_park(s, parking or deciding, "; ".join(missing)))
+
+
+def _resolve_or_park(s: Situation, why: str, blockers: str) -> str:
+    return f'{why}: {_either(s)} now, or record "no decision" with these blockers: {printable(blockers)}?'
 
 
 def _either(s: Situation) -> str:

@@ -1,4 +1,7 @@
-"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting"."""
+"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting".
+
+It is long, because everything that changes the state of a meeting, and what a meeting leaves, is here.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +14,18 @@ from scoring.errors import InputError, MeetingError
 from scoring.files import read_file, write_atomically
 from scoring.meters import rounded
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
-from scoring.meters.meeting.obstacles import words
-from scoring.meters.meeting.records import ExpertPosition, JudgeRecord, check_records, parse_meeting_records
+from scoring.meters.meeting.decision_rules import DOUBTS, words
+from scoring.meters.meeting.records import (
+    ExpertPosition,
+    JudgeRecord,
+    check_records,
+    parse_meeting_records,
+    record_schema,
+)
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import checked, decode, read_json
-from scoring.text import json_escaped, printable, shown
+from scoring.text import json_escaped, printable, quote, shown
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 
@@ -33,6 +42,12 @@ class MeetingState(BaseModel):
     records: list[dict[str, Any]]
     phase: Phase
     decision: str | None = None
+    topic: str | None = None
+    experts: list[str] = []  # who has spoken, by name, where experts are commands
+    messages: list[dict[str, Any]] = []  # of experts, in the round that goes on
+    doubts: bool = False  # whether the end was refused, and the question for doubts has no answer yet
+    wished: bool = False  # whether the question is open because people wished to end
+    parked: bool = False  # whether people parked it
     version: Literal[1] = VERSION
     _read: bytes | None = PrivateAttr(None)  # the file as it was read; None when there was none
 
@@ -43,8 +58,9 @@ class MeetingState(BaseModel):
 
     @property
     def next_round(self) -> int:
-        """The number of the round that is to come."""
-        return 1 + max((record["round_index"] for record in self.records), default=0)
+        """The number of the round that is to come, or that goes on while its experts are asked for doubts."""
+        last = max((record["round_index"] for record in self.records), default=0)
+        return last if self.doubts and self.experts else last + 1
 
     @property
     def verdicts(self) -> list[MeetingVerdict]:
@@ -97,74 +113,160 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     return written
 
 
-def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
-    """Add a judge's record of the next round; MeetingError if it is none, a question is open, or the meeting over."""
+def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
+    """Add what an expert says in the round that goes on; MeetingError where no record is wanted, or nothing is said."""
+    _require_open(state)
+    if not text.strip():
+        raise MeetingError(f"{expert}: said nothing; ask again")
+    said = {"message_id": f"r{state.next_round}-{len(state.messages) + 1}", "speaker_id": expert, "text": text.strip()}
+    return state.model_copy(update={"messages": [*state.messages, said]})
+
+
+def _require_open(state: MeetingState) -> None:
     if state.ended:
         raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
     if state.phase == "needs_answer":
-        raise MeetingError("a question is open; answer it with --answer yes or --answer no")
+        raise MeetingError("a question is open; answer it with --answer yes, no or park")
+
+
+def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
+    """Add a judge's record of the next round; MeetingError if it is none, a question is open, or the meeting over.
+
+    While doubts are asked for, the record may also be of the last round, judged again, and then replaces it.
+    """
+    _require_open(state)
     found = parse_meeting_records(text, source)
     if len(found) != 1:
         raise MeetingError(f"{source}: {len(found)} records where one belongs: that of round {state.next_round}")
-    number = found[0].round_index
-    if state.records and number != state.next_round:
+    number, before, kept = found[0].round_index, state.records, list[dict[str, Any]]()
+    is_again = state.doubts and number == before[-1]["round_index"]
+    if before and not is_again and number != before[-1]["round_index"] + 1:
         raise MeetingError(f"{source}: round {number} where round {state.next_round} belongs")
     record = found[0].model_dump(mode="json", exclude_unset=True)
     record.pop("user_confirmed", None)  # only people answer, with take_answer
-    following = state.model_copy(update={"records": [*state.records, record]})
+    if is_again:
+        kept, before = before[-1].get("messages") or [], before[:-1]
+        record["doubts_asked"] = True
+    if messages := [*kept, *state.messages]:
+        record["messages"] = messages
+    following = state.model_copy(update={"records": [*before, record], "messages": [], "doubts": False})
     return following.model_copy(update={"phase": "needs_answer" if following.verdicts[-1].ends else "needs_record"})
 
 
 def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
     """Take what people say to the open question; MeetingError without one, or where it is not known on what to decide.
 
-    Yes decides, on ``option`` or else on the leading one. No after a proposal to decide goes on with a question for
-    doubts; no in the last round, or to a meeting that is to be parked, ends it without a decision.
+    Yes decides, on ``option`` or else on the leading one. No after a proposal to decide asks for doubts, once in a
+    round; no in the last round, or to a meeting that is to be parked, ends it without a decision.
     """
     if state.phase != "needs_answer":
         raise MeetingError("no question is open")
     verdict, last = state.verdicts[-1], dict(state.records[-1])
     last["user_confirmed"] = yes
-    answered = state.model_copy(update={"records": [*state.records[:-1], last]})
+    answered = state.model_copy(update={"records": [*state.records[:-1], last], "wished": False})
     if yes:
         lead = leading(check_records([last])[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")
         return answered.model_copy(update={"phase": "decided", "decision": chosen})
-    is_over = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
-    return answered.model_copy(update={"phase": "no_decision" if is_over else "needs_record"})
+    if verdict.status == "park_or_abort" or verdict.rule == "round_limit":
+        return answered.model_copy(update={"phase": "no_decision"})
+    is_first = not (last.get("doubts_asked") or state.wished)
+    return answered.model_copy(update={"phase": "needs_record", "doubts": is_first})
+
+
+def park(state: MeetingState) -> MeetingState:
+    """End a meeting without a decision because people park it; MeetingError before a record, or after the end."""
+    if state.ended or not state.records:
+        raise MeetingError("the meeting is over" if state.ended else "no round has been held; there is nothing to park")
+    return state.model_copy(update={"phase": "no_decision", "parked": True, "messages": [], "doubts": False})
+
+
+def missing_for_end(state: MeetingState) -> list[str]:
+    """Return in words all that keeps a meeting from ending now; MeetingError where a question is open."""
+    _require_open(state)
+    verdict, config = state.verdicts[-1] if state.records else None, meeting_config(state.config)
+    if verdict and verdict.ending_allowed:
+        return []
+    rounds = f"round 0 of at least {config.round_limits.min_rounds}"
+    aspects = verdict.missing_aspects if verdict else config.rules.require_exploration_coverage.required_aspects_deep
+    return [*(verdict.obstacles if verdict else (rounds,)), *(f"not yet covered: {name}" for name in aspects)]
+
+
+def wish_to_end(state: MeetingState) -> MeetingState:
+    """Open the question whether to decide because people wish to end, where nothing is missing for that."""
+    return state if missing_for_end(state) else state.model_copy(update={"phase": "needs_answer", "wished": True})
 
 
 def what_next(state: MeetingState) -> dict[str, Any]:
-    """Return the phase of a meeting and what to do next, as plain values; a judge's command gets them as JSON."""
+    """Return the phase of a meeting and what to do next, as plain values."""
     verdicts = state.verdicts
     last = verdicts[-1] if verdicts else None
+    question = last.facilitator_prompt if last and state.phase == "needs_answer" else None
+    if last and question and state.wished:
+        lead = leading(check_records([state.records[-1]])[0].convergence.expert_positions)
+        question = f"Ending is allowed: shall we decide{f' on {quote(lead.option)}' if lead else ''}?"
     found: dict[str, Any] = {
         "phase": state.phase,
         "next_round": None if state.ended else state.next_round,
-        "question": last.facilitator_prompt if last and state.phase == "needs_answer" else None,
+        "question": question,
         "prompts": list(last.next_round_focus_prompts) if last and not state.ended else [],
         "decision": state.decision,
         "verdict": last.as_dict() if last else None,
     }
     if state.phase == "no_decision":
-        found["no_decision"] = no_decision(state.records, verdicts)
+        found["no_decision"] = {**no_decision(state.records, verdicts, may_go_on=False), "parked": state.parked}
     return found
+
+
+def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a judge's command gets; ``faults`` is what was wrong with an answer that it gave before."""
+    history = [{"round_index": r["round_index"], **(r.get("summary") or {})} for r in state.records]
+    again = state.records[-1].get("messages") or [] if state.doubts and state.experts else []
+    return {
+        **what_next(state),
+        "topic": state.topic,
+        "messages": [*again, *state.messages],
+        "history": history,
+        "metrics": [verdict.as_dict() for verdict in state.verdicts],
+        "faults": list(faults),
+        "instructions": f"Judge round {state.next_round}. Write one JSON record by the schema and nothing else.",
+        "schema": record_schema(),
+    }
+
+
+def expert_prompt(state: MeetingState, name: str) -> str:
+    """Return what an expert's command gets: the decision, what was said, what to speak about, and how to answer."""
+    most = meeting_config(state.config).round_limits.max_rounds
+    lines = [f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see what was said'}"]
+    lines += [f"This is round {state.next_round} of at most {most}.", ""]
+    for record in state.records:
+        brief = (record.get("summary") or {}).get("round_brief")
+        lines += [f"Round {record['round_index']}: {brief}"] if brief else []
+    last = [*(state.records[-1].get("messages") or [] if state.records else []), *state.messages]
+    lines += [f"{said.get('speaker_id') or 'an expert'}: {said['text']}" for said in last]
+    if state.doubts:
+        lines += ["", f"The end was refused. Do you have {DOUBTS} Say them, or say that you have none."]
+    elif state.records:
+        verdict = state.verdicts[-1]
+        lines += ["", verdict.facilitator_prompt, *(f"- {prompt}" for prompt in verdict.next_round_focus_prompts)]
+    lines += ["", "Answer in a few sentences. End with the option that you prefer now and how sure you are:"]
+    return "\n".join([*lines, "Option: its name, or defer", "Confidence: a number from 0 to 1", ""])
 
 
 def in_words(found: Mapping[str, Any]) -> list[str]:
     """Return what is next as lines of text, control characters escaped."""
-    lines = []
+    lines = [f"too early to end: {reason}" for reason in found.get("missing", ())]
     if verdict := found["verdict"]:
         lines += [f"round {verdict['round_index']}: {verdict['status']}", *(f"  {r}" for r in verdict["reasons"])]
     match found["phase"]:
         case "needs_answer":
-            lines += [f"question: {found['question']}", "answer with --answer yes or --answer no"]
+            lines += [f"question: {found['question']}", "answer with --answer yes or --answer no, or --answer park"]
         case "decided":
             lines.append(f"decided: {found['decision']}")
         case "no_decision":
-            lines.append("no decision")
+            lines.append("no decision, parked" if found["no_decision"]["parked"] else "no decision")
         case _:
             lines.append(f"next: the record of round {found['next_round']}")
             lines += [f"  focus: {prompt}" for prompt in found["prompts"]]
@@ -172,10 +274,14 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
 
 
 def no_decision(
-    records: Iterable[JudgeRecord | Mapping[str, Any]], verdicts: Sequence[MeetingVerdict]
+    records: Iterable[JudgeRecord | Mapping[str, Any]],
+    verdicts: Sequence[MeetingVerdict],
+    may_go_on: bool | None = None,
 ) -> dict[str, Any]:
-    """Return what a meeting with these verdicts leaves when it ends undecided; MeetingError for invalid records."""
-    last, verdict = check_records(records)[-1], verdicts[-1]
+    """Return what a meeting leaves when it ends undecided; ``may_go_on`` None asks the last verdict; MeetingError."""
+    given, verdict = check_records(records), verdicts[-1]
+    last = given[-1]
+    points = dict.fromkeys(point for record in given if record.summary for point in record.summary.key_new_points)
     positions = last.convergence.expert_positions
     named = dict.fromkeys((*(last.convergence.options_considered or ()), *(p.preferred_option for p in positions)))
     lead = leading(positions)
@@ -184,13 +290,16 @@ def no_decision(
         "meeting_id": last.meeting_id,
         "round_index": last.round_index,
         "rule": verdict.rule,
+        "may_go_on": not verdict.ends if may_go_on is None else may_go_on,
+        "round_brief": last.summary.round_brief if last.summary else None,
+        "key_points": list(points),
         "leading_option": lead.option if lead else None,
         "options": [_option(name, positions) for name in named],
         "positions": [
             {name: getattr(p, name) for name in ExpertPosition.model_fields} | {"confidence": rounded(p.confidence)}
             for p in positions
         ],
-        "blockers": list(verdict.reasons),
+        "blockers": list(verdict.obstacles or verdict.reasons),
         "missing_aspects": list(verdict.missing_aspects),
         "disagreement": last.convergence.disagreement_notes,
     }
@@ -210,7 +319,12 @@ def as_markdown(found: Mapping[str, Any]) -> str:
 
     title = f" of {said(found['meeting_id'])}" if found["meeting_id"] else ""
     ended = f"Ended after round {found['round_index']}, by the rule `{found['rule']}`."
+    if found["may_go_on"]:
+        ended = f"The meeting may go on: after round {found['round_index']}, the rule is `{found['rule']}`."
     lines = [f"# No decision{title}", "", ended, ""]
+    lines += [said(found["round_brief"]), ""] if found["round_brief"] else []
+    if found["key_points"]:
+        lines += ["## Key points", "", *(f"- {said(point)}" for point in found["key_points"]), ""]
     lines += ["## Options", "", "| option | experts | mean confidence |", "|---|---|---|"]
     for row in found["options"]:
         mean = "-" if row["mean_confidence"] is None else words(row["mean_confidence"])

@@ -227,6 +227,8 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
         raise
     except InputError as e:
         raise MeetingError(str(e)) from e
+    if len(values) == 1 and isinstance(values[0], Mapping) and isinstance(values[0].get("records"), list):
+        values = values[0]["records"]  # what da-score meeting run keeps
     try:
         return check_records(values)
     except MeetingError as e:

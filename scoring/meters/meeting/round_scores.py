@@ -103,21 +103,14 @@ def novelty_score(*rounds: Novelty) -> float:
     return novel / points if points else 0.0
 
 
-def recent_novelty(record: JudgeRecord, before: JudgeRecord | None, first: bool) -> float:
-    """Return the novelty of a round and the one before; without that what the ``first`` record states, or its own."""
-    if before is not None:
-        return novelty_score(record.novelty, before.novelty)
-    stated = record.novelty.novelty_score_recent
-    return stated if first and stated is not None else novelty_score(record.novelty)
-
-
 def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
-    """Return the scores of a round; ``before`` and ``first`` are as in :func:`recent_novelty`."""
+    """Return the scores of a round; recent novelty is with the one ``before``, else as the ``first`` states."""
     levels, lead = coverage(record), leading(record.convergence.expert_positions)
     e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
     c = lead.support * lead.confidence if lead else 0.0
     f = focus_score(record.focus)
-    recent = recent_novelty(record, before, first)
+    stated = record.novelty.novelty_score_recent if first and before is None else None
+    recent = stated if stated is not None else novelty_score(record.novelty, *([before.novelty] if before else []))
     parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
     spread = disagreement(record.convergence.expert_positions)
     return Scores(e, c, f, novelty_score(record.novelty), recent, math.fsum(parts), spread)

@@ -10,8 +10,15 @@ from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
-from scoring.meters.meeting.decision_rules import DOUBTS, decide, refused
-from scoring.meters.meeting.obstacles import Situation, Strength, ending_allowed, missing_aspects, off_topic
+from scoring.meters.meeting.decision_rules import (
+    OBSTACLES,
+    Situation,
+    Strength,
+    decide,
+    missing_aspects,
+    obstacles_in,
+    off_topic,
+)
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.round_scores import (
     MARGIN,
@@ -97,6 +104,7 @@ class MeetingVerdict:
     facilitator_prompt: str
     next_round_focus_prompts: tuple[str, ...]
     missing_aspects: tuple[str, ...]  # the required aspects that are not deep, and then any others at none
+    obstacles: tuple[str, ...]  # what keeps the meeting from ending, in words; none where ending is allowed
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
     from_messages: MessageNovelty | None = None  # what is new by the messages themselves, where the record has them
@@ -107,9 +115,9 @@ class MeetingVerdict:
         return self.status in ("ready_to_decide", "park_or_abort")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, numbers rounded to 4 places; without ``rule``."""
+        """Return plain data for JSON, numbers rounded to 4 places; without ``rule`` and ``obstacles``."""
         data: dict[str, Any] = _plain(asdict(self))
-        del data["rule"]
+        del data["rule"], data["obstacles"]
         if data["from_messages"] is None:
             del data["from_messages"]
         return data
@@ -139,7 +147,6 @@ def score_meeting(
         scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
         now, earlier = scores[number], scores.get(number - 2)
         total_cost = _total_cost(record, total_cost, config)
-        was_ready = number - 1 in verdicts and verdicts[number - 1].status == "ready_to_decide"
         situation = Situation(
             record=record,
             config=config,
@@ -148,7 +155,6 @@ def score_meeting(
             lead=leading(record.convergence.expert_positions),
             convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
             exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
-            unconfirmed=was_ready and by_round[number - 1].user_confirmed is False,
             total_cost=total_cost,
         )
         verdicts[number] = _verdict(situation, by_messages.get(number))
@@ -174,12 +180,11 @@ def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig
 def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
     rule, decision = decide(s)
     drift = off_topic(s)
-    missing = missing_aspects(s)
+    missing, obstacles = missing_aspects(s), obstacles_in(OBSTACLES, s)
     notes = (s.record.focus.focus_drift_notes or "").strip()
     refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
     own = s.record.stop_continue_recommendation
-    doubts = (DOUBTS,) if refused(s, decision) else ()
-    prompts = (*doubts, *decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
+    prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     differences = stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing)
     stated = by_messages.judge_share if by_messages else None
     if by_messages and stated is not None and above(abs(stated - by_messages.share), MARGIN):
@@ -190,11 +195,12 @@ def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict
         status=decision.status,
         rule=rule,
         strength=decision.strength,
-        ending_allowed=ending_allowed(s),
+        ending_allowed=not obstacles,
         reasons=tuple(dict.fromkeys((*decision.reasons, *((drift,) if drift else ())))),
         facilitator_prompt=decision.prompt,
         next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
         missing_aspects=tuple(missing),
+        obstacles=obstacles,
         pressure=_pressure(s),
         stated_differences=differences,
         from_messages=by_messages,

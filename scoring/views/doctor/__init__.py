@@ -149,6 +149,7 @@ def _repository(
             trunk_problem = str(e)
             evidence = Evidence(records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes)
         opened = GitRepository(path)
+        named = [record for record in records if not record.known_from]
         version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         return RepositoryFound(
             path,
@@ -156,8 +157,8 @@ def _repository(
             tuple(map(int, version.groups())) if version else (),
             evidence.git.trunk,
             trunk_problem,
-            {r.iteration: r.commit for r in records if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},
-            tuple(r.iteration for r in records if not trim(r.commit)),
+            {r.iteration: r.commit for r in named if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},
+            tuple(r.iteration for r in named if not trim(r.commit)),
             browsed=browse(opened),
         ), evidence
     except GitError as e:

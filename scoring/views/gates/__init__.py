@@ -121,20 +121,31 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
     return found
 
 
-def check(examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None) -> Verdict:
+def check(
+    examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None, allow_empty: bool = False
+) -> Verdict:
     """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
     Where evidence is gone, the score is that of the sidecar, and a note says so. A sidecar that says more than the
-    evidence gives fails, whatever the demands are. SettingsError where a drop has nothing to compare with.
+    evidence gives fails, whatever the demands are, and so does a demand that finds nothing to look at, unless that is
+    allowed. SettingsError where a drop has nothing to compare with.
     """
     demanded = {option.key: False if option.kind == "flag" else None for kind in GATES for option in kind.options}
     for kind, value in made:
         demanded |= zip((option.key for option in kind.options), kind.shown(value), strict=True)
     verdict = Verdict(demanded | {"last": last})
-    verdict.iterations = [_checked(one.by_evidence, made) for one in examined]
+    unseen = dict(enumerate(made))
+    for one in examined:
+        verdict.iterations.append(_checked(one.by_evidence, made))
+        unseen = {n: demand for n, demand in unseen.items() if not demand[0].looks[0](demand[1], one)}
     scores = [one.score for one in verdict.iterations]
     for kind, value in made:
         verdict.whole += [Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)]
+    if not allow_empty:
+        names = [(kind.name, kind.looks[1]) for kind, _ in unseen.values()]
+        verdict.whole += [
+            Failure(name, None, f"{why} for --{name}; --allow-empty lets that pass") for name, why in names
+        ]
     return verdict
 
 

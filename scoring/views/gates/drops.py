@@ -10,10 +10,10 @@ from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import read_file
+from scoring.files import is_inside, read_file
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates.gate import Gate, GateOption, weakest
+from scoring.views.gates.gate import Gate, GateOption, is_enough, weakest
 
 _SIZE_LIMIT = 256 << 20
 
@@ -44,17 +44,23 @@ class Drop(NamedTuple):
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
-    baseline = _from_file(Path(name)) if Path(name).is_file() else _from_revision(name, log)
+    in_checkout = is_inside(name, log.repo_dir) and log.options.get("trusted", False)
+    baseline = _from_file(Path(name)) if Path(name).is_file() and not in_checkout else _from_revision(name, log)
     return Drop(most, baseline, log.selection.last)
 
 
 def _fell(demand: Drop, one: Examined) -> Iterator[str]:
     score, old = one.score, demand.baseline.scores.get(one.record.iteration)
-    if score.scored and old and old.value is not None and old.rubric_version == score.rubric_version:
+    if _compares(demand, one) and old and old.value is not None:
         drop = old.value - score.value
         if drop > demand.most + TOLERANCE:
             before = f"the {old.value:.3f} of {demand.baseline.source}"
             yield f"score {score.value:.3f} is {drop:.3f} below {before}; {weakest(score)}"
+
+
+def _compares(demand: Drop, one: Examined) -> bool:
+    score, old = one.score, demand.baseline.scores.get(one.record.iteration)
+    return bool(score.scored and old and old.value is not None and old.rubric_version == score.rubric_version)
 
 
 def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
@@ -79,7 +85,7 @@ def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     earlier = [(s.value, s.suffices) for s in newest if s.value is not None and s.rubric_version in versions]
     comparable = [score for score in scores if score.scored and score.rubric_version in known]
     old = [value for value, suffices in earlier if suffices]
-    new = [score.value for score in comparable if score.band != BAND_INSUFFICIENT]
+    new = [score.value for score in comparable if is_enough(score)]
     if old and new:
         before, now = sum(old) / len(old), sum(new) / len(new)
         if before - now > demand.most + TOLERANCE:
@@ -95,7 +101,8 @@ _MOST = GateOption("max-drop", "No score, nor their mean, is more than D below t
 _BEFORE = "What 'run --json' printed earlier, or a revision that has the sidecars."
 _OPTIONS = (_MOST, GateOption("baseline", _BEFORE, "FILE|REV", "text"))
 _SHOWN = attrgetter("most", "baseline.source")
-MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, _not_compared, _demanded, _SHOWN)
+_NOTHING = "no iteration has a score to compare with"
+MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, (_compares, _NOTHING), _not_compared, _demanded, _SHOWN)
 
 
 def _from_file(path: Path) -> Baseline:

@@ -9,6 +9,7 @@ from rubric.breakdown import TOLERANCE
 from scoring.errors import OptionError
 from scoring.evidence.git.facts import Unknown
 from scoring.sidecars.scores import PersistedScore
+from scoring.sidecars.states import CURRENT
 from scoring.text import cut, printable
 from scoring.views.examined import Examined, LogView
 
@@ -32,6 +33,9 @@ def _nothing(value: Any, of: Any) -> Iterator[str]:  # noqa: ARG001 - most gates
     yield from ()
 
 
+Looks: TypeAlias = tuple[Callable[[Any, Examined], bool], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A demand that can be made of a log. All functions take what is demanded first; reasons and notes are sentences.
@@ -39,6 +43,7 @@ class Gate:
     Attributes:
         options: what it is asked for with; the first one names it.
         fails: yields why an iteration does not hold; ``fails_whole`` why the log does not, by all scores in order.
+        looks: whether there is anything in an iteration for it to look at, and what is said where there is nothing.
         notes: yields what is worth saying of an iteration, whether it holds or not.
         demanded: makes of what the options were given, and the log, what is demanded; it may raise OptionError.
         shown: returns what is demanded as plain data, a value an option.
@@ -47,6 +52,7 @@ class Gate:
     options: tuple[GateOption, ...]
     fails: Callable[[Any, Examined], Iterator[str]] = _nothing
     fails_whole: Callable[[Any, Sequence[PersistedScore]], Iterator[str]] = _nothing
+    looks: Looks = (lambda _, __: True, "there is no iteration")
     notes: Callable[[Any, Examined], Iterator[str]] = _nothing
     demanded: Callable[..., Any] = lambda given, _: given
     shown: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
@@ -60,9 +66,14 @@ class Gate:
 Demand: TypeAlias = tuple[Gate, Any]  # A gate, and what is demanded
 
 
+def is_enough(score: PersistedScore) -> bool:
+    """Return whether there is a score, on enough evidence for a band."""
+    return score.scored and score.band != BAND_INSUFFICIENT
+
+
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
     """Return the mean of the scores that there are on enough evidence, in [0, 1]; None when there is none."""
-    values = [score.value for score in scores if score.scored and score.band != BAND_INSUFFICIENT]
+    values = [score.value for score in scores if is_enough(score)]
     return sum(values) / len(values) if values else None
 
 
@@ -119,12 +130,19 @@ def _unscored(_: bool, one: Examined) -> Iterator[str]:
         yield "has no score: no signal is present"
 
 
-MIN_SCORE = Gate((GateOption("min-score", "Every score is at least X.", "X", "share"),), _below_score)
+_ENOUGH: Looks = (lambda _, one: is_enough(one.score), "no iteration has enough evidence")
+_SCORE = GateOption("min-score", "Every score is at least X.", "X", "share")
+MIN_SCORE = Gate((_SCORE,), _below_score, looks=_ENOUGH)
 _BAND = GateOption("min-band", "Every score has at least this band.", "BAND", "text")
-MIN_BAND = Gate((_BAND,), _below_band, demanded=_band, shown=lambda band: (band[0],))
+MIN_BAND = Gate((_BAND,), _below_band, looks=_ENOUGH, demanded=_band, shown=lambda band: (band[0],))
 _MEAN = GateOption("min-mean", "The mean of the scores is at least X.", "X", "share")
-MIN_MEAN = Gate((_MEAN,), fails_whole=_below_mean)
-NO_OVER_CLAIMS = Gate((GateOption("no-over-claims", "Nobody claims more than was observed."),), _over_claims)
+MIN_MEAN = Gate((_MEAN,), fails_whole=_below_mean, looks=_ENOUGH)
+_COMPARED: Looks = (
+    lambda _, one: any(pair.claimed.present and pair.observed.present for pair in one.signals.integrity),
+    "no iteration has a claim that something was observed about",
+)
+_CLAIMS = GateOption("no-over-claims", "No claim is above what was observed.")
+NO_OVER_CLAIMS = Gate((_CLAIMS,), _over_claims, looks=_COMPARED)
 NO_UNSCORED = Gate((GateOption("no-unscored", "Every iteration has a score."),), _unscored)
 
 
@@ -143,12 +161,13 @@ def _below_low(least: float, one: Examined) -> Iterator[str]:
 
 def _unresolved(_: bool, one: Examined) -> Iterator[str]:
     landing = one.facts.landing
-    if landing.field and landing.sha is None and landing.commit is None:  # neither by its id nor by its subject
+    is_missing = landing.sha is None and landing.commit is None  # neither by its id nor by its subject
+    if landing.field and is_missing and not one.record.known_from:
         yield f"commit {cut(printable(landing.field), 80)} is not in this repository"
 
 
 def _without_commit(_: bool, one: Examined) -> Iterator[str]:
-    if one.facts.landing.unknown is Unknown.NO_COMMIT:
+    if one.facts.landing.unknown is Unknown.NO_COMMIT and not one.record.known_from:
         yield "names no commit"
 
 
@@ -167,6 +186,10 @@ _COVERAGE = GateOption("min-coverage", "Every score rests on at least X of the w
 MIN_COVERAGE = Gate((_COVERAGE,), _below_coverage)
 MIN_LOW = Gate((GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),), _below_low)
 _COMMITS = GateOption("no-unresolved-commits", "Every commit that an entry names is here.")
-NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, notes=_without_commit)
-NO_STALE = Gate((GateOption("no-stale", "No sidecar differs from what the evidence gives."),), _stale)
-REQUIRE_VERIFIED = Gate((GateOption("require-verified", "Every sidecar's evidence is here."),), _unverified)
+_NAMED: Looks = (lambda _, one: bool(one.facts.landing.field), "no iteration names a commit")
+NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, looks=_NAMED, notes=_without_commit)
+_SIDECAR: Looks = (lambda _, one: one.origin == "sidecar" or one.state != CURRENT, "no iteration has a sidecar")
+_STALE = GateOption("no-stale", "No sidecar differs from what the evidence gives.")
+NO_STALE = Gate((_STALE,), _stale, looks=_SIDECAR)
+_VERIFIED = GateOption("require-verified", "Every sidecar's evidence is here.")
+REQUIRE_VERIFIED = Gate((_VERIFIED,), _unverified, looks=_SIDECAR)

@@ -8,19 +8,31 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from rubric.model import FULL_TEXT
 from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
 from scoring.text import cell, counted, json_escaped, spans
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
-from scoring.views.report import answers, charts
-from scoring.views.report.answers import ReportChanges, about
+from scoring.views.report import answers
+from scoring.views.report.answers import Piece, ReportChanges, about
 from scoring.views.report.digest import Digest, commit_page
-from scoring.views.spending import Purchase, cost_text, duration_text, price_note, spending_lines, tokens_text
-from scoring.views.table import BAND_STYLES, Cell, Line, band_text, number
+from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
+from scoring.views.table import BAND_STYLES, Block, Cell, Line, Place, band_text, number
+from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_page, work_summary
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page that is compared with; that of 100,000 iterations has about 80 MB
 _SHA = 10
+_MOST_DOTS = 3000  # of a chart: the newest
+_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
+STATE_WORDS = {
+    "landed": "landed",
+    "reverted": "reverted",
+    "open": "open",
+    "lost": "came to nothing",
+    "unclear": "unclear",
+}
+"""What a report calls the states of units, in the order in which it shows them."""
 _AT_ONCE = 1000
 _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows and the next report compares with."""
@@ -36,7 +48,8 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
     folder = files(__name__) / "page"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
-    every = answers.group("", digest.lines)
+    pieces = answers.pieces(digest)
+    every = answers.Group.of("", digest.work)
     stream = template.stream(
         d=digest,
         project=digest.project or "This log",
@@ -44,57 +57,56 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
         most=100,
         changes_shown=8,
         claims_shown=10,
-        certainty=list(certainty(digest)),
-        mean_band="" if digest.mean is None else digest.rubric.band(digest.mean),
-        foretold=_foretold(digest.validity) if digest.validity else None,
+        states=STATE_WORDS,
         every=every,
-        bought=every.bought,
-        fate_open=sum(line.landed is True and line.sound is None for line in digest.lines),
-        timed=sum(line.spending is not None and line.spending.seconds is not None for line in digest.lines),
-        trend=charts.trend_width(len(digest.lines)),
-        linked=len(digest.lines) <= charts.MOST_LINKS,
-        losses=answers.losses(digest),
-        lowest=[line for line in digest.lowest() if line.band != digest.rubric.bands[0].name],
-        steps=answers.steps(digest),
-        compared=answers.comparisons(digest),
-        price_notes=list(_price_notes(every.bought)),
-        nothing=answers.nothing_known(digest),
-        charts=charts.pictures(digest) if digest.lines else {},
+        pieces=pieces,
+        looked_at=answers.looked_at(pieces),
+        months=answers.months(digest.work),
+        better=answers.trend(digest.work),
+        compared=answers.comparisons(digest.work),
+        minutes=[row.unit.minutes for row in digest.work if row.unit.minutes is not None],
+        price_notes=[] if digest.is_fleet else list(_price_notes(digest.work)),
+        score=score_name(digest),
+        certainty=list(certainty(digest, digest.means_something)),
+        foretold=_foretold(digest.validity) if digest.validity else None,
+        signals=answers.signal_rows(digest),
+        nothing=answers.nothing_known(digest) if digest.lines else [],
         style=(folder / "report.css").read_text("utf-8"),
-        script=(folder / "report.js").read_text("utf-8"),
-        data=_data(digest),
+        scripts=[(folder / name).read_text("utf-8") for name in _SCRIPTS],
+        data=_data(digest, pieces),
         number=lambda value: number(value or 0, value is not None),
         percent=lambda share: f"{share * 100:.0f} %",
         cost=cost_text,
         duration=duration_text,
-        tokens=tokens_text,
         plural=counted,
         label=band_text,
         about=answers.about,
-        page_of=lambda line: commit_page(digest.pages, line.commit),
+        sha=_SHA,
+        page_of=lambda sha: commit_page(digest.pages, sha),
         version=version("da-score"),
     )
     stream.enable_buffering(_AT_ONCE)
     return stream
 
 
-def _price_notes(bought: Purchase) -> Iterator[str]:
-    used = bought.spending
-    if used is None:
-        return
-    if note := price_note(used):
+def score_name(digest: Digest) -> str:
+    """Return what a score is called: not simply a score where it foretells nothing of what becomes of the work."""
+    return "Evidence score" if digest.is_no_sign else "Score"
+
+
+def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
+    known = [row for row in work if row.cost is not None]
+    used = together(spending_of_unit(row.unit) for row in work)
+    if used and (note := price_note(used)):
         yield f"{note[0].upper()}{note[1:]}."
-    if 0 < bought.priced < bought.iterations:
-        yield f"A cost is known for {bought.priced} of {counted(bought.iterations, 'iteration')}."
-    if used.cost is not None:
+    if used and known:
         models = ", ".join(used.models[:5]) or "no named model"
-        yield f"At list prices of genai-prices, for {models}. Work that came to nothing is in what a landed one costs."
+        yield f"At list prices of genai-prices, for {models}. Work that came to nothing is in what a landed unit costs."
 
 
 def _foretold(found: Validity) -> dict[str, Any]:
     parts = validity_parts(found).items()
     return {
-        "verdict": "not known yet: too few outcomes" if found.verdict == "too few" else found.verdict,
         "any": found.score.auc is not None,
         "sentences": list(validity_sentences(found)),
         "parts": {title: [validity_row(found, *row) for row in part.items()] for title, part in parts},
@@ -102,26 +114,46 @@ def _foretold(found: Validity) -> dict[str, Any]:
     }
 
 
-def _data(digest: Digest) -> Iterator[str]:
+def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     """Yield what the page's script shows, as JSON: texts are kept once each, since details repeat themselves."""
     texts: dict[str, int] = {}
     signals = list(digest.signals.items())
     places = {name: n for n, (name, _) in enumerate(signals)}
+    subjects = {line.iteration: piece.subject for piece in pieces for line in piece.lines}
 
     def packed(value: Any) -> Any:
         if isinstance(value, str):
             return texts.setdefault(value, len(texts))
         if isinstance(value, float):
-            return round(value, 4)
+            return round(value, 9)  # three digits of it are what every other command shows
         return list(map(packed, value)) if isinstance(value, tuple | list) else value
 
-    yield _json({"snapshot": digest.snapshot(), "signals": signals})[:-1] + ',"breakdowns":['
+    known = [piece for piece in pieces if piece.row and piece.date][-_MOST_DOTS:]
+    figures = {
+        "summary": work_summary(digest.work),
+        "by": work_by(digest.work),
+        "look_at": look_at(digest.work),
+        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in answers.months(digest.work)],
+        "units": [
+            (one.place, row.values["ended"], one.subject, one.commit[:_SHA], row.unit.state, row.cost, row.unit.minutes)
+            for one in known
+            if (row := one.row)
+        ],
+    }
+    whole = {
+        "snapshot": digest.snapshot(),
+        "score": score_name(digest),
+        "graded": digest.means_something,
+        "work": figures,
+    }
+    yield _json({**whole, "signals": signals})[:-1] + ',"breakdowns":['
     for n, line in enumerate(digest.lines):
         votes = [(places[v.signal], int(v.present), v.sub_score, v.weight, v.contribution, v.detail) for v in line.rows]
         made = (line.date, line.session_id, line.rubric_version, line.value, line.band, line.origin)
         used, page = " · ".join(spending_lines(line.spending)), commit_page(digest.pages, line.commit)
         more = (line.state, line.state_reason, votes, line.claims, used, line.commit[:_SHA], page, line.places)
-        yield ("," if n else "") + _json(packed((line.iteration, line.task_id, *made, *more)))
+        all_of_it = (line.iteration, line.task_id, *made, *more, subjects.get(line.iteration, ""))
+        yield ("," if n else "") + _json(packed(all_of_it))
     yield f'],"texts":{_json(list(texts))}}}'
 
 
@@ -160,16 +192,30 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     return "".join("·" if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
 
 
-def report_lines(digest: Digest, width: int) -> Iterator[Line]:
-    """Yield a report as lines of at most ``width`` columns, or 40 where that is less."""
-    width = max(width, _NARROWEST)
+def report_lines(digest: Digest, width: int) -> Iterator[Block]:
+    """Yield a report as lines of at most ``width`` columns, or 40 where that is less, and what became of the work.
+
+    Under rubrics whose text on a pipe is the reference's a pipe shows the scores alone.
+    """
+    width, old = max(width, _NARROWEST), digest.rubric.text != FULL_TEXT and not digest.is_fleet
+    place: Place | None = "terminal" if old else None
+    if digest.work:
+        for block in work_page(digest.work, digest.horizon_days):
+            yield block._replace(only=place)
+        yield Line(only=place)
+    if digest.is_fleet:
+        return
     count = len(digest.lines)
     mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    yield from _said(f"{counted(count, 'iteration')}, {mean}", width, "bold")
-    for text in certainty(digest):
-        yield from _said(text, width)
-    if digest.validity:
-        yield from _said(f"Foretelling defective work: {digest.validity.verdict}.", width)
+    head = f"{counted(count, 'iteration')}, {mean}"
+    if old:
+        yield Line(cell(head, width), "bold", only="pipe")
+    yield from _said(f"{score_name(digest)}s: {head}; {digest.verdict}", width, place)
+    sure = list(certainty(digest, digest.means_something))
+    for text in certainty(digest, compares=old or digest.means_something):
+        yield from _said(text, width, None if text in sure else "pipe")
+    if digest.validity and old:
+        yield from _said(f"Foretelling defective work: {digest.validity.verdict}.", width, "pipe")
     yield from _said(f"rubric {digest.rubric.version}", width)
     yield from _said(digest.log, width)
     if not digest.lines:
@@ -188,7 +234,8 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
     yield Line()
     most = max(digest.bands.values())
     for name, n in digest.bands.items():
-        bar = Cell("█" * round(n / most * min(room, 40)), style=BAND_STYLES.get(name, "dim"))
+        style = BAND_STYLES.get(name, "dim") if digest.means_something else ""
+        bar = Cell("█" * round(n / most * min(room, 40)), style=style)
         yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {n}"))
     lowest = []
     for line in digest.lowest():
@@ -202,27 +249,33 @@ def report_lines(digest: Digest, width: int) -> Iterator[Line]:
         if row.over_claims
     ]
     words = [f"  {digest.words.text}"] if digest.words else []
-    for head, texts in (("Lowest", lowest), ("Claimed more than was seen", over), ("Claimed", words)):
+    parts: list[tuple[str, list[str], Place | None]] = [("Lowest", lowest if old else [], "pipe")]
+    for head, texts, only in [*parts, ("Claimed more than was seen", over, None), ("Claimed", words, None)]:
         if texts:
-            yield from (Line(), Line(head, "bold"))
+            yield from (Line(only=only), Line(head, "bold", only=only))
             for text in texts:
-                yield from _said(text, width)
+                yield from _said(text, width, only)
 
 
-def _said(text: str, width: int, style: str = "") -> Iterator[Line]:
+def _said(text: str, width: int, only: Place | None = None) -> Iterator[Line]:
     """Yield a line, cut to a width on a pipe; a terminal folds it."""
-    yield Line(cell(text, width), style, only="pipe")
-    yield Line(text, style, only="terminal")
+    if only != "terminal":
+        yield Line(cell(text, width), only="pipe")
+    if only != "pipe":
+        yield Line(text, only="terminal")
 
 
-def certainty(digest: Digest) -> Iterator[str]:
-    """Yield how sure the mean is, on how much evidence it rests, where it goes, and how many scores are not in it."""
+def certainty(digest: Digest, compares: bool) -> Iterator[str]:
+    """Yield how sure the mean is, on how much evidence it rests, and how many scores are not in it.
+
+    With ``compares`` also where it goes.
+    """
     if digest.interval:
         low, high = digest.interval
         yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."
     if digest.coverage is not None:
         yield f"Evidence: on average {digest.coverage * 100:.0f} % of the rubric's weight voted."
-    if trend := digest.trend:
+    if compares and (trend := digest.trend):
         change = f"{trend.change:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
         verdict = trend.verdict[0].upper() + trend.verdict[1:]
         yield f"{verdict}: older half {trend.older:.3f}, newer half {trend.newer:.3f}, {change}."

@@ -1,153 +1,226 @@
-"""What a report answers: what changed, what is weak, what to do next, who does better, and what the tokens bought."""
+"""What a report answers: what became of the work, by month, harness and model, what scores rest on, what changed."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from scoring.signals.table import is_chosen
-from scoring.statistics import Interval, bootstrap_interval
-from scoring.text import counted, spans
+from scoring.outcomes.ledger import Unit
+from scoring.statistics import wilson
+from scoring.text import as_utf8, cut, spans
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.spending import Purchase, purchase
+from scoring.views.work_pages import JUDGED, WorkRow, look_at, work_summary
 
 _WORST = 5
-_MOST_STEPS = 6
+_NAME = 200  # how many characters of a name a report shows
 _MOST_GROUPS = 15
-_WORTH_SAYING = 0.01  # what a step must be able to add to the mean to be said
-_SELDOM = 0.5  # the share of iterations below which it is said how a signal could be present
+NO_DIFFERENCE = "no difference can be told"
 
 
-class SignalLoss(NamedTuple):
-    """What one signal costs of the mean, its share of all that is lost, where its vote is 0, where it costs most."""
+class Piece(NamedTuple):
+    """A row of the table of all work: a unit and its iterations, or an iteration that is in no known unit."""
 
-    label: str
-    signal: str
-    mean: float
-    share: float
-    zeros: list[int]
-    worst: list[ReportedIteration]
+    place: int
+    row: WorkRow | None
+    lines: list[ReportedIteration]
 
+    @property
+    def commit(self) -> str:
+        """The commit of the work; "" where there is none."""
+        return (self.row.values["commit"] if self.row else self.lines[0].commit) or ""
 
-def losses(digest: Digest) -> list[SignalLoss]:
-    """Return what each signal costs, the dearest first; one that costs nothing is left out."""
-    lines = [line for line in digest.lines if line.counted]
-    found: dict[str, list[tuple[float, ReportedIteration, bool]]] = {}
-    for line in lines:
-        for row in line.rows:
-            if row.present and row.lost > 0:
-                found.setdefault(row.signal, []).append((row.lost, line, row.sub_score == 0))
-    everything = sum(lost for cases in found.values() for lost, _, _ in cases)
-    made = []
-    for signal, cases in found.items():
-        whole = sum(lost for lost, _, _ in cases)
-        worst = [line for _, line, _ in sorted(cases, key=lambda case: (-case[0], -case[1].iteration))[:_WORST]]
-        zeros = [line.iteration for _, line, is_zero in cases if is_zero]
-        label = digest.signals[signal]
-        made.append(SignalLoss(label, signal, whole / len(lines), whole / everything, zeros, worst))
-    return sorted(made, key=lambda loss: (-loss.mean, loss.signal))
+    @property
+    def subject(self) -> str:
+        """The commit's subject, else what an entry says; "" where neither is known."""
+        return _short(self.row.values["subject"]) if self.row else ""
+
+    @property
+    def by(self) -> str:
+        """The model, or else the harness, that did it; "" where neither is known."""
+        return _short(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
+
+    @property
+    def date(self) -> str:
+        """The day on which it ended; "" where that is not known."""
+        return str((self.row and self.row.values["ended"]) or (self.lines[0].date if self.lines else ""))[:10]
 
 
-class Step(NamedTuple):
-    """Something to do next: what, why, and the iterations that it is about."""
-
-    what: str
-    why: str
-    about: list[int]
+def _short(text: str | None) -> str:
+    return cut(as_utf8(text or ""), _NAME)
 
 
-def steps(digest: Digest) -> list[Step]:
-    """Return what to do next, what promises most first."""
-    votes: dict[tuple[str, bool], list[tuple[float, int, str]]] = {}
-    for line in digest.lines:
-        for row, advice in zip(line.rows, line.advice, strict=False):
-            if advice and row.lost > 0 and (line.counted or not row.present):
-                votes.setdefault((row.signal, row.present), []).append((row.lost, line.iteration, advice))
-    ranked: list[tuple[float, Step]] = []
-    for (signal, present), cases in votes.items():
-        lost, about = sum(lost for lost, _, _ in cases), [number for _, number, _ in cases]
-        what = f"{digest.signals[signal]}: {Counter(advice for *_, advice in cases).most_common(1)[0][0]}"
-        if present:
-            gain = lost / (sum(line.counted for line in digest.lines) or 1)
-            if gain >= _WORTH_SAYING:
-                why = f"costs {gain:.3f} of the mean, in {counted(len(about), 'iteration')}"
-                ranked.append((gain, Step(what, why, about)))
-        elif not is_chosen(signal) and (share := len(about) / len(digest.lines)) >= _SELDOM:
-            weight = lost / len(digest.lines)
-            why = f"not known in {share * 100:.0f} % of iterations; {weight * 100:.0f} % more of the weight would vote"
-            ranked.append((weight / 2, Step(what, why, [])))  # evidence is worth less than a better vote
+def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
+    """Return the rows of a fleet's table of work as those of one log are, by when they ended."""
     found = []
-    if digest.states:
-        what = "Score the log again with 'da-score run': some scores are not what the evidence gives"
-        why = "; ".join(f"{len(numbers)} {state}" for state, numbers in digest.states.items())
-        found.append(Step(what, why, sorted(n for numbers in digest.states.values() for n in numbers)))
-    found += [step for _, step in sorted(ranked, key=lambda pair: -pair[0])]
-    if over := {line.iteration for line, _ in digest.over_claims}:
-        why = f"{counted(len(over), 'iteration')} claimed more than was seen"
-        found.insert(1, Step("Ask for evidence where a claim is not borne out", why, sorted(over)))
-    return found[:_MOST_STEPS]
+    for row in sorted(rows, key=lambda one: (one["ended"] or "", one["repository"], one["unit"])):
+        unit = Unit(row["unit"], row["kind"], row["commit"], minutes=row["minutes"], state=row["state"])
+        unit.defective = row["defective"]
+        found.append(WorkRow(unit, row["cost"], {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}))
+    return found
+
+
+def pieces(digest: Digest) -> list[Piece]:
+    """Return all of the work, by when it ended, and then the iterations that are in no unit; of a fleet none."""
+    if digest.is_fleet:
+        return []
+    left = {line.iteration: line for line in digest.lines}
+    found = [(row, [left.pop(n) for n in row.values["iterations"] if n in left]) for row in digest.work]
+    alone = [(None, [line]) for line in left.values()]
+    return [Piece(place, row, lines) for place, (row, lines) in enumerate([*found, *alone])]
+
+
+def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
+    """Return the pieces of work that are worth a look, each with the reason and where it is."""
+    known = {piece.row.unit.unit: piece for piece in rows if piece.row}
+    return [(known[one["unit"]], one) for one in look_at([piece.row for piece in rows if piece.row])]
+
+
+class CountedShare(NamedTuple):
+    """A share of a whole, with its Wilson interval."""
+
+    part: int
+    whole: int
+
+    @property
+    def range(self) -> str:
+        """The share and its interval; "" of nothing."""
+        low, high = wilson(*self)
+        return f"{_percent(self.part / self.whole)} %, {_percent(low)}\u2013{_percent(high)} %" if self.whole else ""
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.whole} ({self.range})" if self.whole else "-"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; one that is nearly all or nearly nothing is neither."""
+    percent = round(share * 100, 6)
+    return f"{percent:.{0 if percent in (0, 100) or 0.5 <= percent < 99.5 else 1}f}"
 
 
 class Group(NamedTuple):
-    """The iterations of one model, harness or task, or all of them; ``mean`` is None where no score counts.
-
-    ``landed`` of ``landing_known`` landed and stayed; ``unsound`` of ``fate_known`` needed a fix or were reverted.
-    """
+    """The work of one month, harness, model or repository; ``priced`` pieces have a cost, talk too."""
 
     name: str
-    iterations: int
-    mean: float | None
-    interval: Interval | None
-    landed: int
-    landing_known: int
-    unsound: int
-    fate_known: int
-    over_claims: int
-    bought: Purchase
+    summary: Mapping[str, Any]
+    priced: int
+    landed_priced: int
+
+    @classmethod
+    def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
+        """Return some work together."""
+        priced = [row for row in rows if row.cost is not None]
+        return cls(name, work_summary(rows), len(priced), sum(row.unit.state == "landed" for row in priced))
+
+    @property
+    def landed(self) -> CountedShare:
+        """How much landed, of what is decided."""
+        return CountedShare(self.summary["landed"], sum(self.summary[state] for state in JUDGED))
+
+    @property
+    def fixed(self) -> CountedShare:
+        """How much was reverted or fixed later, of what is old enough to judge."""
+        return CountedShare(self.summary["defective"], self.summary["judged"])
+
+    @property
+    def per_landed(self) -> float | None:
+        """What all of it cost for each unit that landed and has a cost, in US dollars."""
+        cost = self.summary["cost"]
+        return None if cost is None or not self.landed_priced else cost / self.landed_priced
 
 
 class Comparison(NamedTuple):
-    """Groups of one kind, those with the most iterations first; ``more`` are not listed."""
+    """Groups of one kind; ``more`` are not listed, and ``verdicts`` say what their intervals allow to say."""
 
     kind: str
     groups: list[Group]
     more: int
+    verdicts: list[str]
 
 
-def comparisons(digest: Digest) -> list[Comparison]:
-    """Return models, harnesses and tasks compared; a kind of which there is only one is left out."""
+_KINDS: dict[str, Callable[[WorkRow], str]] = {
+    "Repository": lambda row: _short(row.values.get("repository")),
+    "Harness": lambda row: _short(row.values["harness"]),
+    "Model": lambda row: _short(row.values["model"]),
+}
+
+
+def comparisons(work: Sequence[WorkRow]) -> list[Comparison]:
+    """Return repositories, harnesses and models compared; a kind of which there is only one is left out."""
     made = []
-    for kind, attribute in (("Model", "model"), ("Harness", "harness"), ("Task", "task_id")):
-        members: dict[str, list[ReportedIteration]] = {}
-        for line in digest.lines:
-            members.setdefault(getattr(line, attribute), []).append(line)
-        if len(members) < 2:
-            continue
-        ranked = sorted(members.items(), key=lambda one: (not one[0], -len(one[1]), one[0]))
-        if kind == "Task":  # a log may have as many as iterations: those that cost most say most
-            ranked.sort(key=lambda one: -sum(line.cost or 0 for line in one[1]))
-        groups = [group(name or "not named", lines) for name, lines in ranked[:_MOST_GROUPS]]
-        made.append(Comparison(kind, groups, len(ranked) - len(groups)))
+    for kind, of in _KINDS.items():
+        groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
+        if len(groups) > 1:
+            named = [one for one in groups if one.name]
+            verdicts = [
+                _verdict("Landed", [(one.name, one.landed) for one in named]),
+                _verdict("Reverted or fixed later", [(one.name, one.fixed) for one in named]),
+            ]
+            made.append(Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts))
     return made
 
 
-def group(name: str, lines: Sequence[ReportedIteration]) -> Group:
-    """Return what is known of some iterations together."""
-    values = [line.value for line in lines if line.counted and line.value is not None]
-    landing, fates = [line.landed for line in lines], [line.sound for line in lines]
-    return Group(
-        name,
-        len(lines),
-        sum(values) / len(values) if values else None,
-        bootstrap_interval(values),
-        landing.count(True),
-        len(lines) - landing.count(None),
-        fates.count(False),
-        len(lines) - fates.count(None),
-        sum(claim.delta < 0 for line in lines for claim in line.claims),
-        purchase(line.used for line in lines),
-    )
+def months(work: Sequence[WorkRow]) -> list[Group]:
+    """Return the work by month in UTC, the oldest first; what has no time is left out."""
+    groups = _grouped(work, lambda row: (row.values["ended"] or "")[:7])
+    return sorted((one for one in groups if one.name), key=lambda one: one.name)
+
+
+def trend(work: Sequence[WorkRow]) -> str:
+    """Return whether more of the work lands than before; "" where fewer than two units are decided."""
+    decided = [row for row in work if row.unit.state in JUDGED and row.values["ended"]]
+    half = len(decided) // 2
+    older, newer = Group.of("", decided[:half]), Group.of("", decided[half:])
+    if not half:
+        return ""
+    verdict = _verdict("", [("the older half", older.landed), ("the newer half", newer.landed)])
+    return f"Landed of the older half: {older.landed}; of the newer half: {newer.landed}: {verdict.lstrip(': ')}"
+
+
+def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Group]:
+    found: dict[str, list[WorkRow]] = {}
+    for row in work:
+        found.setdefault(of(row), []).append(row)
+    return [Group.of(name, rows) for name, rows in found.items()]
+
+
+def _verdict(what: str, shares: Sequence[tuple[str, CountedShare]]) -> str:
+    """Return which of some shares is larger, as far as their intervals lie apart."""
+    bounds = [(*wilson(*share), name) for name, share in shares if share.whole]
+    if len(bounds) < 2:
+        return f"{what}: too little is known to compare."
+    (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
+    return f"{what}: {f'{most} more often than {least}' if low > high else NO_DIFFERENCE}."
+
+
+class SignalRow(NamedTuple):
+    """A signal over the log: where it is present, its mean there, what it takes from the mean score, and where."""
+
+    label: str
+    present: int
+    mean: float | None
+    lost: float
+    zeros: list[int]
+    worst: list[ReportedIteration]
+
+
+def signal_rows(digest: Digest) -> list[SignalRow]:
+    """Return every signal, the one that takes most from the mean score first."""
+    enough, made = [line for line in digest.lines if line.counted], []
+    for signal, label in digest.signals.items():
+        values = [value for line in digest.lines if (value := line.sub_scores.get(signal)) is not None]
+        votes = [(row, line) for line in enough for row in line.rows if row.signal == signal and row.present]
+        worst = sorted((pair for pair in votes if pair[0].lost > 0), key=lambda one: (-one[0].lost, -one[1].iteration))
+        made.append(
+            SignalRow(
+                label,
+                len(values),
+                sum(values) / len(values) if values else None,
+                sum(row.lost for row, _ in votes) / (len(enough) or 1),
+                [line.iteration for row, line in votes if row.lost > 0 and not row.sub_score],
+                [line for _, line in worst[:_WORST]],
+            )
+        )
+    return sorted(made, key=lambda row: (not row.present, -row.lost, row.label))
 
 
 def nothing_known(digest: Digest) -> list[str]:
@@ -194,19 +267,16 @@ class ReportChanges:
         """What changed, by what it is; those that moved most come first."""
         other = "Scored otherwise than before"
         found: dict[str, list[Change]] = {"New": [(line, None) for line in reversed(self.new)]}
-        found |= {"Better": [], "Worse": [], other: []}
+        found |= {"Higher": [], "Lower": [], other: []}
         for change in sorted(self.moved, key=lambda change: -abs(self._rise(change) or 0)):
             rise = self._rise(change)
-            found[other if rise is None else "Better" if rise > 0 else "Worse"].append(change)
+            found[other if rise is None else "Higher" if rise > 0 else "Lower"].append(change)
         return list(found.items())
 
     @property
     def summary(self) -> str:
         """How many changed, and in which way."""
         found = [f"{len(lines)} {title[0].lower()}{title[1:]}" for title, lines in self.groups if lines]
-        values = [line.value for line in self.new if line.counted and line.value is not None]
-        if values:
-            found[0] += f" with a mean of {sum(values) / len(values):.3f}"
         return ", ".join([*found, f"{len(self.gone)} gone"] if self.gone else found)
 
 

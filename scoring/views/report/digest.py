@@ -1,9 +1,9 @@
-"""What a report is made of: the numbers of every iteration, what they add up to, and the pages of its commits."""
+"""What a report is made of: all of the work, the numbers of every iteration, and the pages of its commits."""
 
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,17 +15,17 @@ from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
-from scoring.outcomes.validity import Validity
+from scoring.outcomes.validity import COIN, TOO_FEW, USEFUL, WEAK, WRONG_WAY, Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
 from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
+from scoring.views.work_pages import WorkRow
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""
-_BEFORE = 5  # with how many iterations before it an iteration is compared to see whether it improved
 _NAME = 200  # how many characters of the name of a rule a report shows
 
 
@@ -63,9 +63,32 @@ class Digest:
     """The claims in words; None under rules that look at none."""
     validity: Validity | None = None
     """Whether the scores foretell what became of the work; None where that was not asked for."""
+    work: Sequence[WorkRow] = ()
+    """All of the work, by when it ended."""
+    horizon_days: float = 0.0
+    """How many days after it landed work is judged."""
+    is_fleet: bool = False
+    """Whether the work is that of many repositories, of which there are no iterations here."""
     project: str = ""
     pages: str = ""
     """What comes before the name of a commit in the address of its page; "" where there is none."""
+
+    @property
+    def means_something(self) -> bool:
+        """Whether scores foretell what becomes of the work here, better than a coin does."""
+        return self.validity is not None and self.validity.verdict.startswith((USEFUL, WEAK))
+
+    @property
+    def is_no_sign(self) -> bool:
+        """Whether it is known that they do not: no better than a coin, or worse."""
+        return self.validity is not None and self.validity.verdict.startswith((COIN, WRONG_WAY))
+
+    @property
+    def verdict(self) -> str:
+        """What is known of that, in words."""
+        if self.validity is None:
+            return "not measured: da-score validate"
+        return "not known yet: too few outcomes" if self.validity.verdict == TOO_FEW else self.validity.verdict
 
     @functools.cached_property
     def values(self) -> list[float]:
@@ -100,8 +123,9 @@ class Digest:
 
     @property
     def dates(self) -> str:
-        """The days of the first and of the last iteration that names one; "" where none does."""
-        days = sorted({line.date[:10] for line in self.lines if day_of(line.date[:10])})
+        """The days of the first and of the last work that has one; "" where none has."""
+        dates = [*(line.date for line in self.lines), *(row.values["ended"] or "" for row in self.work)]
+        days = sorted({date[:10] for date in dates if day_of(date[:10])})
         return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
     @property
@@ -152,28 +176,9 @@ class Digest:
             counts.setdefault(rule, dict.fromkeys(RESULTS, 0))[result] = count
         return sorted(counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0]))
 
-    @property
-    def rubric_changes(self) -> list[tuple[int, str]]:
-        """Where, counted from 0, the rubric is another one than before, and which."""
-        versions = [line.rubric_version for line in self.lines]
-        return [(n, version) for n, version in enumerate(versions) if n == 0 or version != versions[n - 1]]
-
     def lowest(self, count: int = 5) -> list[ReportedIteration]:
         """Return the iterations with the lowest scores, of those in the mean."""
         return sorted((line for line in self.lines if line.counted), key=lambda line: line.value or 0)[:count]
-
-    def most_improved(self, count: int = 5) -> list[tuple[ReportedIteration, float]]:
-        """Return the iterations that rose most over the mean of the five scores before them, and by how much."""
-        found: list[tuple[ReportedIteration, float]] = []
-        before: list[float] = []
-        version = ""
-        for line in self.lines:
-            if line.value is not None:
-                before = before[-_BEFORE:] if line.rubric_version == version else []  # else they do not compare
-                if before and (rise := line.value - sum(before) / len(before)) > 0:
-                    found.append((line, rise))
-                before, version = [*before, line.value], line.rubric_version
-        return sorted(found, key=lambda pair: -pair[1])[:count]
 
     def snapshot(self) -> dict[str, list[Any]]:
         """Return what the next report compares with: rubric version, value and band by iteration."""

@@ -1,20 +1,17 @@
 """One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
 
-import math
 import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import is_in_git
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.signals.correction_pressure import error_rate_of
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
 from scoring.views.gates.gate import weakest
-from scoring.views.spending import Spending, Used
+from scoring.views.spending import Spending
 
 _NAME, _DETAIL = 200, 1000  # how many characters of a name and of a detail a report shows
 _MOST_PLACES = 5  # how many transcripts of one iteration a report names
@@ -68,9 +65,8 @@ class Deliberated(NamedTuple):
 class ReportedIteration:
     """One iteration in a report; what is not known is None.
 
-    ``commit`` is the one on the trunk, or else its own. ``landed`` is whether the work landed and stayed, ``sound``
-    whether it needed neither fix nor revert. ``advice`` says, row by row, what would make the vote better. ``places``
-    are transcripts, as paths, each with the first and the last line, from 1.
+    ``commit`` is the one on the trunk, or else its own. ``places`` are transcripts, as paths, each with the first and
+    the last line, from 1.
     """
 
     iteration: int
@@ -85,20 +81,11 @@ class ReportedIteration:
     weakest: str
     rows: tuple[Vote, ...]
     claims: tuple[ReportedClaim, ...]
-    retries: int | None = None
-    corrections: int | None = None
-    tool_errors: float | None = None
-    cache_hit_rate: float | None = None
     deliberation: Deliberated | None = None
     state: str = "current"
     state_reason: str = ""
     commit: str = ""
-    harness: str = ""
-    models: tuple[str, ...] = ()
-    landed: bool | None = None
-    sound: bool | None = None
     spending: Spending | None = None
-    advice: tuple[str, ...] = ()
     places: tuple[tuple[str, int, int], ...] = ()
 
     @property
@@ -107,33 +94,15 @@ class ReportedIteration:
         return {row.signal: row.sub_score if row.present else None for row in self.rows}
 
     @property
-    def model(self) -> str:
-        """The model that did most of it; "" where none is named."""
-        return self.models[0] if self.models else ""
-
-    @property
     def counted(self) -> bool:
         """Whether it has a score on enough evidence, which is in the means."""
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
-    @property
-    def used(self) -> Used:
-        """What it used, and what became of it."""
-        return Used(self.spending, self.landed, self.sound)
-
-    @property
-    def cost(self) -> float | None:
-        """What it cost in US dollars; None where that is not known, or another iteration counts it."""
-        return self.used.cost
-
 
 def line_of(one: Examined) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
-    score, record, used, observed = one.score, one.record, one.used, one.facts.observed
-    pressure, landing = one.facts.corrections, one.facts.landing
+    score, record, observed, landing = one.score, one.record, one.facts.observed, one.facts.landing
     signals = [(row, signal_of(row.signal)) for row in score.breakdown]
-    advice = (signal.advice(row.present, one.facts) if signal and row.applicable else "" for row, signal in signals)
-    models = used.spending.models if used.spending else []
     return ReportedIteration(
         iteration=score.iteration,
         task_id=_short(record.task_id),
@@ -147,42 +116,16 @@ def line_of(one: Examined) -> ReportedIteration:
         weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
         rows=tuple(_vote(row, signal.named(row.label, one.facts) if signal else row.label) for row, signal in signals),
         claims=tuple(map(_claim, one.signals.integrity)),
-        retries=pressure.retries if pressure.reported else None,
-        corrections=pressure.corrections if pressure.reported else None,
-        tool_errors=error_rate_of(one.facts),
-        cache_hit_rate=_cache_hit_rate(one),
         deliberation=_deliberated(one.signals.deliberation) if one.signals.deliberation else None,
         state=one.state.name,
         state_reason=_short(one.state.reason, _DETAIL),
         commit=_short(landing.commit or landing.sha or ""),
-        harness=_short(_harness(one)),
-        models=tuple(map(_short, models or filter(None, [record.agent.model]))),
-        landed=used.landed,
-        sound=used.sound,
-        spending=used.spending,
-        advice=tuple(_short(text, _DETAIL) for text in advice),
+        spending=one.spending,
         places=tuple(
             (as_utf8(str(path) if is_in_git(str(path)) else os.path.abspath(path)), first, last)
             for path, first, last, _ in (observed.lines[:_MOST_PLACES] if observed else ())
         ),
     )
-
-
-def _harness(one: Examined) -> str:
-    shares = one.facts.transcripts.harnesses if one.facts.transcripts else ()
-    most = max(shares, key=lambda share: share.turns, default=None)
-    if most and most.turns:
-        return most.name
-    named = one.record.agent.harness
-    return next((known.name for known in ATTRIBUTED_HARNESSES if named.startswith(known.name)), named)
-
-
-def _cache_hit_rate(one: Examined) -> float | None:
-    """Return the share of the cached prompt that was read, in [0, 1], as the entry or else the transcripts have it."""
-    counted, transcripts = one.record.session_tokens, one.facts.transcripts
-    if counted is not None:
-        return counted.cache_hit_rate if math.isfinite(counted.cache_hit_rate) else None
-    return transcripts.cache_hit_rate if transcripts and transcripts.turns else None
 
 
 def _vote(row: SignalContribution, label: str) -> Vote:

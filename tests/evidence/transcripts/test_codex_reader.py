@@ -25,7 +25,11 @@ from helpers.harness_lines import (
     window,
     write,
 )
+from helpers.sessions import CORRECTION, put, rows_of, table
+from helpers.sessions import seen as seen_in
 
+from scoring.evidence.transcripts.codex import Codex
+from scoring.evidence.transcripts.codex_counting import TURN
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, HarnessFacts
 
 
@@ -320,3 +324,105 @@ class TestLine:
         (found,), survey = read(tmp_path / "t")
         assert (found.turns, found.input_tokens) == (1, 10)
         assert survey.lines_skipped == {"a field of another type": 3, "no time stamp": 1}
+
+
+def completed(second: int, kind: str, name: str = "call_1", **keys: Any) -> Line:
+    return codex(second, "event_msg", type="item_completed", item={"type": kind, "id": name, **keys})
+
+
+def typed(second: int, *texts: str) -> Line:
+    return completed(second, "UserMessage", f"u{second}", content=[{"type": "text", "text": text} for text in texts])
+
+
+def ran(second: int, command: str = "pytest", printed: str = "1 failed in 1s", code: int = 1) -> list[Line]:
+    given = json.dumps({"cmd": command})
+    return [
+        item(second, "function_call", name="exec_command", arguments=given),
+        output(second + 1, f"Process exited with code {code}\nOutput:\n{printed}"),
+    ]
+
+
+class TestPaginated:
+    """Threads whose events are items; the lines of calls and their outputs are as before."""
+
+    def read(self, root: Path, *lines: Line, mode: str = "paginated", **keys: Any) -> dict[str, Any]:
+        begun = meta(0, "s1", history_mode=mode, **keys)
+        numbered = [{**line, "ordinal": number} for number, line in enumerate([begun, turn(0), *lines])]
+        path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
+        rows = Codex().original(rows_of(path, "codex"), lambda _: [])
+        turns = [row[1:] for row in table(rows, TURN)]
+        return seen_in(rows) | ({"turns": turns} if turns else {})
+
+    @pytest.mark.parametrize(
+        ("line", "keys", "corrections"),
+        [
+            (typed(9, CORRECTION), {}, 1),
+            (typed(9, "No, that is", " wrong"), {}, 1),
+            (completed(9, "HookPrompt", content=[{"type": "text", "text": CORRECTION}]), {}, 0),
+            (item(9, "message", None, role="user", content=[{"type": "input_text", "text": CORRECTION}]), {}, 0),
+            (typed(9, CORRECTION), {"source": {"subagent": "review"}}, 0),
+        ],
+        ids=["typed", "in-parts", "a-hook", "what-is-sent", "to-a-sub-agent"],
+    )
+    def test_has_prompts_as_items(self, tmp_path: Path, line: Line, keys: Line, corrections: int) -> None:
+        assert self.read(tmp_path, *ran(1), line, **keys).get("corrections", 0) == corrections
+
+    def test_has_a_prompt_once_where_the_event_is_there_too(self, tmp_path: Path) -> None:
+        event = codex(9, "event_msg", type="user_message", message=CORRECTION)
+        assert self.read(tmp_path, *ran(1), event, typed(9, CORRECTION))["corrections"] == 1
+
+    def test_counts_a_call_once(self, tmp_path: Path) -> None:
+        ended = completed(2, "CommandExecution", status="failed", exit_code=1, aggregated_output="1 failed in 1s")
+        patch = item(3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n")
+        changed = completed(4, "FileChange", "call_2", status="completed", changes={"a": {"type": "add"}})
+        answered = output(5, "Exit code: 0\nOutput:\nok", "call_2", "custom_tool_call_output")
+        one, other = ran(1)
+        found = self.read(tmp_path, one, ended, other, patch, changed, answered)
+        assert (found["calls"], found["runs"], found["edits"]) == (2, [0], ["/work/app/a"])
+        assert found["failed"] == [1, 0, 0]  # the second has two, which have one key
+
+    @pytest.mark.parametrize("status", ["failed", "completed", "inProgress", "declined"])
+    def test_has_the_verdict_on_a_patch_in_its_item(self, tmp_path: Path, status: str) -> None:
+        patch = item(3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n")
+        found = self.read(tmp_path, patch, completed(4, "FileChange", "call_2", status=status))
+        assert found.get("failed") == {"failed": [1], "completed": [0]}.get(status)
+        assert ("edits" in found) is (status != "failed")
+        # In a program of ``exec`` items have ids of their own, which are no calls.
+        assert "failed" not in self.read(tmp_path, completed(4, "FileChange", "call_7", status=status))
+
+    @pytest.mark.parametrize("ids", ["call_1", "call_7"])
+    def test_has_the_end_of_a_command_that_went_on_in_its_item(self, tmp_path: Path, ids: str) -> None:
+        given = item(1, "function_call", name="exec_command", arguments=json.dumps({"cmd": "pytest"}))
+        goes_on = output(2, "Process running with session ID 7\nOutput:\n")
+        ended = completed(8, "CommandExecution", ids, status="failed", exit_code=1, aggregated_output="1 failed in 1s")
+        found = self.read(tmp_path, given, goes_on, ended)
+        assert found.get("failed") == ([1] if ids == "call_1" else None)
+
+    @pytest.mark.parametrize("on", [True, False], ids=["totals-go-on", "totals-begin-anew"])
+    def test_that_goes_on_from_another_file_adds_what_is_in_it(self, tmp_path: Path, on: bool) -> None:
+        base = {"thread_id": "s0", "end_ordinal_exclusive": 40, "end_byte_offset": 9}
+        first, second = ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
+        spent = [tokens(1, counts(*first), counts(100, 60, 7)), tokens(2, counts(*second), counts(100, 60, 7))]
+        found = self.read(tmp_path, *spent, typed(3, CORRECTION), history_base=base)
+        assert found["turns"] == [(7, 100, 60, 40)] * 2
+        assert found["corrections"] == 1
+
+    @pytest.mark.parametrize(("first", "calls"), [(6, 1), (4, 2), (99, None)])
+    def test_of_a_sub_agent_has_its_own_lines_from_where_it_says(
+        self, tmp_path: Path, first: int, calls: int | None
+    ) -> None:
+        source = {"subagent": {"thread_spawn": {"parent_thread_id": "s0"}}}
+        before = [*ran(1), tokens(3, counts(100, 60, 7))]
+        mine = [
+            turn(4, "2"),
+            item(5, "function_call", "call_2", name="exec_command", arguments='{"cmd": "ls"}'),
+            tokens(6, counts(150, 90, 9)),
+        ]
+        one, two, count = before
+        lines = [typed(1, CORRECTION), count, one, two, *mine]
+        if first == 4:
+            lines = [typed(1, CORRECTION), count, one, *mine]
+        found = self.read(tmp_path, *lines, source=source, subagent_history_start_ordinal=first)
+        assert found.get("calls") == calls
+        assert found.get("turns") == ([(2, 50, 30, 20)] if calls else None)
+        assert "corrections" not in found

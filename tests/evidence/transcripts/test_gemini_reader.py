@@ -1,4 +1,4 @@
-"""Gemini CLI: what a chat says, which is one document, and whose it is by the hash of a folder."""
+"""Gemini CLI: what a chat says, a document or lines that add up, and in which folder it worked."""
 
 import json
 import os
@@ -12,6 +12,8 @@ from helpers.harness_lines import Line, stamp
 from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
+from helpers.sessions import put, read_under, rows_of
+from helpers.sessions import seen as seen_in
 
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
@@ -81,7 +83,7 @@ class TestChat:
 
     def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
         rows = seen(said(1, tokens=spent(input=100, output=7, cached=75, thoughts=3, tool=5, total=115)))
-        assert [row[5:] for row in table(rows, 0)] == [(10, 105, 75, 30, 0)]
+        assert [row[5:9] for row in table(rows, 0)] == [(10, 105, 75, 30)]
 
     @pytest.mark.parametrize("tokens", [None, spent()], ids=["none", "nothing-but-zeros"])
     def test_without_tokens_has_no_turn(self, tokens: Any) -> None:
@@ -106,6 +108,80 @@ class TestChat:
         assert len(table(seen(said(1, toolCalls=[None, odd])), CALL)) == 1
 
 
+CHATS = ".gemini/tmp/app/chats"
+HEAD = {"sessionId": "g1", "projectHash": "0" * 64, "kind": "main", "startTime": stamp(0)}
+WRONG = "No, that is wrong"
+
+
+def lines(home: Path, *records: Any, name: str = "session-1.jsonl", head: Any = HEAD) -> Rows:
+    return rows_of(put(home / CHATS / name, head, *records), "gemini")
+
+
+class TestLines:
+    def test_of_a_message_replace_the_one_with_its_id_at_its_place(self, tmp_path: Path) -> None:
+        ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
+        rows = lines(tmp_path, said(1, tokens=None), said(2, "user"), said(1, tokens=spent(output=7)), ran, ran)
+        assert [(number, key) for number, _, key in rows.lines] == [(0, key_of("m1")), (1, key_of("m2"))]
+        assert seen_in(rows) == {"responses": 1, "tokens": (7, 0, 0, 0), "calls": 1, "failed": [0], "runs": [1]}
+
+    @pytest.mark.parametrize("keep", [[1, 2], [2], [9], []], ids=["all", "some", "a-summary", "none"])
+    def test_that_set_all_messages_leave_what_was_done(self, tmp_path: Path, keep: list[int]) -> None:
+        done = [said(number, tokens=spent(output=7), toolCalls=[shell("ls", name=f"c{number}")]) for number in (1, 2)]
+        kept = [done[number - 1] if number < 9 else said(9) for number in keep]
+        found = seen_in(lines(tmp_path, *done, {"$set": {"messages": kept, "lastUpdated": stamp(3)}}))
+        assert (found["responses"], found["tokens"], found["calls"]) == (2, (14, 0, 0, 0), 2)
+
+    @pytest.mark.parametrize(
+        ("back", "corrections"), [("m2", 0), ("m1", 0), ("unknown", 0), ("m3", 1), (7, 0)], ids=str
+    )
+    def test_that_rewind_take_back_prompts_and_no_work(self, tmp_path: Path, back: Any, corrections: int) -> None:
+        ran = said(1, tokens=spent(output=7), toolCalls=[shell("ls")])
+        rows = lines(tmp_path, ran, said(2, "user", content=WRONG), said(3, "info"), {"$rewindTo": back})
+        found = seen_in(rows)
+        assert (found["calls"], found["tokens"], found.get("corrections", 0)) == (1, (7, 0, 0, 0), corrections)
+
+    def test_that_rewind_leave_what_comes_behind(self, tmp_path: Path) -> None:
+        ran, prompt = said(1, toolCalls=[shell("ls")]), said(2, "user", content=WRONG)
+        rows = lines(tmp_path, ran, prompt, {"$rewindTo": "m2"}, prompt | {"id": "m4"})
+        assert seen_in(rows)["corrections"] == 1
+
+    def test_that_patch_a_message_give_the_results_of_its_calls(self, tmp_path: Path) -> None:
+        begun = said(1, toolCalls=[shell("pytest") | {"status": "executing", "result": None}])
+        ended = [shell("pytest", "1 failed in 1s", 1) | {"args": {}}]
+        del ended[0]["args"]
+        assert "failed" not in seen_in(lines(tmp_path, begun))
+        found = seen_in(lines(tmp_path, begun, {"$patch": {"id": "m1", "toolCalls": ended}}))
+        assert (found["calls"], found["failed"], found["runs"]) == (1, [1], [0])
+        assert seen_in(lines(tmp_path, begun, {"$patch": {"id": "m7", "toolCalls": ended}})).get("failed") is None
+
+    @pytest.mark.parametrize(
+        ("name", "kind", "parent"),
+        [("session-1.jsonl", "main", ""), ("g0/g1.jsonl", "subagent", "g0"), ("g0/g1.jsonl", "main", "")],
+    )
+    def test_are_of_the_folder_that_the_project_names(self, tmp_path: Path, name: str, kind: str, parent: str) -> None:
+        put(tmp_path / CHATS / "../.project_root", b"/work/app")
+        rows = lines(tmp_path, said(1, "user", content=WRONG), name=name, head=HEAD | {"kind": kind})
+        (span,) = rows.spans
+        assert (span.cwd, span.session, span.parent, span.agent) == ("/work/app", "g1", parent, kind == "subagent")
+
+    def test_are_else_of_the_folder_with_the_hash(self, tmp_path: Path) -> None:
+        assert lines(tmp_path, said(1)).spans[0].cwd == HASHED_FOLDER + "0" * 64
+
+    def test_beside_the_document_that_they_go_on_from_have_its_keys(self, tmp_path: Path) -> None:
+        document = put(tmp_path / CHATS / "session-1.json", HEAD | {"messages": [said(1)]}, document=True)
+        put(tmp_path / CHATS / "session-1.jsonl", HEAD, said(1), said(2))
+        keys = {
+            path.suffix: [key for *_, key in of["gemini"].lines] for path, of in read_under(document.parent).items()
+        }
+        assert keys == {".json": [key_of("m1")], ".jsonl": [key_of("m1"), key_of("m2")]}
+
+    def test_of_an_unknown_kind_are_named(self, tmp_path: Path) -> None:
+        assert lines(tmp_path, {"$undo": 1}, said(1, "dream")).skipped == {
+            "of a kind that is not known: $undo": 1,
+            "of a kind that is not known: dream": 1,
+        }
+
+
 class TestPrompt:
     @pytest.mark.parametrize(
         ("content", "rows"),
@@ -113,9 +189,10 @@ class TestPrompt:
             ("No, that is wrong", [(1, SAID_WRONG)]),
             ([{"text": "No, that is wrong"}], [(1, SAID_WRONG)]),
             ("Go on", []),
+            ("<session_context>\nNo, that is wrong", []),
             ("Go on\n--- Content from referenced files ---\nThat is wrong.", []),
         ],
-        ids=["a-correction", "in-parts", "any-other", "a-file-that-it-names"],
+        ids=["a-correction", "in-parts", "any-other", "context", "a-file-that-it-names"],
     )
     def test_is_noted_where_it_says_something(self, content: Any, rows: list[tuple[int, ...]]) -> None:
         assert table(seen(said(1, toolCalls=[shell("ls")]), said(2, "user", content=content)), PROMPT) == rows
@@ -129,12 +206,19 @@ class TestCall:
             (shell("ls", code=2), 1),
             (shell("echo", "\nExit Code: 9"), 0),
             (shell("ls", code="(none)"), 0),
+            (call("run_shell_command", "Output: x\nExit Code: 1\nProcess Group PGID: 4"), 1),
+            (call("run_shell_command", "Output: x\nProcess Group PGID: 4"), 0),
+            (call("run_shell_command", "Output: x\nExit Code: 1\nis what it printed\nProcess Group PGID: 4"), 0),
             (call("read_file", "x", "error", file_path="/a"), 1),
             (call("read_file", "\nExit Code: 1", file_path="/a"), 0),
         ],
     )
     def test_has_a_verdict(self, made: Line, failed: int) -> None:
         assert table(seen(said(1, toolCalls=[made])), VERDICT) == [(0, key_of("c1"), failed)]
+
+    def test_that_goes_on_in_the_background_has_no_verdict(self) -> None:
+        moved = call("run_shell_command", "Command moved to background (PID: 7).", command="ls")
+        assert table(seen(said(1, toolCalls=[moved])), VERDICT) == []
 
     def test_runs_tests_and_makes_commits(self) -> None:
         calls = [shell("pytest", "1 failed in 1s", 1), shell("git commit -m x", "[main 1a2b3c4] Say", name="c2")]

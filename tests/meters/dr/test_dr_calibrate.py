@@ -1,4 +1,4 @@
-"""The meter beside what people expected: the public set, agreement with its interval, and nothing left out."""
+"""The meter beside what people expected: the set of its own, agreement with its interval, and nothing left out."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from helpers.deliberations import BLOCKED, document, outputs, round_line, write_
 from helpers.doors import make_fifo
 
 from scoring.errors import InputError, installing
-from scoring.meters.dr import Embed, semantic
-from scoring.meters.dr.calibrate import Calibration, Label, Setting, calibrate, read_collection
+from scoring.meters.dr import Embed, read_transcript, score_transcript, semantic
+from scoring.meters.dr.calibrate import SIGNALS, Calibration, Label, Setting, calibrate, read_collection
 from scoring.meters.dr.recommendation import RULES
 from scoring.statistics import wilson
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.sampled(3)
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
-PUBLIC = ROOT.parent / "shared" / "dr"
+EXAMPLE_FOLDER = ROOT / "testdata" / "dr" / "examples"
+PUBLIC = EXAMPLE_FOLDER / "calibration"
 
-needs_public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public transcripts are not here")
 needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
 
 K_1, K_2, K_1_L2, K_2_L2 = (Setting(k, semantic) for semantic in (False, True) for k in (1, 2))
@@ -74,12 +74,17 @@ def public(setting: Setting) -> Calibration:
 SETTINGS = [K_1, K_2, *(pytest.param(s, marks=needs_model) for s in (K_1_L2, K_2_L2))]
 
 
-@needs_public
 class TestPublicSet:
     def test_is_labelled_and_whole(self) -> None:
         found = read_collection(PUBLIC)
-        assert len(found.labelled) == 9
+        assert len(found.labelled) == 10
         assert (found.unlabelled, found.broken, found.others) == ((), (), ())
+        assert {item.label.signal for item in found.labelled} == set(SIGNALS)
+
+    @pytest.mark.parametrize("path", sorted(EXAMPLE_FOLDER.glob("*.expected.json")), ids=lambda path: path.name)
+    def test_has_examples_with_all_that_the_meter_says_of_them(self, path: Path) -> None:
+        given = read_transcript(path.with_name(path.name.replace(".expected", "")))
+        assert score_transcript(given).payload() == json.loads(path.read_text("utf-8"))
 
 
 # The page
@@ -93,7 +98,6 @@ def rows(kind: str) -> Iterator[list[str]]:
 
 
 class TestPage:
-    @needs_public
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_the_figures_of_the_public_set(self, setting: Setting) -> None:
         (row,) = (row for row in rows("agreement") if row[0] == str(setting))
@@ -104,7 +108,6 @@ class TestPage:
         assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
         assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
 
-    @needs_public
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
         assert [row for row in rows("files") if row[1] == str(setting)] == [
@@ -113,13 +116,12 @@ class TestPage:
             if not o.agrees
         ]
 
-    @needs_public
     def test_shows_what_the_command_prints(self, calibration: DaScore) -> None:
         (block,) = re.findall(r"<!-- calibration: screen -->\n```text\n(.*?)```", PAGE.read_text("utf-8"), re.S)
         command, _, shown = block.partition("\n")
-        assert command == "$ da-score dr calibrate ../shared/dr --no-semantic --k 2"
+        assert command == "$ da-score dr calibrate testdata/dr/examples/calibration --no-semantic --k 2"
         printed = calibration(PUBLIC, "--no-semantic", "--k", "2").out
-        assert shown == printed.replace(str(PUBLIC), "../shared/dr")
+        assert shown == printed.replace(str(PUBLIC), "testdata/dr/examples/calibration")
 
 
 EXAMPLES = re.findall(r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M)
@@ -151,7 +153,7 @@ class TestExamples:
         assert da_score(*command.split()[2:], "--cache-dir", "cache") == Outcome(0, shown, "")
 
     def test_are_all_there(self) -> None:
-        assert [kind for kind, _ in EXAMPLES] == [": uploads.jsonl", "", "", ": semantic"]
+        assert [kind for kind, _ in EXAMPLES] == [": uploads.jsonl", "", ": semantic"]
 
     def test_have_every_rule_in_its_order(self) -> None:
         (block,) = re.findall(r"<!-- rules -->\n(.*?)<!-- /rules -->", PAGE.read_text("utf-8"), re.S)

@@ -1,20 +1,14 @@
-"""``da-score dr``: what is printed, what tunes it, following a file that grows, the plot, and how it ends."""
+"""``da-score dr``: what is printed, what tunes it, following a file that grows, and how it ends."""
 
-import itertools
 import json
-import os
-import re
-import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, OnTerminal, lines_of, one_line, running
+from helpers.commands import DaScore, OnTerminal, lines_of, one_line
 from helpers.deliberations import (
     BLOCKED,
     MEETING,
@@ -23,16 +17,12 @@ from helpers.deliberations import (
     new_claims,
     outputs,
     round_line,
-    transcript,
     write_json,
 )
-from helpers.doors import ends
 
-from scoring.errors import SettingsError, TranscriptError
+from scoring.errors import SettingsError
 from scoring.meters.dr import Profile, Thresholds, Words, score_transcript
-from scoring.meters.dr.follow import Update, contents_of, follow, growing_contents, whole_lines
 from scoring.meters.dr.profile import tuning_from
-from scoring.meters.figures import draw_convergence
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -58,7 +48,7 @@ class TestScore:
     def test_prints_the_payload(self, dr: DaScore, meeting: Path) -> None:
         assert json.dumps(dr("score", meeting).json) == json.dumps(score_transcript(MEETING).payload())
 
-    @pytest.mark.parametrize("command", ["score", "stop", "watch"])
+    @pytest.mark.parametrize("command", ["score", "stop"])
     def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
         found = dr(command, meeting, "--k", "0")
         assert (found.status, "--k" in one_line(found)) == (2, True)
@@ -80,14 +70,13 @@ class TestScore:
         assert dr("score", path, "--semantic").json["components"]["novelty_rate_L2"] == 0
         assert "novelty_rate_L2" not in dr("score", path).json["components"]
 
-    @pytest.mark.parametrize("command", ["score", "stop", "watch"])
+    @pytest.mark.parametrize("command", ["score", "stop"])
     def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
         (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
-        options = ["--once"] if command == "watch" else []
-        message = one_line(dr(command, "bad.jsonl", *options))
+        message = one_line(dr(command, "bad.jsonl"))
         assert message == "bad.jsonl: line 2: outputs: is missing"
-        assert one_line(dr(command, "none.jsonl", *options)).startswith("none.jsonl: no such file; name a transcript")
-        assert one_line(dr(command, tmp_path, *options)).startswith(f"{tmp_path}: ")
+        assert one_line(dr(command, "none.jsonl")).startswith("none.jsonl: no such file; name a transcript")
+        assert one_line(dr(command, tmp_path)).startswith(f"{tmp_path}: ")
 
 
 class TestStop:
@@ -108,7 +97,7 @@ class TestStop:
         path = write_json(tmp_path / "t.json", converged(BLOCKED))
         found = dr("stop", path, "--json").json
         assert list(found) == [
-            *("signal", "round", "reasons", "next_action", "first_next_action", "flags", "does_not_claim")
+            *("signal", "round", "reasons", "next_action", "change", "first_next_action", "flags", "does_not_claim")
         ]
         assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
         assert found["first_next_action"] is None
@@ -200,176 +189,3 @@ class TestTuning:
         found = dr("score", path, "--thresholds", "own.yaml").json
         assert found["added_words"][-1] == {"list": "blockers", "word": "sign-off", "round": 3}
         assert found["stop_recommendation"]["signal"] == "ESCALATE"
-
-
-class TestWatch:
-    @staticmethod
-    def updates(*contents: str | bytes, is_final: bool = False) -> list[Update]:
-        data = [(text.encode() if isinstance(text, str) else text, is_final) for text in contents]
-        return list(follow(iter(data), "t.jsonl", score_transcript))
-
-    def numbers(self, *contents: str | bytes) -> list[list[int]]:
-        """The numbers of the rounds that each content adds; -1 before those of one that replaced another."""
-        return [[-1] * u.replaced + [found.novelty.round for found in u.new] for u in self.updates(*contents)]
-
-    def test_shows_each_round_once(self) -> None:
-        lines = [round_line(n, f"claim {n}") for n in (1, 2, 3)]
-        assert self.numbers("", lines[0], lines[0], "".join(lines)) == [[], [1], [], [2, 3]]
-
-    def test_waits_for_a_line_that_is_half_written(self) -> None:
-        first, second, third = round_line(1, "a").encode(), round_line(2, "b ä").encode(), round_line(3, "c").encode()
-        halves = [first + second[:end] for end in range(len(second) - 1)]
-        contents = [first, *halves, first + second.rstrip(), first + second, first + second + third]
-        assert self.numbers(*contents) == [[1], *([] for _ in halves), [2], [], [3]]
-
-    @pytest.mark.parametrize("tail", [b"", b"{", b"7", b"[]", b'"a"', b"\xc3", b"[" * 100_000])
-    def test_takes_no_tail_that_is_no_object(self, tail: bytes) -> None:
-        assert whole_lines(b"a\n" + tail) == b"a\n"
-
-    def test_reads_a_file_anew_that_shrank_or_was_replaced(self) -> None:
-        both, first = round_line(1, "a") + round_line(2, "b"), round_line(1, "a")
-        replaced = round_line(1, "x") + round_line(2, "y")
-        assert self.numbers(both, first, replaced, "", first) == [[1, 2], [-1, 1], [-1, 1, 2], [-1], [1]]
-
-    def test_shows_again_the_rounds_after_one_that_came_late(self) -> None:
-        lines = round_line(1, "a") + round_line(3, "c")
-        assert self.numbers(lines, lines + round_line(2, "b")) == [[1, 3], [2, 3]]
-
-    def test_says_of_each_round_what_was_so_then(self) -> None:
-        lines = [round_line(n, *claims, actions=OWNED) for n, claims in enumerate(new_claims(3, 0, 0, 3), 1)]
-        (at_once,) = self.updates("".join(lines))
-        bit_by_bit = [u.new[0] for u in self.updates(*("".join(lines[:n]) for n in range(1, 5)))]
-        signals = [[score.recommendation.signal for score in scores] for scores in (at_once.new, bit_by_bit)]
-        assert signals == [["CONTINUE", "CONTINUE", "SHIP", "CONTINUE"]] * 2
-
-    @pytest.mark.sampled(1)
-    @pytest.mark.parametrize(
-        ("content", "is_final", "said"),
-        [
-            pytest.param(round_line(1) + "{oops\n", False, r"line 2, column \d+: ", id="a whole line"),
-            pytest.param(round_line(1) + "{", True, r"line 2, column \d+: ", id="half a line at the end"),
-            pytest.param("", True, "no rounds", id="nothing at the end"),
-        ],
-    )
-    def test_says_what_is_wrong_when_a_line_is_whole_or_at_the_end(
-        self, content: str, is_final: bool, said: str
-    ) -> None:
-        with pytest.raises(TranscriptError, match=rf"^t\.jsonl: {said}"):
-            self.updates(content, is_final=is_final)
-
-    def test_looks_at_a_file_again_when_it_changed(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.jsonl"
-        steps = iter((None, b"one\n", None, b"one\ntwo\n", b"", None, b"three\n"))
-
-        def sleep(seconds: float) -> None:
-            assert seconds == 7
-            if (step := next(steps)) is not None:
-                path.write_bytes(step) if step else path.unlink()
-
-        contents = contents_of(path, 7, sleep=sleep)
-        found = [data for data, _ in itertools.islice(contents, 3)]
-        assert found == [b"one\n", b"one\ntwo\n", b"three\n"]
-
-    def test_reads_a_pipe_as_it_comes(self) -> None:
-        reading, writing = os.pipe()
-        try:
-            contents = growing_contents(reading)
-            os.write(writing, b"a\n")
-            assert next(contents) == (b"a\n", False)
-            os.write(writing, b"b\n")
-            assert next(contents) == (b"a\nb\n", False)
-            os.close(writing)
-            assert list(contents) == [(b"a\nb\n", True)]
-        finally:
-            os.close(reading)
-
-    def test_reads_no_endless_stream(self) -> None:
-        with open("/dev/zero", "rb") as zeros, pytest.raises(TranscriptError, match="larger than 16 MiB"):
-            ends(lambda: list(growing_contents(zeros.fileno(), only_whole=True)), 30)
-
-
-class TestWatching:
-    LINES = "".join(round_line(n, *claims, actions=OWNED) for n, claims in enumerate(new_claims(3, 1, 0, 0, 0), 1))
-
-    @pytest.fixture
-    def path(self, tmp_path: Path) -> Path:
-        path = tmp_path / "t.jsonl"
-        path.write_text(self.LINES)
-        return path
-
-    def test_prints_a_line_for_each_round(self, dr: DaScore, path: Path) -> None:
-        found = dr("watch", path, "--once")
-        assert (found.status, found.err) == (0, "")
-        lines = found.out.splitlines()
-        assert [line.split()[:2] for line in lines] == [["round", str(n)] for n in range(1, 6)]
-        assert [line.split()[-1] for line in lines] == ["CONTINUE", "CONTINUE", "CONTINUE", "SHIP", "SHIP"]
-
-    def test_prints_data_on_a_line_each_with_json(self, dr: DaScore, path: Path) -> None:
-        found = [json.loads(line) for line in dr("watch", path, "--once", "--json").out.splitlines()]
-        assert [row["round"] for row in found] == [1, 2, 3, 4, 5]
-        assert found[1]["novelty_rate"] == 0.3333
-        assert found[3]["signal"] == "SHIP"
-
-    def test_ends_at_the_first_round_that_says_stop(self, dr: DaScore, path: Path) -> None:
-        assert len(dr("watch", path, "--until-stop").out.splitlines()) == 4
-        assert len(dr("watch", path, "--until-stop", "--k", "1").out.splitlines()) == 3
-
-    @pytest.mark.slow
-    def test_follows_a_file_that_grows_and_is_replaced_until_it_is_interrupted(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.jsonl"
-
-        def rounds(watching: "subprocess.Popen[str]", count: int) -> list[str]:
-            assert watching.stdout is not None
-            out = watching.stdout
-            return ends(lambda: [out.readline().split()[1] for _ in range(count)], 300)
-
-        with running("dr", "watch", path, "--interval", "0.02") as watching:
-            assert watching.stderr is not None
-            waiting = ends(watching.stderr.readline, 300)
-            path.write_text(round_line(1, "a"))
-            assert rounds(watching, 1) == ["1"]
-            with path.open("a") as f:
-                for part in re.findall("(?s).{1,30}", round_line(2, "b") + round_line(3, "c")):
-                    f.write(part)
-                    f.flush()
-                    time.sleep(0.001)
-            assert rounds(watching, 2) == ["2", "3"]
-            (tmp_path / "new").write_text(round_line(7, "x"))
-            (tmp_path / "new").rename(path)
-            assert rounds(watching, 1) == ["7"]
-            watching.send_signal(signal.SIGINT)
-            out, err = watching.communicate(timeout=300)
-        assert (watching.returncode, out) == (130, "")
-        assert (waiting + err).splitlines() == [
-            f"da-score: warning: {path}: no such file yet; waiting for it",
-            f"da-score: warning: {path}: shrank or was replaced; reading it anew",
-        ]
-
-    @pytest.mark.slow
-    def test_follows_standard_input_to_its_end(self) -> None:
-        with running("dr", "watch", "-", stdin=subprocess.PIPE) as watching:
-            assert watching.stdin is not None and watching.stdout is not None
-            watching.stdin.write(round_line(1, "a"))
-            watching.stdin.flush()
-            out = watching.stdout
-            assert ends(out.readline, 300).startswith("round 1 ")
-            rest, err = watching.communicate(round_line(2, "b"), timeout=300)
-        assert (watching.returncode, rest.split()[1], err) == (0, "2", "")
-
-
-class TestPlot:
-    @pytest.mark.slow
-    def test_draws_novelty_readiness_and_the_stop(self, dr: DaScore, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "t.json", {"topic": "What a <plan> $x$ & more", **converged()})
-        found = dr("score", path, "--plot", "rounds.svg")
-        assert (found.status, found.err) == (0, "")
-        assert json.loads(found.out)["stop_recommendation"]["signal"] == "SHIP"
-        drawn = (tmp_path / "rounds.svg").read_text("utf-8")
-        assert drawn.startswith("<?xml")
-        for text in ("novelty rate", "action readiness", "SHIP at round 3", "What a &lt;plan&gt; $x$ &amp; more"):
-            assert f">{text}<" in drawn
-
-    @pytest.mark.slow
-    def test_of_many_rounds_names_some_of_them(self) -> None:
-        result = score_transcript(transcript(*(outputs([f"a{i} b{i}"]) for i in range(300))))
-        assert draw_convergence(result).count(b"xtick_") < 60

@@ -104,6 +104,18 @@ class TestClaimsFromText:
         assert "no such file" in one_line(da_score("dr", "extract", tmp_path / "none"))
 
 
+def between(*said: tuple[str, list[str]]) -> Transcript:
+    """Rounds of one agent each."""
+    rounds = [{"round": n, "agent": who, "outputs": {"claims": claims}} for n, (who, claims) in enumerate(said, 1)]
+    return Transcript.model_validate({"rounds": rounds})
+
+
+def together(**said: list[str]) -> Transcript:
+    """One round with what each agent answered in it."""
+    responses = {name: " ".join(f"{claim.capitalize()}." for claim in claims) for name, claims in said.items()}
+    return Transcript.model_validate({"rounds": [{"round": 1, "outputs": {"claims": [], "responses": responses}}]})
+
+
 class TestStructuralAgreement:
     """Modify vs endorse vs rephrase."""
 
@@ -117,15 +129,33 @@ class TestStructuralAgreement:
         ],
     )
     def test_is_read_by_counts_and_words(self, second: list[str], agreement: str) -> None:
-        given = transcript(outputs(FOUR), outputs(second))
-        assert agreement_by_round(given, score_transcript(given)) == [(2, agreement)]
+        for given in (between(("ann", FOUR), ("bob", second)), together(ann=FOUR, bob=second)):
+            last = len(given.rounds)
+            assert [tuple(row) for row in agreement_by_round(given)] == [(last, "bob", "ann", agreement)]
+
+    def test_compares_with_the_latest_answer_of_another_agent(self) -> None:
+        given = between(("ann", FOUR), ("bob", FOUR[:1]), ("bob", FOUR[:2]), ("ann", FOUR[:3]))
+        assert [(row.agent, row.first, row.agreement) for row in agreement_by_round(given)] == [
+            *(("bob", "ann", "rephrase"), ("bob", "ann", "rephrase"), ("ann", "bob", "endorse")),
+        ]
+
+    def test_needs_two_agents(self, da_score: DaScore, tmp_path: Path) -> None:
+        assert agreement_by_round(transcript(outputs(FOUR), outputs(FOUR))) == []
+        assert agreement_by_round(between(("ann", FOUR), ("ann", FOUR))) == []
+        path = write_json(tmp_path / "t.json", document(outputs(FOUR), outputs(FOUR)))
+        assert "Seen   no two agents are named" in da_score("dr", "stop", path, "--observe").out
 
     def test_does_not_change_the_signal_and_is_shown_when_asked_for(self, da_score: DaScore, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "t.json", document(*[outputs(FOUR, OWNED)] * 3))
+        rounds = document(*[outputs(FOUR, OWNED)] * 3)["rounds"]
+        given = {"rounds": [{**row, "agent": who} for row, who in zip(rounds, ("ann", "bob", "ann"), strict=True)]}
+        path = write_json(tmp_path / "t.json", given)
         plain, seen = da_score("dr", "score", path).json, da_score("dr", "score", path, "--observe").json
-        assert seen.pop("observations")["structural_agreement_by_round"][1] == {"round": 3, "agreement": "rephrase"}
+        row = {"round": 3, "agent": "ann", "first": "bob", "agreement": "rephrase"}
+        assert seen.pop("observations")["structural_agreement_by_round"][1] == row
         assert seen == plain
-        assert "Seen   rephrase in rounds 2, 3" in da_score("dr", "stop", path, "--observe").out
+        assert "Seen   rephrase by bob in round 2; rephrase by ann in round 3" in (
+            da_score("dr", "stop", path, "--observe").out
+        )
 
 
 def turns(*said: tuple[str, str]) -> Transcript:

@@ -15,14 +15,18 @@ from scoring import score_log
 from scoring.errors import SettingsError
 from scoring.evidence.beside import PROFILE
 from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
-from scoring.meters.dr.profile import DEFAULT
+from scoring.meters.dr.profile import CURRENT, DEFAULT
 
-DATA: dict[str, Any] = dict(released_profile("dr-1"))
-DR_1 = Profile.from_data(DATA, "dr-1")
+DATA: dict[str, Any] = dict(released_profile("dr-2"))
+DR_2 = Profile.from_data(DATA, "dr-2")
 
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
 ACTIONS = ["I will run the whole of it now", "We will look into src/a.py and/or run it"]
 GIVEN = {
+    "open": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ACTIONS, ["?"])),
+    "labelled": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Next: run the whole of it", "Run it all again"])),
+    "a team": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["The QA team will run it all", "Run it all again"])),
+    "a tool": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Rerun pytest over all of it"], ["?", "?"])),
     "converged": (outputs(FOUR), outputs(FOUR[:1]), outputs(FOUR[1:2], ACTIONS)),
     "one low round": (outputs(FOUR, ACTIONS), outputs(FOUR[:1], ACTIONS)),
     "a quarter is new": (outputs(FOUR), outputs([*FOUR, "five and no more birds"], ACTIONS)),
@@ -45,6 +49,11 @@ CHANGES: Mapping[str, Any] = {
     "short_action": 99,
     "artifacts": ("none",),
     "alternatives": ("none",),
+    "tools": ("none",),
+    "labels": ("none",),
+    "teams": ("none",),
+    "addressed": ("qa",),
+    "sentences": False,
 }
 LIMITS = {"novelty_high": 0.2, "novelty_low": 0.3, "paraphrase": 0.9, "readiness_high": 1.0, "readiness_medium": 0.7}
 LISTS = ("verbs", "vague_starts", "vague", "blockers", "ownership")
@@ -85,7 +94,7 @@ def test_each_default_moves_results_that_no_profile_freezes(monkeypatch: pytest.
     before = results()
     tune(monkeypatch, profile)
     assert results() != before
-    assert results(DR_1) == before
+    assert results(DR_2) == before
 
 
 @pytest.mark.slow
@@ -114,6 +123,13 @@ def test_released_rubrics_name_the_profile_that_the_signal_is_measured_under(ver
     assert spec.profile == PROFILE
 
 
+def test_the_meter_goes_by_the_profile_that_the_latest_rubric_names() -> None:
+    spec = released_rubric("3.1.0").signal("diminishing_returns")
+    assert spec is not None
+    assert (spec.profile, DR_2) == (CURRENT, DEFAULT)
+    assert Profile.from_data(released_profile(PROFILE), PROFILE) != DEFAULT
+
+
 def without(*path: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(json.dumps(DATA))
     table = data
@@ -125,7 +141,8 @@ def without(*path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "path",
-    [(key,) for key in DATA] + [(table, key) for table in ("thresholds", "words") for key in DATA[table]],
+    [(key,) for key in DATA if key != "sentences"]
+    + [(table, key) for table in ("thresholds", "words") for key in DATA[table]],
     ids=".".join,
 )
 def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
@@ -147,6 +164,7 @@ def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
         ({"thresholds": {**DATA["thresholds"], "novelty-low": 0.6}}, "thresholds.novelty-low is above"),
         ({"words": {**DATA["words"], "nouns": []}}, "words: unknown setting 'nouns'"),
         ({"weights": {}}, "unknown setting 'weights'"),
+        ({"sentences": 1}, "sentences is 1, not true or false"),
     ],
 )
 def test_a_profile_that_makes_no_sense_is_refused(change: dict[str, Any], reason: str) -> None:
@@ -159,6 +177,6 @@ def test_a_profile_that_makes_no_sense_is_refused(change: dict[str, Any], reason
     "change", [lambda p: p, lambda p: replace(p, levels=("L0",))], ids=["all levels", "text alone"]
 )
 def test_the_levels_of_a_profile_are_those_that_are_measured(change: Callable[[Profile], Profile]) -> None:
-    profile = change(DR_1)
+    profile = change(DR_2)
     found = score_transcript(transcript(*GIVEN["said again in other words"]), profile=profile)
     assert tuple(found.novelty[-1].rates) == profile.levels

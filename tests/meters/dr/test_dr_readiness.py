@@ -62,7 +62,7 @@ class TestSpecific:
             *("https://example.org", "HTTP://x", "ssh://host/a", "www.example.org", "src/api", "/healthz"),
             *("(docs/a.md),", "a/b", "README.md", "health.py.", "x_1.c", "ab.mp3", "archive.7z", "`make`"),
             *("`make all`", "#12", "(#7)", "the PR", "a pull  request", "that branch", "one file"),
-            *("the command", "a Tool", "its url"),
+            *("the command", "a Tool", "its url", "curl", "Docker Compose", "pytest"),
         ],
     )
     def test_is_what_names_an_artifact(self, artifact: str) -> None:
@@ -74,7 +74,7 @@ class TestSpecific:
         [
             *("and/or", "Either/Or,", "(he/she)", "n/a", "24/7", "1/2", "/", "e.g.", "i.e.", "e.g. this"),
             *("10.5", "a.py", "so.Longer", "no. Not", "``", "` `", "#x", "C#7", "# 7", "files"),
-            *("branching", "tools", "curl", "pull the request", "approve"),
+            *("branching", "tools", "curly", "pull the request", "approve"),
         ],
     )
     def test_is_not_what_names_none(self, text: str) -> None:

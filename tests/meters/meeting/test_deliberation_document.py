@@ -146,7 +146,7 @@ def test_what_is_said_of_the_worked_meeting_is_so() -> None:
     assert "0.5 of all aspects are deep, at least 0.6 must be" in verdicts[2].reasons
     assert verdicts[2].next_round_focus_prompts == ("come back to the decision",)
     assert [verdict.ending_allowed for verdict in verdicts].index(True) == 3
-    assert [verdict.strength for verdict in verdicts[4:]] == ["normal", None, "strong"]
+    assert [verdict.strength for verdict in verdicts[4:]] == [None, "strong", "strong"]
 
 
 # The loop
@@ -172,7 +172,8 @@ def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default"
 
 
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
-    (outcome, verdict), asked = hold(worked_meeting(), confirmed=True)
+    unanswered = [{k: v for k, v in given.items() if k != "user_confirmed"} for given in worked_meeting()]
+    (outcome, verdict), asked = hold(unanswered, confirmed=True)
     assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)
     assert asked[0] == (1, ())
     assert asked[2] == (3, ("risks_failure_modes", "options_alternatives"))
@@ -194,7 +195,7 @@ def test_the_example_of_a_run_prints_what_is_shown(
     (screen,) = re.findall(r"<!-- example: run -->\n```text\n(.*?)^```$", PAGE, re.M | re.S)
     Path("judge.py").write_text(script, "utf-8")
     steps = re.findall(r"^\$ da-score (.+)\n((?:(?!\$ ).*\n)*)", screen, re.M)
-    assert len(steps) == 4
+    assert len(steps) == 5
     for command, shown in steps:
         found = da_score(*shlex.split(command.replace("python3", shlex.quote(sys.executable))))
         assert (found.status, found.err) == (0, "")

@@ -7,8 +7,7 @@ import pytest
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record, used
 
 from scoring.meters.meeting import MeetingVerdict, score_meeting
-from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.obstacles import words
+from scoring.meters.meeting.decision_rules import DOUBTS, words
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
 """How far above a score its threshold may be and still be reached."""
@@ -107,6 +106,8 @@ def test_early_consensus_forces_a_focus() -> None:
         "exploration 0.5 is below 0.55",
         "nothing has been said about objectives",
     )
+    assert verdict.facilitator_prompt.startswith('Most of us like "A". Before we agree this early, let us look at')
+    assert verdict.facilitator_prompt.endswith("and at what happens if we do nothing.")
 
 
 @pytest.mark.parametrize(
@@ -158,16 +159,16 @@ def test_two_scores_that_equal_their_targets_are_strong_and_enough(path: str, sc
     assert last([given], (path, score + BEYOND)).strength == "normal"
 
 
-def test_a_decision_that_was_not_confirmed_is_asked_about_once() -> None:
+def test_a_refused_end_asks_for_doubts_once_in_the_same_round() -> None:
     doubt = record(3, user_confirmed=False)
-    assert last([doubt]).next_round_focus_prompts[0] == DOUBTS
-    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, "no round follows"
-    verdict = last([doubt, record(4)])
+    verdict = last([doubt])
     assert decided(verdict) == ("doubted", "continue_targeted")
     assert verdict.next_round_focus_prompts == (DOUBTS,) == ("any remaining doubts or risks?",)
     assert DOUBTS in verdict.facilitator_prompt
-    assert verdict.strength is None
-    assert last([doubt, record(4, user_confirmed=False), record(5)]).rule == "ready", "round 4 was not ready"
+    assert (verdict.strength, verdict.ends) == (None, False)
+    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, "no round follows"
+    assert decided(last([doubt, record(4)])) == ("ready", "ready_to_decide"), "the same refusal is asked about once"
+    assert last([doubt, record(4, user_confirmed=False)]).rule == "doubted", "another refusal"
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,14 @@
 """Made deliberations: the same for the same seed on any machine, and turned by their knobs; and plots of meetings."""
 
 import hashlib
-import importlib.util
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
-from helpers.meetings import record
 
-from scoring.errors import InputError, MeetingError
-from scoring.meters.figures import check_plot, draw_meeting
+from scoring.errors import MeetingError
 from scoring.meters.meeting import MeetingKnobs, endings, score_meeting, simulate_meeting
 from scoring.meters.meeting.config import PRESETS, preset
 
@@ -91,40 +86,3 @@ def test_a_knob_out_of_range_is_an_error(setting: dict[str, Any], fault: str) ->
 
 
 # Plots
-
-
-def drawn(records: list[dict[str, Any]]) -> bytes:
-    return draw_meeting(score_meeting(records), preset("default"))
-
-
-def ids_of(svg: bytes) -> dict[str, int]:
-    """Return how often a drawing has each id."""
-    ids = [element.get("id", "") for element in ElementTree.fromstring(svg).iter()]
-    return {name: ids.count(name) for name in ids}
-
-
-@pytest.mark.slow
-def test_a_plot_has_every_score_its_threshold_and_the_statuses() -> None:
-    pytest.importorskip("matplotlib")
-    svg = drawn([record(1), record(2), record(5)])
-    ids = ids_of(svg)
-    for score in ("exploration", "convergence", "focus", "novelty_recent", "completeness"):
-        assert ids[score] == 1
-    assert [name for name in ids if name.startswith("threshold-")] == [f"threshold-{n}" for n in ("0.25", "0.6", "0.7")]
-    assert "exploration, convergence, focus: 0.6" in svg.decode()
-    assert ids["must_continue"] == ids["ready_to_decide"] == 1
-    assert "park_or_abort" not in ids
-    assert drawn([record(1), record(2), record(5)]) == svg
-    assert b"<dc:date>" not in svg
-
-
-@pytest.mark.parametrize("name", ["a.png", "a", "svg", "a.svg.txt"])
-def test_a_plot_is_an_svg(name: str) -> None:
-    with pytest.raises(InputError, match=r"ends with \.svg"):
-        check_plot(Path(name))
-
-
-def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install 'da-score\[plot\]'"):
-        check_plot(Path("a.svg"))

@@ -69,7 +69,7 @@ def test_no_asks_the_judge_of_the_next_round_for_doubts(run: Any, tmp_path: Path
     run()
     found = run("--answer", "no", "--json").json
     assert asked(tmp_path)[3]["prompts"][0] == "any remaining doubts or risks?"
-    assert (found["phase"], found["verdict"]["round_index"]) == ("needs_answer", 5)
+    assert (found["phase"], found["verdict"]["round_index"]) == ("needs_answer", 4)
 
 
 @pytest.mark.slow

@@ -55,9 +55,9 @@
   const show = (place) => {
     const [iteration, ...line] = data.breakdowns[place];
     const [value, rows, claims, places] = [line[4], line[9], line[10], line[14]];
-    const [task, date, session, rubric, , band, origin, state, why, , , used, commit, page] = line.map(text);
+    const [task, date, session, rubric, , band, origin, state, why, , , used, commit, page, , subject] = line.map(text);
     shown = place;
-    title.textContent = `Iteration ${iteration}: ${number(value)}, ${band}`;
+    title.textContent = `Iteration ${iteration}: ${number(value)}${data.graded ? `, ${band}` : ""}`;
     document.getElementById("b-before").disabled = place === 0;
     document.getElementById("b-after").disabled = place === data.breakdowns.length - 1;
     const facts = [task, date, session && `session ${session}`, `rubric ${rubric}`,
@@ -65,7 +65,7 @@
       state === "current" ? state : `${state}: ${why}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
     if (used) body.append(make("p", used, "dim"));
-    if (commit) body.append(where("Commit ", [[commit, page]]));
+    if (commit) body.append(where(`${subject} `, [[commit, page]]));
     if (places.length) body.append(where("Lines ", places.map(([path, first, last]) => [`${text(path)}:${first}-${last}`, file(text(path), first)])));
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],
@@ -112,5 +112,55 @@
       document.getElementById("count").textContent = wanted ? `${count} of ${rows.length}` : "";
     });
   }
+
+  // Charts. Their tables have the same numbers and the links for keyboards; colours are those of the page.
+  const [good, bad, open, second, faint, ink] = ["good", "poor", "accent", "second", "faint", "ink"].map((name) => `var(--${name})`);
+  const became = { landed: [good, "circle", "landed"], reverted: [bad, "cross", "reverted"], open: [open, "triangle", "open"],
+    lost: [second, "diamond", "came to nothing"], unclear: [faint, "square", "unclear"], talk: [faint, "wye", "talk"] };
+  const states = Object.keys(became);
+  const ofState = (n) => ({ domain: states, range: states.map((name) => became[name][n]) });
+  const dollars = (value) => (value > 0 && value < 0.005 ? "<$0.01" : `$${value.toFixed(2)}`);
+  const dots = (options) => ({ r: 4, fillOpacity: 0.75, tip: { maxRadius: 30, fontSize: 13 }, ...options });
+  const months = data.work.months.flatMap(([month, ...counts]) => counts.map((count, n) => ({ month, count, state: states[n] })));
+  const units = data.work.units.map(([place, ended, subject, sha, state, cost, minutes]) =>
+    ({ place, ended: new Date(ended), subject: [subject || became[state][2], sha].filter(Boolean).join(" · "), state, cost, minutes }));
+  const costed = units.filter((unit) => unit.cost !== null);
+  const timed = units.filter((unit) => unit.minutes !== null);
+  const scored = data.breakdowns.filter((line) => line[5] !== null && text(line[6]) !== "insufficient").map((line) => ({ iteration: line[0], value: line[5], band: text(line[6]),
+    rubric: text(line[4]), subject: [text(line[16]) || text(line[1]), text(line[12])].filter(Boolean).join(" · ") }));
+  const grades = { excellent: good, good: open, fair: "var(--fair)", poor: bad };
+  const rubrics = scored.filter((one, n) => n && one.rubric !== scored[n - 1].rubric);
+  const charts = {
+    months: (width) => months.length && {
+      height: 220, color: ofState(0), most: 90 + data.work.months.length * 90,
+      x: { type: "band", label: null, tickFormat: (month) => month, ticks: months.map((one) => one.month).filter((one, n, all) => n % (5 * Math.ceil(all.length / 5 / (width / 70))) === 0) },
+      y: { label: "units", grid: true, tickFormat: (count) => (Number.isInteger(count) ? String(count) : "") },
+      marks: [Plot.barY(months.filter((one) => one.count), { x: "month", y: "count", fill: "state", order: states, href: (one) => `#month-${one.month}`,
+        title: (one) => `${one.month}: ${one.count} ${became[one.state][2]}`, tip: { fontSize: 13 } }), Plot.ruleY([0], { stroke: ink })] },
+    costs: () => (costed.length || timed.length) && {
+      height: 260, symbol: ofState(1), x: { type: "utc", label: null },
+      y: { label: costed.length ? "US dollars a unit (scale of square roots)" : "minutes a unit (scale of square roots)", grid: true, type: "sqrt", zero: true },
+      marks: [Plot.ruleY([0], { stroke: ink }), Plot.dot(costed.length ? costed : timed, dots({ x: "ended", y: costed.length ? "cost" : "minutes", symbol: "state",
+        fill: (one) => became[one.state][0], href: (one) => `#u${one.place}`,
+        title: (one) => `${one.subject}\n${became[one.state][2]}, ${one.ended.toISOString().slice(0, 10)}\n${[one.cost !== null && dollars(one.cost), one.minutes !== null && `${one.minutes.toFixed(0)} min`].filter(Boolean).join(", ")}` }))] },
+    scores: () => scored.length && {
+      height: 220, x: { label: "iteration", tickFormat: (n) => (Number.isInteger(n) ? String(n) : "") }, y: { label: data.score.toLowerCase(), domain: [0, 1], grid: true },
+      marks: [Plot.ruleX(rubrics, { x: "iteration", stroke: faint, strokeDasharray: "2,3" }),
+        Plot.text(rubrics, { x: "iteration", frameAnchor: "top", dy: -12, text: (one) => `rubric ${one.rubric}`, fill: ink }),
+        Plot.dot(scored, dots({ x: "iteration", y: "value", fill: (one) => (data.graded && grades[one.band]) || open, href: (one) => `#iter-${one.iteration}`,
+          title: (one) => `iteration ${one.iteration}: ${number(one.value)}\n${one.subject}` }))] },
+  };
+  const draw = (node) => {
+    const width = node.clientWidth;
+    const options = charts[node.dataset.chart](width);
+    node.hidden = !options;
+    if (!options || !width || node.dataset.width === String(width)) return;
+    node.dataset.width = width;
+    node.replaceChildren(Plot.plot({ width: Math.min(width, options.most || width), marginLeft: 44, ...options, color: { type: "categorical", ...options.color }, style: { fontSize: "12px" } }));
+    node.querySelectorAll("svg a").forEach((link) => link.setAttribute("tabindex", "-1"));
+    node.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
+  };
+  const resized = new ResizeObserver((all) => all.forEach((one) => draw(one.target)));
+  document.querySelectorAll(".chart").forEach((node) => { draw(node); resized.observe(node); });
   follow();
 })();

@@ -1,0 +1,139 @@
+"""What graded runs: those of ``da eval`` and jobs of Harbor (``docs/VALIDITY.md``, "Rewards").
+
+A file that cannot be read grades nothing; a run that nothing graded has no reward, which is not 0.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scoring.errors import InputError, YamlError
+from scoring.files import read_file
+from scoring.log.model import IterationRecord
+from scoring.yamlread import Reader, parse
+
+EVAL_RUN, TRIAL = "eval-run.yaml", "result.json"
+EVAL_RUNS = Path(".agents/eval/runs")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class GradedRun(NamedTuple):
+    """A run: its name, what it was about, who did it and when ("" where nothing says), and its reward, 0 to 1."""
+
+    source: str
+    task: str
+    session: str
+    harness: str
+    model: str
+    date: str
+    reward: float | None
+
+
+def reward_file_name(iteration: int) -> str:
+    """Return the name of the file with the reward of an iteration: a copy, because jobs are thrown away."""
+    return f"iter-{iteration}.reward.yaml"
+
+
+def graded_runs(folder: Path) -> Iterator[GradedRun]:
+    """Yield the runs below a folder, by their paths."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        if EVAL_RUN in names and (run := _eval_run(Path(place))):
+            yield run
+        if TRIAL in names and (run := _trial(Path(place))):
+            yield run
+
+
+def _eval_run(folder: Path) -> GradedRun | None:
+    agent = dict.fromkeys(("session_id", "harness", "model"), Reader.string)
+    verify = {"passed": Reader.boolean, "phase": Reader.string}
+    fields = {"agent": lambda r, n: r.struct(n, agent), "verify": lambda r, n: r.struct(n, verify)}
+    given = _yaml(folder / EVAL_RUN, fields | dict.fromkeys(("task_id", "finished_at"), Reader.string))
+    if given is None:
+        return None
+    who, graded = given.get("agent", {}), given.get("verify", {})
+    passed = graded.get("passed")
+    reward = (
+        float(passed) if passed or (passed is not None and graded.get("phase")) else None
+    )  # else nothing verified it
+    day = _DAY.match(given.get("finished_at", ""))
+    task = given.get("task_id") or (_yaml(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}).get(
+        "task_id", ""
+    )
+    names = (who.get("session_id", ""), who.get("harness", ""), who.get("model", ""))
+    return GradedRun(_name(folder), task, *names, day[0] if day else "", reward)
+
+
+def _trial(folder: Path) -> GradedRun | None:
+    given = _json(folder / TRIAL)
+    if not {"trial_name", "verifier_result", "task_name"} & given.keys():
+        return None  # that of the whole job
+    rewards = _of(_of(given, "verifier_result"), "rewards")
+    reward = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
+    if isinstance(reward, bool) or not isinstance(reward, int | float) or not 0 <= reward <= 1:
+        reward = None
+    agent, trajectory = _of(given, "agent_info"), _json(folder / "agent/trajectory.json")
+    task = _text(given, "task_name") or folder.name.rpartition("__")[0] or folder.name
+    session = _text(trajectory, "session_id") or _text(given, "trial_name") or folder.name
+    model = _text(_of(agent, "model_info"), "name") or _text(_of(trajectory, "agent"), "model_name")
+    day = _DAY.match(_text(given, "finished_at") or _text(given, "started_at"))
+    harness = _text(agent, "name") or _text(_of(trajectory, "agent"), "name")
+    reward = None if reward is None else float(reward)
+    return GradedRun(_name(folder), task, session, harness, model, day[0] if day else "", reward)
+
+
+def source_of_reward(log_dir: Path, iteration: int) -> str | None:
+    """Return the name of the run that an entry was derived from; None for any other entry."""
+    return (_yaml(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}).get("source")
+
+
+def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
+    """Return the reward of each iteration that has one: of the file beside it, else of the run that it is about.
+
+    A run of ``da eval`` is about the entries of its own log, and about the one entry that names its session.
+    """
+    found: dict[int, float] = {}
+    runs = list(graded_runs(repo_dir / EVAL_RUNS)) if (repo_dir / EVAL_RUNS).is_dir() else []
+    by_session = {run.session: run.reward for run in runs if sum(one.session == run.session for one in runs) == 1}
+    own = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
+    for record in records:
+        beside = _yaml(log_dir / reward_file_name(record.iteration), {"reward": Reader.number}) or {}
+        reward = beside.get("reward")
+        if reward is None:
+            reward = own.reward if own else by_session.get(record.agent.session_id or "-")
+        if reward is not None and 0 <= reward <= 1:
+            found[record.iteration] = reward
+    return found
+
+
+def _name(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
+
+
+def _yaml(path: Path, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        document = parse(read_file(path))
+        return Reader().struct(document, fields) if document else {}
+    except (FileNotFoundError, InputError, YamlError):
+        return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(read_file(path))
+    except (FileNotFoundError, InputError, ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def _of(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    inside = given.get(name)
+    return inside if isinstance(inside, dict) else {}
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    text = given.get(name)
+    return text if isinstance(text, str) else ""

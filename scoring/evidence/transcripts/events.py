@@ -1,0 +1,262 @@
+"""Reads what is a JSON object a line, or a document of them, as events: what most harnesses write.
+
+A reader says what happened, one event after the other, and the rows come out; see :class:`EventReader`.
+"""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scoring.evidence.transcripts.commandlines import command_flags
+from scoring.evidence.transcripts.harness import (
+    HASHED_FOLDER,
+    NO_TIME,
+    SPELLED_FOLDER,
+    UNKNOWN_KIND,
+    JsonReader,
+    items_in,
+    member,
+    text_in,
+)
+from scoring.evidence.transcripts.observing import NO_LINES, AddedLines, Observations
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, STATED, VERDICT, LineSpan, Rows, key_of
+from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT
+from scoring.evidence.transcripts.testruns import TestTools
+from scoring.evidence.transcripts.written import lines_added, lines_patched, paths_patched
+
+_MOST_KINDS = 40  # of unknown kinds, how many names are kept
+
+
+class EventReader(JsonReader):
+    """Reads lines, or documents, that are JSON objects; of each, :meth:`entry` says what happened, and nothing else.
+
+    ``entry`` notes in :attr:`where` what holds from now on, begins each event with :meth:`event`, and says what is in
+    it with the other methods. A method that takes the id of a call takes any value: what is no text is no id.
+    """
+
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    in_documents = False  # whether one line holds several events, which then are numbered in their order
+    opens = True  # whether the file begins where its session does
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__()
+        self.seen = Observations(tools)
+        self.where = LineSpan()
+        """The folder, session and model of what is read now, and whether it is a sub-agent's, and of which session."""
+        self.messages: list[int] = []
+        """In documents, which a checkpoint counts in messages: the number of the first event of each."""
+        self._spans: dict[LineSpan, int] = {}
+        self._covers: list[list[int]] = []
+        self._at = -1, -1  # the span and the number of the event
+
+    @property
+    def events(self) -> int:
+        """In documents, the number of the next event."""
+        return self._at[1] + 1
+
+    @property
+    def folder(self) -> str:
+        """The folder of what is read now; "" where it has no path."""
+        return "" if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)) else self.where.cwd
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Say what a line, or a document, holds; it is well-formed JSON, and anything in it may be of another type."""
+        raise NotImplementedError
+
+    def take(self, lines: Sequence[dict[str, Any]]) -> list[int]:
+        """Take some lines."""
+        for position, line in enumerate(lines):
+            self.place = self.number + position
+            self.entry(line)
+        return []
+
+    def event(self, time: int | None, *identity: object) -> bool:
+        """Begin an event at a time in nanoseconds since 1970; return whether it counts: one without a time does not.
+
+        Of the ``identity`` its key is made: copies of an event, in whatever file or fork, have the same.
+        """
+        if time is None:
+            self.skip(NO_TIME)
+            return False
+        span = self._spans.setdefault(self.where, len(self._spans))
+        if span == len(self._covers):
+            self._covers.append([])
+        number = self._at[1] + 1 if self.in_documents else self.place
+        if self._at != (span, number):
+            self._covers[span].append(number)
+        self._at = span, number
+        self.seen.line(span, number, time, key_of("\0".join(map(str, identity))))
+        return True
+
+    def unknown(self, kind: object) -> None:
+        """Count a line, or a part of one, of a kind that this reader does not know, and name the kind."""
+        text = kind if isinstance(kind, str) and kind.isascii() and kind.isprintable() else type(kind).__name__
+        reason = f"{UNKNOWN_KIND}{text[:40]}"
+        known = reason in self.skipped or len(self.skipped) < _MOST_KINDS
+        self.skip(reason if known else f"{UNKNOWN_KIND}others")
+
+    def prompt(self, text: str) -> None:
+        """Note a prompt of a person; what is written in the name of one is only :meth:`Observations.asked`."""
+        self.seen.asked()
+        if not self.where.agent:
+            self.seen.prompt(text)
+
+    def response(
+        self, name: str = "", output: int | None = None, given: int = 0, reads: int = 0, writes: int = 0, hour: int = 0
+    ) -> None:
+        """Note a response of a model: its id, and its tokens; without output its tokens are not stated.
+
+        ``given`` were neither read from the cache nor written to it; ``output`` holds reasoning. Where nothing was
+        written, the provider does not state it: all that was given counts as written.
+        """
+        self.seen.responds(name or f"at {self._at[1]}")
+        tokens = (NOT_STATED, 0, 0, 0, 0) if output is None else (output, *_spent(given, reads, writes), hour)
+        if output is not None and not writes:
+            tokens = (*tokens[:4], READS_IN_INPUT)
+        self.tables[RESPONSE].append((*self._at, 0, 0, int(self.where.agent), 1, *tokens))
+
+    def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
+        """Note the tokens of all responses from the event of number ``since`` on that state none themselves."""
+        self.tables[STATED].append((*self._at, since, output, given, reads, writes))
+
+    def command(
+        self, call: object, text: str, folder: str = "", patched: Sequence[str] = (), lines: AddedLines = NO_LINES
+    ) -> None:
+        """Note a call that runs shell commands; see :meth:`Observations.command`."""
+        self._called(self.seen.command(_id(call), text, folder or self.folder, patched, lines), command_flags(text))
+
+    def edit(self, call: object, paths: Iterable[str], lines: AddedLines = NO_LINES, whole: bool = False) -> None:
+        """Note a call of a tool that edits files; see :meth:`Observations.edit`."""
+        self._called(self.seen.edit(_id(call), paths, self.folder, lines, whole))
+
+    def call(self, call: object, question: bool = False, agent: bool = False) -> None:
+        """Note a call of any other tool, which may only ask the user, or start a sub-agent."""
+        self._called(self.seen.call(_id(call), question, agent))
+
+    def result(self, call: object, failed: bool | None, text: str) -> None:
+        """Note how a call ended (None: not stated), and what it printed."""
+        key = self.seen.result(_id(call), failed, lambda: text)
+        if failed is not None:
+            self.tables[VERDICT].append((*self._at, key, int(failed)))
+
+    def refused(self, call: object, reason: str = "") -> None:
+        """Note that the user refused a call, and why: it is no call, and refusing it is a correction."""
+        self.seen.refused(_id(call), reason)
+
+    def rows(self) -> Rows:
+        """Return what was read; calls that the user refused are none."""
+        refused = self.seen.refused_calls - {0}
+        for kind in (CALL, VERDICT) if refused else ():
+            self.tables[kind] = [row for row in self.tables[kind] if row[2] not in refused]
+        tables = {kind: found for kind, found in self.tables.items() if found}
+        rows = Rows(list(self._spans), self._covers, tables, self.skipped, messages=self.messages)
+        return self.seen.fill(rows, self.opens)
+
+    def _called(self, key: int, flags: int = 0) -> None:
+        self.tables[CALL].append((*self._at, key, flags))
+
+
+def _spent(given: int, reads: int, writes: int) -> tuple[int, int, int]:
+    """Return input, cache reads and cache writes; the input holds the others where the last is not stated."""
+    return (given, reads, writes) if writes else (given + reads, reads, given)
+
+
+def _id(call: object) -> str | None:
+    """Return the id of a call; None of anything else, and where a tool that hides secrets has put its word for it."""
+    return call if isinstance(call, str) and "REDACTED" not in call else None
+
+
+# What calls of tools ask for, and what shells answer. No name of an argument has two meanings.
+
+_COMMANDS = "command", "cmd"
+_FOLDERS = "cwd", "workdir", "dir_path", "directory"
+_PATHS = "file_path", "path", "filePath", "notebook_path"
+_WHOLE = "content", "contents", "file_text"
+_OLD, _NEW = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString", "new_source")
+_PATCHES = "input", "patch", "patchText"
+
+
+class ToolNames(NamedTuple):
+    """The names of the tools of a harness that do something which is looked at; of all others only the call counts."""
+
+    shells: frozenset[str]
+    edits: frozenset[str]
+    patches: frozenset[str] = frozenset()
+    questions: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
+
+
+def names(words: str) -> frozenset[str]:
+    """Return the names in a text."""
+    return frozenset(words.split())
+
+
+def note_call(reader: EventReader, tools: ToolNames, call: object, name: object, given: object) -> None:
+    """Note a call of a tool, as its name and its arguments say what it does."""
+    if name in tools.shells:
+        reader.command(call, script_of(_first(given, _COMMANDS)), text_in(_first(given, _FOLDERS)))
+    elif name in tools.patches:
+        patch = given if isinstance(given, str) else text_in(_first(given, _PATCHES))
+        reader.edit(call, paths_patched(patch), lines_patched(patch))
+    elif name in tools.edits:
+        path, whole = text_in(_first(given, _PATHS)), _first(given, _WHOLE)
+        if whole is None:
+            parts = items_in(given, "edits") or [given]
+            lines = (lines_added(text_in(_first(part, _NEW)), text_in(_first(part, _OLD))) for part in parts)
+            reader.edit(call, (path,), {path: tuple(line for part in lines for line in part)})
+        else:
+            reader.edit(call, (path,), {path: lines_added(text_in(whole))}, True)
+    else:
+        reader.call(call, name in tools.questions, name in tools.agents)
+
+
+def _first(given: object, of: Iterable[str]) -> Any:
+    """Return the first of some arguments that is there; None where none is."""
+    return next((value for key in of if (value := member(given, key)) is not None), None)
+
+
+def script_of(asked: object) -> str:
+    """Return what a shell is asked to run, which may be a text or the words of a command."""
+    if not isinstance(asked, list):
+        return text_in(asked)
+    words = [word for word in asked if isinstance(word, str)]
+    return words[2] if len(words) == 3 and words[1] in ("-lc", "-c") else shlex.join(words)
+
+
+_EXIT, _OUTPUT = "\nExit Code: ", "\nOutput: "
+_BEHIND = "Signal: ", "Background PIDs: ", "Process Group PGID: "
+
+
+def shell_answer(text: str) -> tuple[str, bool | None]:
+    """Return what ``run_shell_command`` printed, and whether its exit code is a failure; None while it still runs.
+
+    Without a line about it the exit code is 0. A line about it that a program printed has others behind it.
+    """
+    if text.startswith("Command moved to background"):
+        return "", None
+    body, found, rest = text.rpartition(_EXIT)
+    code, *behind = rest.split("\n")
+    if not found or not all(line.startswith(_BEHIND) for line in behind if line):
+        body, code = text, "0"
+    _, headed, printed = f"\n{body}".partition(_OUTPUT)
+    code = code.strip()
+    return printed if headed else text, code.lstrip("-").isdecimal() and code.strip("-0") != ""
+
+
+_LINE_LIMIT = 16 << 20  # bytes of a line; what is behind them is no JSON
+
+
+def lines_behind(said: Mapping[str, str], path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file behind one that says what its place shows (raises OSError: it cannot be read)."""
+    yield json.dumps({PLACE: said}).encode()
+    with path.open("rb") as file:
+        while line := file.readline(_LINE_LIMIT):
+            yield line
+
+
+PLACE = "$place"
+"""The key of a line that :func:`lines_behind` puts in front."""

@@ -1,0 +1,253 @@
+"""What a pull request brings gives it nothing under ``check --trusted``, and no gate holds for want of evidence."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from helpers.checkpoints import about, record
+from helpers.commands import DaScore
+from helpers.projects import edit
+from helpers.repos import Repo
+
+LOG = ".agents/active/iteration-log"
+CHECKPOINT = "a1b2c3d4e5f6"
+NEW = "3.1.0"
+PAGE = (Path(__file__).parents[2] / "docs" / "TRUST.md").read_text("utf-8")
+
+
+@pytest.fixture
+def change(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A log of one entry, whose author brings nothing else yet; the build machine has no transcripts."""
+    repo.commit({"README": "x\n"})
+    sha = repo.commit(
+        {"src/a.py": "a = 1\n", "tests/test_a.py": "def test_a(): pass\n"},
+        f"Add a\n\nEntire-Checkpoint: {CHECKPOINT}\n",
+    )
+    entry = f"schema_version: 2\niteration: 1\ntask_id: t\ncommit: {sha}\nimpl: {{tests_total_pass: true}}\n"
+    put(repo, {f"{LOG}/iter-1.yaml": entry})
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+def put(repo: Repo, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = repo.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def session(repo: Repo) -> str:
+    """A transcript in which a session edits, runs the tests, and makes the commit of the entry."""
+    sha, made = repo.git("log", "-1", "--format=%H %ct").split()
+    calls = [
+        ("Write", {"file_path": str(repo.path / "src/a.py"), "content": "a = 1\n"}, "written"),
+        ("Bash", {"command": "pytest -q"}, "3 passed in 0.1s"),
+        ("Bash", {"command": "git commit -qm 'Add a'; git log -1"}, f"[master {sha[:7]}] Add a\n 2 files changed"),
+    ]
+    lines = []
+    for n, (tool, given, result) in enumerate(calls):
+        time = datetime.fromtimestamp(int(made) - 3 + n, UTC).isoformat().replace("+00:00", ".000Z")
+        shared = {"sessionId": "s", "cwd": str(repo.path), "timestamp": time, "version": "2"}
+        call = {"type": "tool_use", "id": f"c{n}", "name": tool, "input": given}
+        usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99}
+        said = {"id": f"m{n}", "role": "assistant", "model": "claude-x", "content": [call], "usage": usage}
+        lines.append({**shared, "type": "assistant", "uuid": f"a{n}", "requestId": f"r{n}", "message": said})
+        back = {"type": "tool_result", "tool_use_id": f"c{n}", "content": result, "is_error": False}
+        lines.append({**shared, "type": "user", "uuid": f"b{n}", "message": {"role": "user", "content": [back]}})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def brings_settings(repo: Repo) -> None:
+    put(repo, {".agents/da-score.toml": 'transcript-dir = ["t"]\nhorizon = "1d"\n', "t/s.jsonl": session(repo)})
+
+
+def brings_a_rubric(repo: Repo) -> None:
+    put(repo, {"pyproject.toml": '[tool.da-score]\nrubric = "2.0.2"\n'})
+
+
+def brings_a_home(repo: Repo) -> None:
+    put(repo, {".claude/projects/x/s.jsonl": session(repo)})
+
+
+def brings_files_beside(repo: Repo) -> None:
+    hooks = "records: [{rule_id: a, result: allow, intervention_class: prevent_before_action}]\n"
+    edits = "[{actor: me, role: admin, timestamp: '2026-05-01T00:00:00Z', structured: {correctness: correct}}]"
+    label = (
+        "iteration: 1\nschema_version: '1'\nlabels:\n- {id: x, iteration: 1, actor: me, role: admin,"
+        f" schema_version: '1', created_at: '2026-05-01T00:00:00Z', updated_at: '2026-05-01T00:00:00Z',"
+        f" history: {edits}}}\n"
+    )
+    rounds = [{"round": n, "claims": ["we ship the cache by Friday, Ann owns it"]} for n in (1, 2, 3)]
+    deliberation = json.dumps({"rounds": rounds})
+    put(repo, {f"{LOG}/iter-1.hook-outcomes.yaml": hooks, f"{LOG}/iter-1.labels.yaml": label})
+    put(repo, {f"{LOG}/iter-1.dr.json": deliberation})
+
+
+def brings_sidecars(repo: Repo) -> None:
+    row = "{signal: landed, label: x, present: true, sub_score: 1, nominal_weight: 1, effective_weight: 1,"
+    row += " contribution: 1}"
+    head = (
+        f"iteration: 1\nrubric_version: '{NEW}'\nscored: true\nvalue: 1\nband: excellent\nbounds: {{low: 1, high: 1}}\n"
+    )
+    put(repo, {f"{LOG}/iter-1.score.yaml": f"{head}breakdown: [{row}]\n"})
+    put(repo, {f"{LOG}/iter-1.evidence.yaml": "schema_version: 1\nharnesses: [{name: claude, turns: 99}]\n"})
+    put(repo, {"master": json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}])})
+
+
+def brings_plans_and_artifacts(repo: Repo) -> None:
+    put(repo, {".agents/workflow/plans/p/TASKS.yaml": 'tasks: [{id: t, write_scope: ["**"]}]\n'})
+    put(repo, {"out.yaml": "status: pass\n"})
+    named = "verifiers: [{type: unit, status: pass, result_artifact: out.yaml}]\n"
+    edit(repo.path / LOG / "iter-1.yaml", "impl:", f"{named}impl:")
+
+
+def brings_checkpoints(repo: Repo) -> None:
+    files = {"metadata.json": {"files_touched": ["src/a.py"]}, "0/metadata.json": about("s")}
+    record(repo, {CHECKPOINT: {**files, "0/full.jsonl": session(repo).encode()}})
+
+
+BRINGS: list[Callable[[Repo], None]] = [
+    *(brings_settings, brings_a_rubric, brings_a_home, brings_files_beside, brings_sidecars),
+    *(brings_plans_and_artifacts, brings_checkpoints),
+]
+GATES = (
+    *(("--min-score", "0"), ("--min-score", "0.3"), ("--min-band", "poor"), ("--min-mean", "0.1")),
+    *(("--min-coverage", "0.05"), ("--min-low", "0.1"), ("--no-over-claims",), ("--no-unscored",)),
+    *(("--no-unresolved-commits",), ("--no-stale",), ("--require-verified",)),
+    ("--max-drop", "0.1", "--baseline", "master"),
+)
+
+
+def statuses(da_score: DaScore, *options: str) -> dict[str, int]:
+    return {" ".join(gate): da_score("check", *gate, *options).status for gate in GATES}
+
+
+@pytest.mark.slow
+def test_all_that_a_change_brings_passes_no_gate_more(
+    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
+    trusted = ("--trusted", "--rubric", NEW)
+    before, believed = statuses(da_score, *trusted), statuses(da_score, "--rubric", NEW)
+    for brings in BRINGS:
+        brings(change)
+    assert statuses(da_score, *trusted) == before
+    (change.path / LOG / "iter-1.score.yaml").unlink()  # a sidecar that says more fails without --trusted too
+    after = statuses(da_score, "--rubric", NEW)
+    assert {gate for gate in after if after[gate] == 0 != believed[gate]} >= {"--min-score 0.3", "--min-band poor"}
+
+
+SECTION = PAGE.partition("## Who writes what")[2].partition("\n## ")[0]
+TABLE = {row[1].strip(): row[4].strip() for line in SECTION.splitlines() if len(row := line.split("|")) == 6}
+ATTACKS: dict[str, Callable[[Repo], None]] = {
+    "entries, `historical.yaml`": lambda _: None,
+    "settings of the repository": brings_settings,
+    "a rubric file": brings_a_rubric,
+    "plans (`TASKS.yaml`)": brings_plans_and_artifacts,
+    "result artifacts": brings_plans_and_artifacts,
+    "review artifacts": brings_plans_and_artifacts,
+    "hook outcomes": brings_files_beside,
+    "labels": brings_files_beside,
+    "DR transcripts": brings_files_beside,
+    "score sidecars and their provenance": brings_sidecars,
+    "session sidecars": brings_sidecars,
+    "a baseline in the checkout": brings_sidecars,
+    "transcripts in the repository": brings_a_home,
+    "checkpoints in git": brings_checkpoints,
+}
+
+
+def test_every_row_of_the_table_is_an_attack_or_says_why_not() -> None:
+    assert {row for row, by in TABLE.items() if by.startswith("`")} == set(ATTACKS)
+    assert len([row for row, by in TABLE.items() if by.startswith("nothing: ")]) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ATTACKS)
+def test_what_the_table_names_stops_it(
+    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """The score under ``--trusted`` is the same to the last digit, with all that this row of the table brings."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
+    by = TABLE[row].strip("`")
+    options = ("check", "--no-unscored", "--rubric", NEW, "--json", "--trusted")
+    if by != "--trusted":  # the entry claims that its work landed, which is on a branch alone
+        edit(
+            change.path / LOG / "iter-1.yaml",
+            "impl: {",
+            "impl: {self_assessment: {persisted_via_workflow_commands: 'yes'}, ",
+        )
+        assert da_score(*options, by).status == 0
+        change.git("update-ref", "refs/heads/elsewhere", "HEAD")
+        change.git("reset", "-q", "--hard", "HEAD~1")
+        assert da_score(*options, by).status == 3
+        return
+    before = da_score(*options).json["iterations"]
+    ATTACKS[row](change)
+    assert da_score(*options).json["iterations"] == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("brings", BRINGS, ids=lambda brings: brings.__name__)
+@pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", NEW])
+def test_each_thing_passes_no_gate_more(
+    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, brings: Callable[[Repo], None], rubric: str
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
+    trusted = ("--trusted", "--rubric", rubric)
+    if brings is brings_plans_and_artifacts:  # what an entry names is part of the log
+        brings(change)
+        (change.path / "out.yaml").unlink()
+    before = statuses(da_score, *trusted)
+    brings(change) if brings is not brings_plans_and_artifacts else put(change, {"out.yaml": "status: pass\n"})
+    assert statuses(da_score, *trusted) == before
+
+
+def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScore) -> None:
+    brings_checkpoints(change)
+    options = ("check", "--trusted", "--min-band", "fair", "--rubric", NEW)
+    assert da_score(*options).status == 3
+    found = da_score(*options, "--trust-checkpoints")
+    assert found.status == 0, found
+    assert found.out.endswith("; settings from --rubric; transcripts from the default folders, checkpoints in git\n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("--transcript-dir", "t"), ("--rubric", "easy.yaml"), ("--no-stale",), ("--require-verified",)],
+    ids=lambda asked: asked[0],
+)
+def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore, asked: tuple[str, ...]) -> None:
+    put(change, {"easy.yaml": "secret: 1\n"})
+    found = da_score("check", "--trusted", "--min-score", "0", *asked)
+    assert (found.status, found.out, found.err.count("\n")) == (2, "", 1)
+    assert "secret" not in found.err
+
+
+def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(change: Repo, da_score: DaScore) -> None:
+    found = da_score("check", "--min-score", "0", "--rubric", NEW)
+    assert found.status == 3
+    assert "FAIL  all iterations: min-score: no iteration has enough evidence for --min-score;" in found.out
+    assert da_score("check", "--min-score", "0", "--rubric", NEW, "--allow-empty").status == 0
+    assert da_score("check", "--no-unresolved-commits").status == 0
+    edit(change.path / LOG / "iter-1.yaml", "commit: ", "# ")
+    assert da_score("check", "--no-unresolved-commits").status == 3
+
+
+def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:
+    for n in range(2, 32):
+        put(change, {f"{LOG}/iter-{n}.yaml": f"schema_version: 2\niteration: {n}\n"})
+    found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
+    assert [line for line in found.lines if line.startswith("note")] == [
+        "note  iteration 1: not enough evidence, so the score is in no mean",
+        "note  iteration 2-31: no signal is present, so there is no score to check",
+        "note  iteration 2-31: names no commit",
+    ]
+
+
+def test_the_last_line_names_files_and_not_what_they_hold(change: Repo, da_score: DaScore) -> None:
+    put(change, {".agents/da-score.toml": 'trunk = "master"\ntranscripts = "none"\n'})
+    found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
+    assert found.out.endswith("; settings from .agents/da-score.toml, --rubric; transcripts from checkpoints in git\n")

@@ -1,0 +1,67 @@
+"""Links at the places of files lead no command out of a log, and no folder of transcripts into another one."""
+
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.repos import Repo
+
+from scoring.evidence.beside import deliberation_facts, hook_facts
+from scoring.evidence.labels import label_facts
+from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+
+SECRET = "password: [hunter2\n"
+
+
+@pytest.mark.parametrize("name", ["iter-1.hook-outcomes.yaml", "iter-1.labels.yaml", "iter-1.dr.json"])
+def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / name).symlink_to(tmp_path / "secret")
+    deliberation = deliberation_facts(log, 1)
+    said = f"{hook_facts(log, 1).problem} {label_facts(log, 1).problem} {deliberation.problem if deliberation else ''}"
+    assert "is a link to a file elsewhere" in said
+    assert "hunter2" not in said
+    (log / name).unlink()
+    (log / "inside").write_text(SECRET)
+    (log / name).symlink_to("inside")
+    deliberation = deliberation_facts(log, 1)
+    said = f"{hook_facts(log, 1).problem} {label_facts(log, 1).problem} {deliberation.problem if deliberation else ''}"
+    assert "elsewhere" not in said
+
+
+def test_settings_that_are_a_link_are_not_quoted(
+    repo: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit({"a": "b"})
+    outside = repo.path.parent / "outside.toml"
+    outside.write_text('hunter2 = "hunter2"\n')
+    (repo.path / ".agents").mkdir()
+    (repo.path / ".agents/da-score.toml").symlink_to(outside)
+    monkeypatch.chdir(repo.path)
+    found = da_score("run")
+    assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
+    assert "hunter2" not in found.err
+
+
+def found_in(folder: Path) -> list[str]:
+    found = discover(TranscriptPlaces(folder, (folder,)), ATTRIBUTED_HARNESSES, lambda _: None)
+    return [one.path.name for one in found.transcripts]
+
+
+def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside / "deep", outside):
+        folder.mkdir(parents=True)
+        (folder / f"{folder.name}.jsonl").write_text("{}\n")
+    (inside / "there").symlink_to(outside)
+    (inside / "one.jsonl").symlink_to(outside / "outside.jsonl")
+    assert found_in(inside) == ["deep.jsonl"]
+
+
+@pytest.mark.parametrize("folder", ["/proc/self", "/sys/kernel", "/dev"])
+def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
+    assert found_in(Path(folder)) == []

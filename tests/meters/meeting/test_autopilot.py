@@ -1,0 +1,284 @@
+"""meeting run as an autopilot: scripted experts and a judge, every end, every interruption, and what each is asked."""
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore, one_line
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, record
+
+from scoring.meters.meeting.autopilot import Ask, command_asked, example, hold
+from scoring.meters.meeting.driver import (
+    MeetingState,
+    as_markdown,
+    expert_prompt,
+    in_words,
+    judge_question,
+    missing_for_end,
+    no_decision,
+    open_state,
+    park,
+    save_state,
+    take_answer,
+    what_next,
+    wish_to_end,
+)
+from scoring.meters.meeting.records import parse_meeting_records
+
+A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
+SUMMARY = {"round_brief": "Two ways are known.", "key_new_points": ["A is cheap", "B lasts"]}
+
+
+def rounds(count: int = 10, **fields: Any) -> list[dict[str, Any]]:
+    return [record(n, summary=SUMMARY, **fields) for n in range(1, count + 1)]
+
+
+class Script:
+    """Experts and a judge that answer as prepared, and remember what they were asked."""
+
+    def __init__(self, records: list[dict[str, Any]], stop_at: int = 0) -> None:
+        self.records, self.stop_at = records, stop_at
+        self.asked: list[tuple[str, str]] = []
+
+    def _ask(self, name: str, prompt: str) -> None:
+        self.asked.append((name, prompt))
+        if len(self.asked) == self.stop_at:
+            raise KeyboardInterrupt
+
+    @property
+    def experts(self) -> dict[str, Ask]:
+        def of(name: str) -> Ask:
+            def ask(prompt: str) -> str:
+                self._ask(name, prompt)
+                return f"{name} prefers A.\nOption: A\nConfidence: 0.8"
+
+            return ask
+
+        return {name: of(name) for name in ("ann", "bob")}
+
+    def judge(self, prompt: str) -> str:
+        self._ask("judge", prompt)
+        return json.dumps(self.records[json.loads(prompt)["next_round"] - 1])
+
+    def run(self, path: Path, state: MeetingState | None = None, most: int | None = None) -> MeetingState:
+        return hold(path, state or open_state(path), self.experts, self.judge, most)
+
+
+ENDS: Mapping[str, tuple[list[dict[str, Any]], tuple[tuple[str, Any], ...], int, str]] = {
+    "ready": (rounds(), (), 3, "ready_to_decide"),
+    "stalled": (rounds(experts=A_AND_B), (), 5, "park_or_abort"),
+    "late_round": (
+        rounds(points=(9, 1)), (("rules.late_rounds.from_round", 4),), 4, "ready_to_decide",
+    ),
+    "round_limit": (rounds(points=(9, 1)), (("round_limits.max_rounds", 6),), 6, "ready_to_decide"),
+    "round_limit by cost": (rounds(points=(9, 1)), (("cost_per_step", 1.0), ("cost_limit", 4.0)), 4, "ready_to_decide"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("records", "settings", "last", "status"), ENDS.values(), ids=ENDS)
+def test_a_meeting_ends_by_each_of_its_rules(
+    request: pytest.FixtureRequest, tmp_path: Path, records: Any, settings: Any, last: int, status: str
+) -> None:
+    state = Script(records).run(tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings)))
+    verdict = state.verdicts[-1]
+    assert (state.phase, verdict.round_index, verdict.status) == ("needs_answer", last, status)
+    assert verdict.rule == request.node.callspec.id.split()[0]
+
+
+@pytest.mark.parametrize("levels", [ALL_NONE, ALL_SHALLOW], ids=["must go on", "early consensus"])
+def test_what_is_no_end_goes_on_to_the_last_round(tmp_path: Path, levels: Mapping[str, str]) -> None:
+    state = Script(rounds(levels=levels, points=(9, 1))).run(tmp_path / "m.json")
+    assert (state.phase, state.verdicts[-1].rule, len(state.records)) == ("needs_answer", "round_limit", 10)
+    assert take_answer(state, yes=False).phase == "no_decision"
+
+
+def test_it_is_interrupted_and_continued_at_every_point(tmp_path: Path) -> None:
+    whole = Script(rounds())
+    state = whole.run(tmp_path / "whole.json")
+    assert [name for name, _ in whole.asked] == ["ann", "bob", "judge"] * 3
+    for stop_at in range(1, len(whole.asked) + 1):
+        path = tmp_path / f"{stop_at}.json"
+        first = Script(rounds(), stop_at)
+        with pytest.raises(KeyboardInterrupt):
+            first.run(path)
+        second = Script(rounds())
+        assert second.run(path).model_dump() == state.model_dump()
+        assert [*first.asked[:-1], *second.asked] == whole.asked, "nobody is asked twice, nor something else"
+
+
+def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    script = Script(rounds())
+    ready = script.run(path)
+    refused = save_state(path, take_answer(ready, yes=False))
+    assert (refused.phase, refused.next_round) == ("needs_record", 3)
+    script.asked.clear()
+    again = script.run(path, refused)
+    assert [name for name, _ in script.asked] == ["ann", "bob", "judge"]
+    assert all("any remaining doubts or risks?" in prompt for _, prompt in script.asked)
+    assert (again.phase, len(again.records)) == ("needs_answer", 3)
+    assert [said["speaker_id"] for said in again.records[-1]["messages"]] == ["ann", "bob", "ann", "bob"]
+    twice = take_answer(again, yes=False)
+    assert (twice.phase, twice.next_round, twice.doubts) == ("needs_record", 4, False)
+    assert take_answer(again, yes=True).decision == "A"
+
+
+def test_it_keeps_the_transcript_in_the_form_that_it_reads(tmp_path: Path, da_score: DaScore) -> None:
+    path = tmp_path / "m.json"
+    state = Script(rounds()).run(path)
+    found = parse_meeting_records(path.read_text("utf-8"))
+    assert [m.speaker_id for r in found for m in r.messages or ()] == ["ann", "bob"] * 3
+    assert [v["round_index"] for v in da_score("meeting", path, "--json").json] == [1, 2, 3]
+    assert "# No decision" in da_score("meeting", "no-decision", path).out
+    assert len(state.records) == 3
+
+
+def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_path: Path) -> None:
+    state = Script(rounds()).run(tmp_path / "m.json", most=2)
+    question = judge_question(state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]}))
+    assert (question["topic"], question["messages"], question["next_round"]) == ("which road", [{"text": "so"}], 3)
+    assert question["history"] == [{"round_index": n, **SUMMARY} for n in (1, 2)]
+    assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [0.8, 0.8]
+    assert "expert_positions" in json.dumps(question["schema"])
+
+
+def test_experts_are_asked_for_an_option_and_their_confidence(tmp_path: Path) -> None:
+    given = [record(1, levels=ALL_NONE, summary=SUMMARY)]
+    state = Script(given).run(tmp_path / "m.json", most=1).model_copy(update={"topic": "which road"})
+    prompt = expert_prompt(state, "ann")
+    for part in ("You are ann", "which road", "round 2 of at most 10", SUMMARY["round_brief"], "bob prefers A."):
+        assert str(part) in prompt
+    for part in ('Most of us like "A"', "if we do nothing", "risks_failure_modes", "Option: ", "Confidence: "):
+        assert part in prompt
+
+
+def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def judge(prompt: str) -> str:
+        asked.append(json.loads(prompt))
+        return "Here it is: {}" if len(asked) == 1 else json.dumps(record(1))
+
+    state = hold(tmp_path / "m.json", open_state(tmp_path / "m.json"), {}, judge, 1)
+    assert len(state.records) == 1
+    assert asked[0]["faults"] == []
+    assert "not JSON" in asked[1]["faults"][0]
+    with pytest.raises(ValueError, match="not JSON"):
+        hold(tmp_path / "m.json", state, {}, lambda _: "no", 1)
+
+
+class TestEnding:
+    """An early wish, circles, and parking."""
+
+    def test_an_early_wish_lists_what_is_missing(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.json"
+        assert missing_for_end(open_state(path))[0] == "round 0 of at least 3"
+        state = Script(rounds(levels={**ALL_DEEP, "objectives": "none"})).run(path, most=1)
+        assert wish_to_end(state) is state
+        found = missing_for_end(state)
+        assert found[0] == "round 1 of at least 3"
+        assert found[-1] == "not yet covered: objectives"
+
+    def test_a_wish_that_is_allowed_opens_the_question(self, tmp_path: Path) -> None:
+        state = Script(rounds(points=(9, 1))).run(tmp_path / "m.json", most=3)
+        assert (state.phase, missing_for_end(state)) == ("needs_record", [])
+        asked = wish_to_end(state)
+        assert what_next(asked)["question"] == 'Ending is allowed: shall we decide on "A"?'
+        assert take_answer(asked, yes=True).decision == "A"
+        assert take_answer(asked, yes=False).next_round == 4
+
+    @pytest.mark.parametrize(("notes", "blocker"), [("B is untested", "B is untested"), (None, "stalled: recent")])
+    def test_circles_ask_to_decide_now_or_to_record_no_decision(
+        self, tmp_path: Path, notes: str | None, blocker: str
+    ) -> None:
+        experts = (("A", 0.9), ("A", 0.9), ("A", 0.9), ("B", 0.9))
+        given = rounds(experts=experts, convergence__disagreement_notes=notes, levels=ALL_DEEP, points=(3, 7))
+        state = Script(given).run(tmp_path / "m.json")
+        verdict = state.verdicts[-1]
+        assert (verdict.rule, verdict.status, verdict.ending_allowed) == ("stalled", "ready_to_decide", True)
+        assert 'decide between A and B now, or record "no decision" with these blockers: ' in verdict.facilitator_prompt
+        assert blocker in verdict.facilitator_prompt
+        assert take_answer(state, yes=True, option="B").decision == "B"
+        parked = park(state)
+        assert (parked.phase, what_next(parked)["no_decision"]["parked"]) == ("no_decision", True)
+        assert in_words(what_next(parked))[-1] == "no decision, parked"
+
+    def test_parking_needs_a_round_and_a_meeting_that_goes_on(self, tmp_path: Path) -> None:
+        empty = open_state(tmp_path / "m.json")
+        with pytest.raises(ValueError, match="nothing to park"):
+            park(empty)
+        with pytest.raises(ValueError, match="is over"):
+            park(park(Script(rounds()).run(tmp_path / "m.json")))
+
+    @pytest.mark.parametrize(("count", "goes_on"), [(2, True), (3, False)])
+    def test_no_decision_has_the_brief_and_the_key_points(self, tmp_path: Path, count: int, goes_on: bool) -> None:
+        state = Script(rounds()).run(tmp_path / "m.json", most=count)
+        found = no_decision(state.records, state.verdicts)
+        assert (found["round_brief"], found["key_points"]) == (SUMMARY["round_brief"], SUMMARY["key_new_points"])
+        assert found["may_go_on"] is goes_on
+        text = as_markdown(found)
+        assert ("The meeting may go on" in text) is goes_on
+        assert "## Key points\n\n- A is cheap\n- B lasts\n" in text
+
+
+class TestCommands:
+    """Commands are asked on standard input and answer on standard output, within their time."""
+
+    @pytest.mark.slow
+    def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(self, tmp_path: Path) -> None:
+        late = tmp_path / "late"
+        started = time.monotonic()
+        with pytest.raises(ValueError, match=r"--expert ann: .* no answer within 0\.5 s"):
+            command_asked("--expert ann:", f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}", 0.5)("")
+        assert time.monotonic() - started < 30
+        time.sleep(2.5)
+        assert not late.exists()
+
+    @pytest.mark.slow
+    def test_experts_and_a_judge_drive_a_meeting(self, tmp_path: Path, da_score: DaScore) -> None:
+        (tmp_path / "records.json").write_text(json.dumps(rounds()), "utf-8")
+        (tmp_path / "judge.py").write_text(
+            f"import json, sys\nn = json.load(sys.stdin)['next_round']\n"
+            f"print(json.dumps(json.load(open({str(tmp_path / 'records.json')!r}))[n - 1]))\n"
+        )
+        judge = shlex.join([sys.executable, str(tmp_path / "judge.py")])
+        path = str(tmp_path / "m.json")
+        where = ["meeting", "run", "--state", path, "--judge", judge, "--expert", "ann=cat", "--topic", "which road"]
+        first = da_score(*where, "--rounds", "1", "--json").json
+        assert (first["phase"], first["next_round"]) == ("needs_record", 2)
+        assert da_score(*where).status == 0
+        said = json.loads(Path(path).read_text())["records"][0]["messages"][0]
+        assert said["speaker_id"] == "ann"
+        assert "which road" in said["text"]
+        assert da_score("meeting", "run", "--state", path, "--answer", "park").out.endswith("no decision, parked\n")
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--expert", "ann"], "--expert ann: give each expert once, as NAME=COMMAND"),
+            (["--expert", "ann=true", "--expert", "ann=true"], "give each expert once"),
+            (["--expert", "ann=false"], "--expert ann: false: ended with status 1; nothing was taken from it"),
+            (["--expert", "ann=true"], "ann: said nothing; ask again"),
+            (["--example", "--judge", "true"], "leave --expert and --judge out"),
+        ],
+    )
+    def test_what_is_wrong_is_one_line(
+        self, tmp_path: Path, da_score: DaScore, arguments: list[str], said: str
+    ) -> None:
+        found = da_score("meeting", "run", "--state", str(tmp_path / "m.json"), *arguments)
+        assert said in one_line(found)
+        assert not (tmp_path / "m.json").exists()
+
+
+def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    state = hold(path, open_state(path), *example())
+    assert (state.phase, state.verdicts[-1].rule) == ("needs_answer", "ready")
+    assert {said["speaker_id"] for r in state.records for said in r["messages"]} == {"expert_1", "expert_2", "expert_3"}
+    ended: Callable[[MeetingState], str | None] = lambda found: take_answer(found, yes=True).decision  # noqa: E731
+    assert ended(state) in ("option_a", "option_b", "option_c")

@@ -1,0 +1,115 @@
+"""The table of work, and numbers in tables that cannot mislead: costs that add up, scores without evidence, views."""
+
+import json
+from typing import Any
+
+import pytest
+from helpers.fleets import rows_of, score_here, write_fleet
+from helpers.histories import History, Session
+
+from scoring.statistics import wilson
+
+DAY = 86_400
+TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
+
+
+def writes(session: Session, second: float, output: int, path: str) -> None:
+    call = session._call()
+    given = {"file_path": f"{session.cwd}/{path}", "content": TEXT}
+    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
+    session.result(second + 0.1, call, "File created successfully.")
+
+
+@pytest.fixture
+def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
+    """Two commits that landed, work that came to nothing, and talk."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.home / ".claude"))
+    monkeypatch.setenv("CODEX_HOME", str(made.home / ".codex"))
+    monkeypatch.chdir(tmp_path)
+    session = made.session("s1")
+    for n in (1, 2):
+        writes(session, n * 100, n, f"src/{n}.py")
+        mark = made.commit(n * 100 + 50, f"Add {n}", files={f"src/{n}.py": TEXT})
+        session.commits(n * 100 + 50, 10 + n, mark, f"Add {n}")
+        made.entry(mark, f"Add {n}", "s1")
+    session.turn(400, 4)
+    writes(made.session("s2"), 500, 5, "src/never.py")
+    made.commit(30 * DAY, "Much later")
+    made.write()
+    return made
+
+
+@pytest.fixture
+def query(history: History, da_score: Any) -> Any:
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    return lambda sql, *more: da_score("query", sql, "--json", *places, *more).json
+
+
+@pytest.mark.slow
+def test_the_views_are_what_work_says(history: History, query: Any, da_score: Any) -> None:
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    work = da_score("work", "--json", *places).json
+    states = query("select kind, state, count(*)::int n, sum(cost) cost from work group by all order by all")
+    assert [(row["kind"], row["state"], row["n"]) for row in states] == [
+        ("commit", "landed", 2),
+        ("rest", "lost", 1),
+        ("talk", "talk", 1),
+    ]
+    assert sum(row["cost"] for row in states) == pytest.approx(work["summary"]["cost"])
+    for view, name in (("by_month", "month"), ("by_model", "model"), ("by_harness", "harness")):
+        (row,), (said,) = query(f"from {view}"), work["by"][name]
+        assert {key: row[key] for key in ("units", "landed", "lost", "judged", "defective", "cost")} == {
+            key: pytest.approx(said[key]) for key in ("units", "landed", "lost", "judged", "defective", "cost")
+        }
+        for share in ("landed", "defective"):
+            shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
+            assert shown == [pytest.approx(end) for end in said[f"{share}_share"].values()]
+    assert (row["harness"], row["decided"]) == ("claude", 3)
+    assert [row["landed_low"], row["landed_high"]] == [pytest.approx(end) for end in wilson(2, 3)]
+
+
+def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
+    """The entries say nothing but the commit, which landed; who made it is seen in the transcript."""
+    asked = "select iteration, score, score_raw, band, harness, model, cost from iterations"
+    rows = query(asked, "--rubric", "3.1.0")
+    assert [(row["score"], row["score_raw"] > 0.9, row["band"]) for row in rows] == [(None, True, "insufficient")] * 2
+    assert {(row["harness"], row["model"]) for row in rows} == {("claude", "claude-opus-4-1")}
+    (whole,) = query("select sum(cost) cost from work where iteration is not null")
+    assert sum(row["cost"] for row in rows) == pytest.approx(whole["cost"])
+
+
+@pytest.mark.slow
+def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
+    units = "select unit from work"
+    assert len(query(units)) == 4
+    assert len(query(units, "--last", "1")) == 1
+    assert query(units, "--task", "nothing") == []
+    assert query(units, "--since", "2999-01-01") == []
+
+
+@pytest.mark.slow
+def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(history: History, query: Any, da_score: Any) -> None:
+    """Also when it is scored again, and no text of a commit and no name of a person leaves the worker."""
+    (history.repo / ".agents/active").mkdir(parents=True)
+    (history.repo / ".agents/active/iteration-log").symlink_to(history.log)
+    root = history.log.parent
+    text = f'results = "results"\ncache = "none"\n[[source]]\npath = "{history.repo}"\n'
+    fleet = write_fleet(root, text)
+    mine = ("unit", "kind", "state", "iteration", "cost", "output_tokens", "harness", "model", "yield")
+    here = [{name: row[name] for name in mine} for row in query("from work order by unit")]
+    score_here(fleet, "3.1.0")
+    score_here(fleet, "3.1.0")
+    score_here(fleet, "3.0.0")
+    rows = sorted(rows_of(fleet, "work"), key=lambda row: str(row["unit"]))
+    assert [{name: row[name] for name in mine} for row in rows] == here
+    assert not {"subject", "author", "rubric"} & rows[0].keys()
+    iterations = rows_of(fleet, "iterations", "3.1.0")
+    scores = [(row["score"], row["score_raw"] > 0.9, row["landed_commit"] is not None) for row in iterations]
+    assert scores == [(None, True, True)] * 2
+    asked = "select log, sum(cost) cost, count(*)::int n from work group by all"
+    (found,) = json.loads(da_score("query", "--fleet", str(fleet), asked, "--json").out)
+    assert (found["log"], found["n"]) == (rows[0]["repository"], 4)
+    (month,) = json.loads(da_score("query", "--fleet", str(fleet), "from by_month", "--json").out)
+    assert month["cost"] == pytest.approx(found["cost"])
