@@ -72,11 +72,11 @@ class CorrectionPressure(Signal):
 def error_rate_of(facts: IterationFacts) -> float | None:
     """Return failed tool calls over tool calls, in [0, 1]; None when none were seen."""
     failed, ended = _ended_calls(facts)
-    return failed / ended if ended else None
+    return failed / ended if ended and failed is not None else None
 
 
-def _ended_calls(facts: IterationFacts) -> tuple[int, int]:
-    """Return how many tool calls failed, of how many: in what votes, or else in the window."""
+def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
+    """Return how many tool calls failed (None: unknown), of how many: in what votes, or else in the window."""
     if facts.observed is not None:
         return facts.observed.failed_calls, facts.observed.tool_calls
     found = facts.transcripts
@@ -110,4 +110,6 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
 def _failed_calls(facts: IterationFacts) -> str:
     """Return how many tool calls failed, where any were seen."""
     failed, ended = _ended_calls(facts)
+    if failed is None:
+        return f"how {counted(ended, 'tool call')} ended is not stated"
     return f"{failed} of {counted(ended, 'tool call')} failed" if ended else ""

@@ -321,9 +321,17 @@ class AttributedScan(Scan):
                 by_agents=by_agents,
                 claims=tuple(claims_seen(share, spoken, seen)),
                 also_active=also,
-                failed_calls=sum(part.tool_errors for part in voting),
+                failed_calls=_failed(voting),
             ),
         )
+
+
+def _failed(parts: Sequence[TranscriptFacts]) -> int | None:
+    """Return how many tool calls failed in some parts; None where they have some, and none states how it ended."""
+    called = [part for part in parts if part.tool_calls]
+    if called and all(part.ends_unknown for part in called):
+        return None
+    return sum(part.tool_errors for part in called)
 
 
 def from_totals(

@@ -70,7 +70,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
         paths: list[Path] = []
-        patterns = [names.pattern for names in place.names if not names.folder]
+        wanted = [names for names in place.names if not names.none]
+        patterns = [names.pattern for names in wanted if not names.folder] or [names.pattern for names in wanted]
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
@@ -86,7 +87,9 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
             warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
         is_document = _any_of([names for names in place.names if names.document])
         is_store = _any_of([names for names in place.names if names.store])
-        found += [TranscriptFile(path, place.whole, is_document(path), store=is_store(path)) for path in paths]
+        for path in paths:
+            store = is_store(path)
+            found.append(TranscriptFile(path, place.whole, not store and is_document(path), store=store))
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
     single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
@@ -142,12 +145,14 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     """Return what says whether a file is named like one of some patterns, and is where these are."""
     known = [
         (re.compile(translate(one.pattern)).match, one.folder and re.compile(translate(f"*/{one.folder}")).match)
-        for one in names
+        for one in sorted(names, key=lambda one: not one.none)
     ]
+    others = sum(one.none for one in names)
 
     def fits(path: str | Path) -> bool:
         folder, name = os.path.split(path)
-        return any(match(name) and (not within or within(f"/{folder}")) for match, within in known)
+        fitting = (n for n, (match, within) in enumerate(known) if match(name) and (not within or within(f"/{folder}")))
+        return next(fitting, -1) >= others
 
     return fits
 

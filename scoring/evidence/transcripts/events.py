@@ -4,6 +4,7 @@ A reader says what happened, one event after the other, and the rows come out; s
 """
 
 import json
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scoring.evidence.transcripts.commandlines import command_flags
+from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import (
     HASHED_FOLDER,
     NO_TIME,
@@ -22,11 +24,13 @@ from scoring.evidence.transcripts.harness import (
     member,
     text_in,
 )
+from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.observing import NO_LINES, AddedLines, Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, STATED, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.written import lines_added, lines_patched, paths_patched
+from scoring.files import READ_PLAIN, refuse_special
 
 _MOST_KINDS = 40  # of unknown kinds, how many names are kept
 
@@ -52,6 +56,9 @@ class EventReader(JsonReader):
         self._spans: dict[LineSpan, int] = {}
         self._covers: list[list[int]] = []
         self._at = -1, -1  # the span and the number of the event
+        self.shown: Any = None
+        """What the place of a store shows; see :func:`lines_behind`."""
+        self._ahead = 0  # how many lines in front are no lines of the file
 
     @property
     def events(self) -> int:
@@ -68,10 +75,13 @@ class EventReader(JsonReader):
         raise NotImplementedError
 
     def take(self, lines: Sequence[dict[str, Any]]) -> list[int]:
-        """Take some lines."""
+        """Take some lines; one that :func:`lines_behind` puts in front has no number."""
         for position, line in enumerate(lines):
-            self.place = self.number + position
-            self.entry(line)
+            self.place = self.number + position - self._ahead
+            if self.place == 0 and PLACE in line:
+                self.shown, self._ahead = line[PLACE], 1
+            else:
+                self.entry(line)
         return []
 
     def event(self, time: int | None, *identity: object) -> bool:
@@ -165,9 +175,25 @@ def _spent(given: int, reads: int, writes: int) -> tuple[int, int, int]:
     return (given, reads, writes) if writes else (given + reads, reads, given)
 
 
+def identity(name: object, *others: object) -> Sequence[object]:
+    """Return of what the key of an event is made: its id, and only where there is none, or it is hidden, the others."""
+    return (name,) if _id(name) else others
+
+
+def id_in(value: Any, *names: str) -> str:
+    """Return the id under some names; "" where there is none, or a tool that hides secrets has put its word for it."""
+    found = text_in(value, *names)
+    return "" if "REDACTED" in found else found
+
+
 def _id(call: object) -> str | None:
-    """Return the id of a call; None of anything else, and where a tool that hides secrets has put its word for it."""
-    return call if isinstance(call, str) and "REDACTED" not in call else None
+    """Return the id of a call; None of anything that is none."""
+    return id_in(call) or None
+
+
+def milliseconds(value: object) -> int | None:
+    """Return a time in milliseconds since 1970 in nanoseconds; None where it is none."""
+    return value * 1_000_000 if type(value) is int and 0 <= value < NS_MAX // 1_000_000 else None
 
 
 # What calls of tools ask for, and what shells answer. No name of an argument has two meanings.
@@ -250,12 +276,20 @@ def shell_answer(text: str) -> tuple[str, bool | None]:
 _LINE_LIMIT = 16 << 20  # bytes of a line; what is behind them is no JSON
 
 
-def lines_behind(said: Mapping[str, str], path: Path) -> Iterator[bytes]:
+def lines_behind(said: Mapping[str, Any], path: Path) -> Iterator[bytes]:
     """Yield the lines of a file behind one that says what its place shows (raises OSError: it cannot be read)."""
+    refuse_special(path)
     yield json.dumps({PLACE: said}).encode()
-    with path.open("rb") as file:
+    with open(os.open(path, READ_PLAIN), "rb") as file:
         while line := file.readline(_LINE_LIMIT):
             yield line
+
+
+def document_of(path: Path) -> Iterator[bytes]:
+    """Yield a document as one line, for a store that holds some (raises OSError: it cannot be read)."""
+    refuse_special(path)
+    with open(os.open(path, READ_PLAIN), "rb") as file:
+        yield file.read(DOCUMENT_LIMIT + 1)
 
 
 PLACE = "$place"

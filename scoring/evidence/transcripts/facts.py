@@ -17,8 +17,9 @@ from scoring.errors import Warn
 from scoring.frozen import Frozen
 from scoring.numbers import wrap64
 
-COVERED, BASH, TESTS, LOOP_STATE = 1, 2, 4, 8
-"""What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read."""
+COVERED, BASH, TESTS, LOOP_STATE, CALLED, ENDED = 1, 2, 4, 8, 16, 32
+"""What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read; and,
+where calls without a verdict count, that a tool was called, and that how a call ended is stated."""
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -153,8 +154,13 @@ class TranscriptFacts(Frozen, frozen=True):
 
     @property
     def tool_error_rate(self) -> float | None:
-        """Failed tool calls over tool calls; None when there are none."""
-        return self.tool_errors / self.tool_calls if self.tool_calls else None
+        """Failed tool calls over tool calls; None when there are none, or it is stated of none how it ended."""
+        return None if not self.tool_calls or self.ends_unknown else self.tool_errors / self.tool_calls
+
+    @property
+    def ends_unknown(self) -> bool:
+        """Whether tools were called, and it is stated of no call whether it failed."""
+        return self.flags & (CALLED | ENDED) == CALLED
 
 
 Method = Literal["checkpoint", "shared", "commit", "session", "time"]
@@ -261,7 +267,7 @@ class Observed(Frozen, frozen=True):
         also_active: the ids of the sessions that its checkpoints list and that did other work.
         shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones.
-        failed_calls: how many of them failed.
+        failed_calls: how many of them failed; None where that is stated of none.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         ran: for each verifier of the entry, in their order, whether a command of its kind is seen that ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
@@ -290,7 +296,7 @@ class Observed(Frozen, frozen=True):
     by_agents: float | None = None
     claims: tuple[ClaimSeen, ...] = ()
     also_active: tuple[str, ...] = ()
-    failed_calls: int = 0
+    failed_calls: int | None = 0
 
 
 class RootFound(Frozen, frozen=True):

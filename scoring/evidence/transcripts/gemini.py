@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.events import (
-    PLACE,
     EventReader,
     ToolNames,
     lines_behind,
@@ -50,6 +49,9 @@ _TAKEN_BACK = "taken back"  # a kind of message
 class GeminiReader(EventReader):
     """Reads a chat, as a document or as lines; the place of a message in it is its number."""
 
+    tools = TOOLS
+    contexts: tuple[str, ...] = CONTEXT
+
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._said: list[Any] = []  # the messages, each at the place where it was first
@@ -63,7 +65,7 @@ class GeminiReader(EventReader):
         self._lines |= "messages" not in line
         while len(self.messages) <= self.place:
             self.messages.append(len(self._said))
-        if PLACE in line or "sessionId" in line or "projectHash" in line:
+        if "sessionId" in line or "projectHash" in line:
             self._about |= {key: value for key, value in line.items() if key != "messages"}
         elif "id" in line:
             self._put(line)
@@ -120,7 +122,7 @@ class GeminiReader(EventReader):
         """Return what was taken."""
         about = self._about
         hashed, own = text_in(about, "projectHash"), text_in(about, "sessionId")
-        root, parent = text_in(about, PLACE, "root"), text_in(about, PLACE, "parent")
+        root, parent = text_in(self.shown, "root"), text_in(self.shown, "parent")
         folder = root or (HASHED_FOLDER + hashed if hashed else "")
         agent = about.get("kind") == "subagent"
         home = LineSpan(folder, own, parent=parent if agent else "", agent=agent)
@@ -158,7 +160,7 @@ class GeminiReader(EventReader):
                 if isinstance(call, dict):
                     self._call(call)
         elif kind == "user":
-            if text.lstrip().startswith(CONTEXT):
+            if text.lstrip().startswith(self.contexts):
                 self.seen.asked()
             else:
                 self.prompt(text.partition(FILES)[0])
@@ -167,19 +169,22 @@ class GeminiReader(EventReader):
 
     def _call(self, call: dict[str, Any]) -> None:
         """Note a call and how it ended, which is written with it."""
-        name, status, text = call.get("id"), call.get("status"), _result_of(call.get("result"))
-        note_call(self, TOOLS, name, call.get("name"), call.get("args"))
+        note_call(self, self.tools, call.get("id"), call.get("name"), call.get("args"))
+        self.ended(call.get("id"), call.get("name"), call.get("status"), answer_of(call.get("result")))
+
+    def ended(self, call: object, tool: object, status: object, text: str) -> None:
+        """Note how a call of a tool ended, and what it answered."""
         if status == "cancelled" and any(words in text for words in _REFUSALS):
-            self.refused(name)
+            self.refused(call)
         elif status in ("success", "error"):
-            printed, failed = shell_answer(text) if call.get("name") in TOOLS.shells else (text, False)
-            self.result(name, True if status == "error" else failed, printed)
+            printed, failed = shell_answer(text) if tool in self.tools.shells else (text, False)
+            self.result(call, True if status == "error" else failed, printed)
         elif status == "cancelled":
-            self.result(name, None, "")
+            self.result(call, None, "")
 
 
-def _result_of(result: Any) -> str:
-    """Return what a call answered: its output, or why it has none."""
+def answer_of(result: Any) -> str:
+    """Return what a call answered, in one part or several: its output, or why it has none."""
     for part in result if isinstance(result, list) else [result]:
         said = member(part, "functionResponse", "response")
         if isinstance(said, dict):
@@ -201,10 +206,10 @@ class GeminiCli(Harness):
     reader = GeminiReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all projects."""
-        named = environment.get("GEMINI_CLI_HOME", "").strip()
-        origin = "GEMINI_CLI_HOME" if named else "~/.gemini/tmp"
-        return [Home(Path(named or "~").expanduser() / ".gemini" / "tmp", origin)]
+        """Return the folder of all projects, and that of those that ran in the sandbox of macOS."""
+        if named := environment.get("GEMINI_CLI_HOME", "").strip():
+            return [Home(Path(named).expanduser() / ".gemini" / "tmp", "GEMINI_CLI_HOME")]
+        return [Home(Path(origin).expanduser(), origin) for origin in ("~/.gemini/tmp", "~/.cache/.gemini/tmp")]
 
     def claims(self, line: bytes) -> bool:
         """Know a chat by what only a chat has."""

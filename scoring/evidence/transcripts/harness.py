@@ -31,13 +31,15 @@ class FileNames(NamedTuple):
     """How the files of a harness are named: a pattern with ``*``, and the ``folder`` that they are in ("": in any).
 
     ``folder`` is the end of its path, a pattern too. A ``document`` is one JSON text and is read whole. Of a ``store``
-    the harness makes the lines itself, as of a database. Any other file is read line by line.
+    the harness makes the lines itself, as of a database. Any other file is read line by line. What is beside
+    transcripts and ``none`` is left out, whatever other patterns say.
     """
 
     pattern: str
     document: bool = False
     folder: str = ""
     store: bool = False
+    none: bool = False
 
 
 JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))

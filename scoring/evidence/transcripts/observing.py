@@ -223,6 +223,10 @@ class Observations:
         if self.looks and self.worked and (said := said_in(text)):
             self._row(PROMPT, _SAID[said])
 
+    def taken_back(self, since: int) -> None:
+        """Note that the user took back what he wrote from a line on; what the agent did was done."""
+        self._tables[PROMPT] = [row for row in self._tables[PROMPT] if row[1] < since]
+
     def refused(self, call: str | None, reason: str = "") -> None:
         """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
         begun = self._calls.pop(call or "", None)

@@ -6,17 +6,28 @@ the second table.
 
 from functools import partial
 
+from scoring.evidence.transcripts.amp import Amp
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
+from scoring.evidence.transcripts.cursor import Cursor
 from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.droid import Droid
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.qwen import QwenCode
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
 HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex())
 """Those that are read under corrected evidence."""
 
-ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (*HARNESSES, GeminiCli())
+ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
+    *HARNESSES,
+    GeminiCli(),
+    QwenCode(),
+    Droid(),
+    Cursor(),
+    Amp(),
+)
 """Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 
 HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")

@@ -239,7 +239,7 @@ def _look(
         )
         if state == RESULT_ONLY:
             ended.append((owner, run))
-        elif state == CALL_ONLY:
+        elif state == CALL_ONLY and key:
             open_runs[session, key] = owner, run
         else:
             found[owner].found.append(run)

@@ -14,7 +14,9 @@ from typing import NamedTuple
 from msgspec.structs import fields
 
 from scoring.evidence.transcripts.facts import (
+    CALLED,
     COVERED,
+    ENDED,
     NS_MAX,
     PROMPT_STEPS,
     HarnessFacts,
@@ -146,6 +148,10 @@ class Tally:
         for calls in _by_key(self.calls):
             self.flag(min(calls)[0], reduce(or_, (flags for _, _, flags in calls)))
             self.end(min(calls)[0], int(self.counts_open_calls), 0)
+        if self.counts_open_calls:
+            for bit, ends in ((CALLED, self.calls), (ENDED, self.verdicts)):
+                for time, *_ in ends:
+                    self.flag(time, bit)
         for verdicts in _by_key(self.verdicts):
             self.end(min(verdicts)[0], int(not self.counts_open_calls), max(failed for _, _, failed in verdicts))
         self.responses, self.calls, self.verdicts = [], [], []

@@ -1,0 +1,145 @@
+"""Factory Droid: where its sessions are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "Sessions of Factory Droid", shows the format. The tokens of a session are in a file beside it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, names, note_call
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    MODEL_LIMIT,
+    FileNames,
+    Harness,
+    Home,
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    text_in,
+    value_of,
+)
+from scoring.evidence.transcripts.rows import LineSpan, Rows
+from scoring.evidence.transcripts.testruns import TestTools
+from scoring.files import read_file
+
+TOOLS = ToolNames(
+    names("Execute"), names("Create Edit MultiEdit"), names("ApplyPatch"), names("AskUser ExitSpecMode"), names("Task")
+)
+
+_ATTACHED = "<system-reminder>", "Contents of "  # how a text in a prompt begins that the harness puts there
+_STATES = "todo_state", "agent_turn_outcome"  # lines that say nothing which is looked at
+_COUNTS = "outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens"
+_SETTINGS_LIMIT = 1 << 20  # bytes
+_EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
+_FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
+
+
+class DroidReader(EventReader):
+    """Reads a session; its settings are what its place shows."""
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__(tools)
+        self._shells: set[object] = set()  # the ids of calls of a shell
+        self._responses = 0
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Say what a line holds."""
+        kind, time = line.get("type"), timestamp_ns(text_in(line, "timestamp"))
+        if kind == "session_start":
+            caller = text_in(line, "callingSessionId")
+            model = text_in(self.shown, "settings", "model")[:MODEL_LIMIT]
+            self.where = LineSpan(
+                text_in(line, "cwd"), text_in(line, "id"), parent=caller, model=model, agent=bool(caller)
+            )
+        elif kind not in ("message", "compaction_state"):
+            if kind not in _STATES:
+                self.unknown(kind)
+        elif self.event(time, *identity(line.get("id"), self.where.session, self.place, time)):
+            if kind == "compaction_state":
+                self.seen.compacted()
+            elif member(line, "message", "role") == "assistant":
+                self._response(line)
+            else:
+                self._answers(line)
+
+    def _response(self, line: dict[str, Any]) -> None:
+        """Take a response of the model."""
+        self.response(text_in(line, "id"))
+        self._responses += 1
+        self.seen.said(text_in(line, "message", "content"))
+        for part in items_in(line, "message", "content"):
+            if member(part, "type") == "tool_use":
+                note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("input"))
+                self._shells |= {text_in(part, "id")} if part.get("name") in TOOLS.shells else set()
+
+    def _answers(self, line: dict[str, Any]) -> None:
+        """Take what is written as the user's: results of calls, and prompts with what the harness adds to them."""
+        content = member(line, "message", "content")
+        texts = []
+        for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+            if member(part, "type") == "tool_result":
+                self._result(part)
+            elif not text_in(part, "text").lstrip().startswith(_ATTACHED):
+                texts.append(text_in(part, "text"))
+        if text := "\n".join(filter(None, texts)):
+            if "user_only" in (line.get("visibility"), member(line, "message", "visibility")):
+                self.seen.asked()
+            else:
+                self.prompt(text)
+
+    def _result(self, part: dict[str, Any]) -> None:
+        """Note how a call ended. A shell states it in words; where it does not, and in any other call, an error is."""
+        call, text = part.get("tool_use_id"), text_in(part, "content")
+        code = (_EXITED.search(text) or _FAILED.match(text)) if text_in(part, "tool_use_id") in self._shells else None
+        answer = value_of(text.encode("utf-8", "replace")) if text.startswith("{") else None
+        failed = code[1].strip("-0") != "" if code else part.get("is_error") is True
+        self.result(call, failed or member(answer, "success") is False, text)
+
+    def rows(self) -> Rows:
+        """Return what was read, with the tokens of the session."""
+        spent = [count_in(self.shown, "settings", "tokenUsage", name) for name in _COUNTS]
+        if self._responses and any(spent) and None not in spent[:2]:
+            self.totals(0, *(count or 0 for count in spent))
+        return super().rows()
+
+
+def _settings_of(path: Path) -> Path:
+    """Return where the settings of a session are."""
+    return path.with_suffix(".settings.json")
+
+
+class Droid(Harness):
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = "droid"
+    files = (FileNames("*.jsonl", folder=".factory/sessions*", store=True),)
+    reader = DroidReader
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of all sessions."""
+        named = environment.get("FACTORY_HOME_OVERRIDE", "").strip()
+        origin = "FACTORY_HOME_OVERRIDE" if named else "~/.factory/sessions"
+        return [Home(Path(named or "~").expanduser() / ".factory" / "sessions", origin)]
+
+    def claims(self, line: bytes) -> bool:
+        """Know a session by its first line, and a later line by what only this harness writes."""
+        keys = keys_of(line)
+        known = ("session_start", "compaction_state", *_STATES)
+        return {"type", "id"} <= keys and "sessionId" not in keys and member(value_of(line), "type") in known
+
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Yield the lines of a session behind its settings."""
+        try:
+            settings = json.loads(read_file(_settings_of(path), _SETTINGS_LIMIT))
+        except (OSError, ValueError, RecursionError):
+            settings = None
+        return lines_behind({"settings": settings}, path)
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return where the settings are, which are written anew while the session grows."""
+        return (_settings_of(path),)

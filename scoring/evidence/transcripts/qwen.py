@@ -1,0 +1,142 @@
+"""Qwen Code: where its chats are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "Chats of Qwen Code", shows the format. Tools and their answers are those of Gemini CLI, of which
+Qwen Code was made; up to version 0.3 its chats were Gemini CLI's too.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.evidence.transcripts.events import ToolNames, document_of, identity, lines_behind, names, note_call
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.gemini import CONTEXT, FILES, GeminiReader, answer_of
+from scoring.evidence.transcripts.harness import (
+    MODEL_LIMIT,
+    FileNames,
+    Harness,
+    Home,
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    text_in,
+    value_of,
+)
+from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.transcripts.testruns import TestTools
+
+TOOLS = ToolNames(
+    names("run_shell_command"),
+    names("write_file replace edit notebook_edit"),
+    questions=names("ask_user_question exit_plan_mode"),
+    agents=names("task agent"),
+)
+
+_TYPED = (None, "mid_turn_user_message")  # subtypes of what the user typed
+_COUNTS = "promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"
+_KINDS = "user", "assistant", "tool_result", "system"
+
+
+class QwenReader(GeminiReader):
+    """Reads a chat: lines that have a ``uuid``, or one as Gemini CLI writes it."""
+
+    tools = TOOLS
+    contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__(tools)
+        self._at_uuid: dict[str, int] = {}  # the numbers of lines
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Say what a line holds."""
+        if "uuid" not in line:
+            super().entry(line)
+            return
+        kind, name, session = line.get("type"), text_in(line, "uuid"), text_in(line, "sessionId")
+        time, agent = timestamp_ns(text_in(line, "timestamp")), line.get("isSidechain") is True
+        self.where = LineSpan(text_in(line, "cwd"), session, model=text_in(line, "model")[:MODEL_LIMIT], agent=agent)
+        self._at_uuid[name] = self.place
+        if kind not in _KINDS:
+            self.unknown(kind)
+        if not self.event(time, *identity(name, session, kind, self.place, time)):
+            return
+        if kind == "user":
+            self._asked(line)
+        elif kind == "assistant":
+            self._answered(line, name)
+        elif kind == "tool_result":
+            self._result(line)
+        elif line.get("subtype") == "chat_compression":
+            self.seen.compacted()
+        elif line.get("subtype") == "rewind" and (kept := self._at_uuid.get(text_in(line, "parentUuid"))) is not None:
+            self.seen.taken_back(kept + 1)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        super()._take(message | {"type": "gemini"} if message.get("type") == "qwen" else message)
+
+    def _asked(self, line: dict[str, Any]) -> None:
+        """Take a text of a user, or of the harness for him."""
+        typed = line.get("provenance", "real_user") == "real_user" and line.get("subtype") in _TYPED
+        text = text_in(line, "systemPayload", "displayText") or text_in(line, "message", "parts")
+        if typed and text.strip() and not text.lstrip().startswith(self.contexts):
+            self.prompt(text.partition(FILES)[0])
+        else:
+            self.seen.asked()
+
+    def _answered(self, line: dict[str, Any], name: str) -> None:
+        """Take a response of the model. Its thoughts are in its output, or beside it where the total says so."""
+        parts = items_in(line, "message", "parts")
+        given, reads, output, thoughts, total = (count_in(line, "usageMetadata", name) for name in _COUNTS)
+        if given is None or output is None:
+            self.response(name)
+        else:
+            beside = total is None or total != given + output
+            self.response(name, output + (thoughts or 0) * beside, max(given - (reads or 0), 0), reads or 0)
+        self.seen.said("\n".join(text_in(part, "text") for part in parts if not member(part, "thought")))
+        for part in parts:
+            if isinstance(call := member(part, "functionCall"), dict):
+                note_call(self, TOOLS, call.get("id"), call.get("name"), call.get("args"))
+
+    def _result(self, line: dict[str, Any]) -> None:
+        """Take the results of calls; how one ended is stated beside it."""
+        stated = line.get("toolCallResult")
+        for part in items_in(line, "message", "parts"):
+            answer = member(part, "functionResponse")
+            if isinstance(answer, dict):
+                status = "error" if "error" in (member(answer, "response") or ()) else "success"
+                if member(stated, "callId") in (None, answer.get("id")):
+                    status = text_in(stated, "status") or status
+                self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
+
+
+class QwenCode(Harness):
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = "qwen"
+    files = (
+        FileNames("*.jsonl", folder="projects/*/chats*", store=True),
+        *(FileNames(f"*.{kind}", none=True) for kind in ("ledger.jsonl", "runtime.json", "worktree.json")),
+        FileNames("session-*.json", folder=".qwen/tmp/*/chats", store=True),
+    )
+    reader = QwenReader
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of all projects, and that of older versions."""
+        variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
+        origin = next((name for name in variables if environment.get(name, "").strip()), "")
+        home = Path(environment[origin].strip() if origin else "~/.qwen").expanduser()
+        return [Home(home / folder, origin or f"~/.qwen/{folder}") for folder in ("projects", "tmp")]
+
+    def claims(self, line: bytes) -> bool:
+        """Know a line by how its messages are written, or by what is beside them."""
+        keys = keys_of(line)
+        if not keys >= {"uuid", "sessionId"}:
+            return False
+        return not keys.isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")) or isinstance(
+            member(value_of(line), "message", "parts"), list
+        )
+
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Yield the lines of a chat; one of an older version is a document."""
+        return document_of(path) if path.suffix == ".json" else lines_behind({}, path)

@@ -1,0 +1,65 @@
+"""One made session, which the tests of readers write as their harness does, and what is found in it."""
+
+from typing import Any, NamedTuple
+
+from helpers.sessions import CORRECTION
+from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION
+
+FOLDER = "/work/app"
+TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")
+
+
+class Step(NamedTuple):
+    """What happens at a second: a ``prompt``, the stop by the user, or a response, which ends by a text or a call."""
+
+    second: int
+    what: str
+    text: str = ""
+    said: str = ""
+    code: int = 0
+    number: int = 0
+
+    @property
+    def call(self) -> str:
+        """The id of the call."""
+        return f"call_{self.number}"
+
+    @property
+    def tokens(self) -> tuple[int, int, int, int]:
+        """The tokens of the response: output, input, reads and writes of the cache."""
+        n = self.number
+        return 50 + n, 300 + n, 3000 + 10 * n, 20 + n
+
+
+STORY = (
+    Step(0, "prompt", TYPED[0]),
+    Step(6, "read", f"{FOLDER}/src/cart.py", "x", 0, 1),
+    Step(14, "edit", f"{FOLDER}/src/cart.py", "edited", 0, 2),
+    Step(21, "run", "pytest", "1 failed, 3 passed in 1.00s", 1, 3),
+    Step(33, "write", f"{FOLDER}/src/round.py", "written", 0, 4),
+    Step(41, "run", "pytest", "4 passed in 1.00s", 0, 5),
+    Step(60, "prompt", TYPED[1]),
+    Step(66, "run", "git commit -am Round", "[main 5f0c2aa] Round", 0, 6),
+    Step(72, "refused", "git branch -D old", "", 0, 7),
+    Step(80, "prompt", TYPED[2]),
+    Step(84, "read", f"{FOLDER}/CHANGES", "no such file", 1, 8),
+    Step(88, "stop"),
+    Step(95, "prompt", TYPED[3]),
+    Step(97, "say", "Done", "", 0, 9),
+)
+
+FOUND: dict[str, Any] = {
+    "responses": 9,
+    "calls": 7,
+    "failed": [0, 0, 1, 0, 0, 0, 1],
+    "breaks": [REJECTION, INTERRUPT],
+    "edits": [f"{FOLDER}/src/cart.py", f"{FOLDER}/src/round.py"],
+    "runs": [0, 1],
+    "commits": ["5f0c2aa"],
+    "corrections": 1,
+    "tokens": (495, 2745, 27450, 225),
+}
+"""What is found where a harness writes everything, as :func:`helpers.sessions.seen` says it."""
+
+UNCACHED = (495, 30195, 27450, 2745)
+"""The tokens where it does not write what was written to the cache."""
