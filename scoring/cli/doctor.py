@@ -14,7 +14,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.hook_install import FILES, hook_settings, hooks_that_do_not_run
+from scoring.jobs.hook_install import HOOKS, hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
 from scoring.views.doctor.findings import Finding, findings
@@ -48,7 +48,8 @@ def command(options: dict[str, Any], list_files: bool) -> None:
 
 
 def _hooks(repository: Path) -> Iterator[Finding]:
-    for path in (hook_settings(harness, scope, repository) for harness in FILES for scope in ("project", "user")):
+    known = [harness for harness, hook in HOOKS.items() if hook]
+    for path in (hook_settings(harness, scope, repository) for harness in known for scope in ("project", "user")):
         with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
             for why in hooks_that_do_not_run(path):
                 advice = "'da-score hook uninstall' and 'install' write the path of the da-score that is here"

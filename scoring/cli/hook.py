@@ -29,7 +29,7 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     scopes = click.Choice(["project", "user"])
     says = "The project's settings, or the user's."
     function = click.option("--scope", type=scopes, default="project", help=says, **how)(function)
-    harnesses = click.Choice(list(hook_install.FILES))
+    harnesses = click.Choice(list(hook_install.HOOKS))
     return click.option("--harness", type=harnesses, default="claude", help="Which harness runs it.", **how)(function)
 
 
@@ -45,7 +45,12 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     place = _place(harness, scope, settings, options)
     if scope == "project":
         GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
-    _report(hook_install.install_command(place), settings, "installed", "already installed")
+    _report(
+        hook_install.install_command(place, hook_install.HOOKS[harness] or hook_install.USUAL),
+        settings,
+        "installed",
+        "already installed",
+    )
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
@@ -101,7 +106,7 @@ def record(iteration: int, intervention: str | None, settings: Settings, **given
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     rows, broken = [], {}
-    for harness, scope in itertools.product(hook_install.FILES, ("project", "user")):
+    for harness, scope in itertools.product(filter(hook_install.HOOKS.get, hook_install.HOOKS), ("project", "user")):
         path = hook_install.hook_settings(harness, scope, settings.repo_dir)
         events = hook_install.installed_in(path)
         for problem in (problems := list(hook_install.hooks_that_do_not_run(path)) if events else []):

@@ -15,7 +15,7 @@ from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.jobs.derive import derive
-from scoring.jobs.hook_install import FILES, hook_settings, install_command, installed_in, refuse_outside
+from scoring.jobs.hook_install import HOOKS, USUAL, hook_settings, install_command, installed_in, refuse_outside
 from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE
 from scoring.text import counted, printable
@@ -82,10 +82,10 @@ def _harnesses(seen: Examination) -> list[str]:
     top = seen.repository.top_level
     used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
     found = []
-    for name in FILES if top else ():
+    for name, hook in HOOKS.items() if top else ():
         try:
             places = [hook_settings(name, scope, top or Path()) for scope in ("project", "user")]
-            if f".{name}" in used and not any(map(installed_in, places)):
+            if hook and hook.file.partition("/")[0] in used and not any(map(installed_in, places)):
                 found.append(name)
         except (DaScoreError, RuntimeError) as e:
             warn(str(e))
@@ -96,7 +96,7 @@ def _installed(harness: str, top: Path) -> list[Path]:
     try:
         path = hook_settings(harness, "project", top)
         refuse_outside(path, top)
-        return [install_command(path).path]
+        return [install_command(path, HOOKS[harness] or USUAL).path]
     except DaScoreError as e:
         warn(str(e))
         return []

@@ -2,7 +2,8 @@
 
 Claude Code and Codex give their hooks ``{"session_id", "transcript_path", "cwd", "stop_hook_active", …}`` on standard
 input (``agent_transcript_path`` is a sub-agent's, Codex may send null), and Codex notify ``{"thread-id", "cwd", …}`` as
-the last argument. None of it is trusted: a field of another type is as if it were not there.
+the last argument; other harnesses spell some of these otherwise. None of it is trusted: a field of another type is as
+if it were not there.
 """
 
 import contextlib
@@ -178,10 +179,11 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         raise InputError(f"the harness's input is not JSON: {e}") from e
     if not isinstance(data, dict):
         raise InputError("the harness's input is not a JSON object")
-    cwd = data.get("cwd")
-    files = [data.get(name) for name in ("transcript_path", "agent_transcript_path")]
+    roots = data.get("workspace_roots")
+    cwd = data.get("cwd", roots[0] if isinstance(roots, list) and roots else None)
+    files = [data.get(name) for name in ("transcript_path", "agent_transcript_path", "transcriptPath")]
     folders = [Path(os.path.expanduser(file)).parent for file in files if _is_path(file)]
-    ids = [data.get(name) for name in ("session_id", "thread-id")]
+    ids = [data.get(name) for name in ("session_id", "thread-id", "sessionId", "conversation_id")]
     return HookInput(
         Path(cwd) if _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),

@@ -1,8 +1,9 @@
 """Puts the close-task hook into a harness's settings, and takes it out again.
 
-Both harnesses keep hooks as ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``, in the project or
-in the user's home. A settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking
-the hook out gives back its bytes. The command is an absolute path, because a harness knows no virtual environment.
+Harnesses keep hooks as ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``, or without the groups,
+in the project or in the user's home; the :class:`~scoring.evidence.transcripts.harness.Hook` of each says where. A
+settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking the hook out gives back
+its bytes. The command is an absolute path, because a harness knows no virtual environment.
 """
 
 import contextlib
@@ -20,13 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
+from scoring.evidence.transcripts.harness import Hook
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.files import is_inside, make_folder, read_file, reason, write_atomically
 
 PROGRAM = "da-score"
-EVENT = "Stop"
-HARNESS_TIMEOUT = 30  # seconds that the harness gives the hook; the hook gives itself 20
-FILES = {"claude": Path(".claude/settings.json"), "codex": Path(".codex/hooks.json")}
-HOMES = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}  # where the user's settings are
+HOOKS = {harness.name: harness.hook for harness in ATTRIBUTED_HARNESSES}
+"""How each harness runs the hook; None where it cannot."""
+USUAL = Hook("", quiet=False)
+_ONLY_VERSION = {"version": 1}  # what is left of a file with a list without groups, which says how it is written
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"
@@ -42,11 +45,17 @@ class HookChange:
 
 
 def hook_settings(harness: str, scope: str, project: Path) -> Path:
-    """Return the settings file of ``claude`` or ``codex``: in a ``project``, or where it looks for its ``user``'s."""
-    named = os.environ.get(HOMES[harness], "").partition(",")[0].strip()
+    """Return the settings file of a harness: in a ``project``, or where it looks for its ``user``'s.
+
+    Raises InputError where it runs no hook that is known.
+    """
+    hook = HOOKS[harness]
+    if hook is None:
+        raise InputError(f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does")
+    named = os.environ.get(hook.variable, "").partition(",")[0].strip()
     if scope == "user" and named:
-        return Path(named).expanduser() / FILES[harness].name
-    return (project if scope == "project" else Path.home()) / FILES[harness]
+        return Path(named).expanduser() / hook.below
+    return (project if scope == "project" else Path.home()) / hook.file
 
 
 def refuse_outside(path: Path, project: Path) -> None:
@@ -78,19 +87,19 @@ def why_it_does_not_run(command: str) -> str:
     return ""
 
 
-def install_command(path: Path) -> HookChange:
+def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
     """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
     beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
     found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
     if found is None:
         raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
-    command = f"{shlex.quote(os.path.abspath(found))} close-task"
+    command = f"{shlex.quote(os.path.abspath(found))} close-task{' >/dev/null' if hook.quiet else ''}"
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
-    return install_hook(path, command)
+    return install_hook(path, command, hook)
 
 
-def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChange:
+def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL) -> HookChange:
     """Put the hook into a settings file, which may be new, unless it is in it.
 
     InputError where the file cannot be read or has another shape, WriteError; then it is as it was.
@@ -99,12 +108,15 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task") -> HookChan
     if _hooks(data):
         return HookChange(path, changed=False)
     hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
-    groups = hooks.setdefault(EVENT, []) if isinstance(hooks, dict) else None
+    groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None
     if not isinstance(groups, list):
         shape = "hooks is not a JSON object" if hooks is not None else "the file is not a JSON object"
-        wrong = f"hooks.{EVENT} is not a list" if isinstance(hooks, dict) else shape
+        wrong = f"hooks.{hook.event} is not a list" if isinstance(hooks, dict) else shape
         raise InputError(f"{path}: {wrong}; {_BY_HAND}")
-    groups.append({"hooks": [{"type": "command", "command": command, "timeout": HARNESS_TIMEOUT}]})
+    added = {"type": "command", hook.key: command, **hook.limit}
+    groups.append(added if hook.flat else {"hooks": [added]})
+    if hook.flat:
+        data |= _ONLY_VERSION | data
     return HookChange(path, changed=True, backup=_write(path, _written(path, data, text), keep=True))
 
 
@@ -116,8 +128,9 @@ def uninstall_hook(path: Path) -> HookChange:
     text, data = _read(path)
     places = _hooks(data)
     for event, group, hook in places:
-        group["hooks"].remove(hook)
-        if not group["hooks"]:
+        if group is not hook:
+            group["hooks"].remove(hook)
+        if group is hook or not group["hooks"]:
             data["hooks"][event].remove(group)
         if not data["hooks"][event]:
             del data["hooks"][event]
@@ -126,7 +139,7 @@ def uninstall_hook(path: Path) -> HookChange:
     if not places:
         return HookChange(path, changed=False)
     backup = _backup_of(path)
-    if data or backup.is_file() or path.is_symlink():
+    if data not in ({}, _ONLY_VERSION) or backup.is_file() or path.is_symlink():
         new = _written(path, data, text)
         with contextlib.suppress(InputError, WriteError):
             former = _read(backup)
@@ -150,7 +163,7 @@ def installed_in(path: Path) -> list[str]:
 
 def hooks_that_do_not_run(path: Path) -> Iterator[str]:
     """Yield why a hook of a settings file does not run, for each that does not; raises as :func:`install_hook`."""
-    for command in dict.fromkeys(hook["command"] for _, _, hook in _hooks(_read(path)[1])):
+    for command in dict.fromkeys(_command_of(hook) for _, _, hook in _hooks(_read(path)[1])):
         if why := why_it_does_not_run(command):
             yield why
 
@@ -161,10 +174,14 @@ def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
         (event, group, hook)
         for event, groups in (events.items() if isinstance(events, dict) else ())
         for group in (groups if isinstance(groups, list) else ())
-        if isinstance(group, dict) and isinstance(group.get("hooks"), list)
-        for hook in group["hooks"]
-        if isinstance(hook, dict) and _is_the_hook(hook.get("command"))
+        if isinstance(group, dict)
+        for hook in (group["hooks"] if isinstance(group.get("hooks"), list) else [group])
+        if isinstance(hook, dict) and _is_the_hook(_command_of(hook))
     ]
+
+
+def _command_of(hook: dict[str, Any]) -> Any:
+    return hook.get("command", hook.get("bash"))
 
 
 def _is_the_hook(command: object) -> bool:

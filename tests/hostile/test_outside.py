@@ -98,7 +98,12 @@ class TestSettingsOfAHarness:
 
     @pytest.mark.parametrize(
         ("harness", "variable", "name"),
-        [("claude", "CLAUDE_CONFIG_DIR", "settings.json"), ("codex", "CODEX_HOME", "hooks.json")],
+        [
+            ("claude", "CLAUDE_CONFIG_DIR", "settings.json"),
+            ("codex", "CODEX_HOME", "hooks.json"),
+            ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json"),
+            ("cursor", "CURSOR_CONFIG_DIR", "hooks.json"),
+        ],
     )
     def test_of_the_user_are_where_the_harness_looks(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, harness: str, variable: str, name: str

@@ -492,6 +492,11 @@ class TestStandardInput:
         with pytest.raises(InputError, match=r"^the harness's input is not JSON: "):
             parse_hook_input(text)
 
+    def test_of_other_harnesses_is_spelled_otherwise(self) -> None:
+        found = parse_hook_input('{"sessionId": "a", "transcriptPath": "/t/x.jsonl", "workspace_roots": ["/work"]}')
+        assert found == HookInput(Path("/work"), (Path("/t"),), False, "a")
+        assert parse_hook_input('{"conversation_id": "b", "workspace_roots": 5}') == HookInput(None, (), False, "b")
+
     def test_that_has_no_end_is_given_up(self) -> None:
         with open("/dev/zero", "rb") as f:
             began = time.monotonic()

@@ -41,7 +41,18 @@ PLACES = {
     ("claude", "user"): "home/.claude/settings.json",
     ("codex", "project"): "project/.codex/hooks.json",
     ("codex", "user"): "home/.codex/hooks.json",
+    ("gemini", "project"): "project/.gemini/settings.json",
+    ("qwen", "user"): "home/.qwen/settings.json",
+    ("droid", "project"): "project/.factory/settings.json",
+    ("cursor", "user"): "home/.cursor/hooks.json",
 }
+HOOKS = {
+    "gemini": ("AfterAgent", {"timeout": 30_000}),
+    "qwen": ("Stop", {}),
+    "droid": ("Stop", {"timeout": 30}),
+    "cursor": ("stop", {"timeout": 30}),
+}
+"""The event of each other harness, and how long a hook may take there, in its own unit."""
 BACKUP = ".da-score-backup"
 
 
@@ -293,6 +304,17 @@ def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeyp
     return functools.partial(in_process, capsysbinary)
 
 
+def file_of(harness: str) -> str:
+    """What is written where there was no file."""
+    if harness not in HOOKS:
+        return NEW_FILE
+    event, limit = HOOKS[harness]
+    hook = {"type": "command", "command": "da-score close-task >/dev/null"} | limit
+    flat = harness == "cursor"
+    written = {"hooks": {event: [hook if flat else {"hooks": [hook]}]}} | ({"version": 1} if flat else {})
+    return json.dumps(written, indent=2) + "\n"
+
+
 def installed_files(root: Path) -> dict[str, str]:
     """The files below a folder, the program that they name without its folder."""
     return {name: re.sub(r'"/[^"]*/da-score ', '"da-score ', data.decode()) for name, data in files_below(root).items()}
@@ -308,7 +330,7 @@ class TestCommand:
         options = ("--harness", harness, "--scope", scope)
         shown = f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
         assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: installed\n", "")
-        assert installed_files(tmp_path) == {place: NEW_FILE}
+        assert installed_files(tmp_path) == {place: file_of(harness)}
         assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: already installed\n", "")
         assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: removed\n", "")
         assert not (tmp_path / place).parent.exists()
@@ -317,10 +339,22 @@ class TestCommand:
     def test_shows_every_event(self, da_score: DaScore) -> None:
         groups = [{"hooks": [{"command": "da-score close-task"}]}]
         given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
-        assert da_score("hook", "show").out.splitlines()[::2] == [
+        assert da_score("hook", "show").out.splitlines()[:4:2] == [
             "claude  project  not installed       .claude/settings.json",
             "codex   project  Stop, SubagentStop  .codex/hooks.json",
         ]
+
+    def test_says_where_a_harness_runs_none(self, da_score: DaScore) -> None:
+        said = one_line(da_score("hook", "install", "--harness", "amp"))
+        assert said == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
+
+    def test_leaves_a_list_of_hooks_as_it_was(self, da_score: DaScore) -> None:
+        before = '{"version": 1, "hooks": {"stop": [{"command": "./mine.sh"}]}}'
+        path = given(Path(".cursor/hooks.json"), before)
+        assert da_score("hook", "install", "--harness", "cursor").status == 0
+        assert [len(hooks) for hooks in json.loads(path.read_text())["hooks"].values()] == [2]
+        assert da_score("hook", "uninstall", "--harness", "cursor").status == 0
+        assert path.read_text() == before
 
     @pytest.mark.slow
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
@@ -330,7 +364,7 @@ class TestCommand:
         assert da_score("hook", "install", "--json").json == {"path": path, "changed": True, "backup": backup}
         assert da_score("--json", "hook", "install").json == {"path": path, "changed": False, "backup": None}
         home = f"{tmp_path}/home"
-        assert da_score("hook", "show", "--json").json == [
+        assert da_score("hook", "show", "--json").json[:4] == [
             {"harness": "claude", "scope": "project", "path": path, "events": ["Stop"]},
             {"harness": "claude", "scope": "user", "path": f"{home}/{path}", "events": []},
             {"harness": "codex", "scope": "project", "path": ".codex/hooks.json", "events": []},

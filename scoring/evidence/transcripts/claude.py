@@ -21,6 +21,7 @@ from scoring.evidence.transcripts.harness import (
     Count,
     Harness,
     Home,
+    Hook,
     JsonReader,
     RawField,
     keys_of,
@@ -342,6 +343,7 @@ class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "claude"
+    hook = Hook(".claude/settings.json", "CLAUDE_CONFIG_DIR", "settings.json", quiet=False)
     reader = ClaudeReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:

@@ -26,6 +26,7 @@ from scoring.evidence.transcripts.harness import (
     Count,
     Harness,
     Home,
+    Hook,
     JsonReader,
     RawField,
     decoded,
@@ -528,6 +529,7 @@ class Codex(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "codex"
+    hook = Hook(".codex/hooks.json", "CODEX_HOME", "hooks.json", quiet=False)
     reader, counter = CodexReader, CodexCounter
     input_holds_cached = True
 

@@ -18,6 +18,7 @@ from scoring.evidence.transcripts.harness import (
     FileNames,
     Harness,
     Home,
+    Hook,
     items_in,
     keys_of,
     member,
@@ -117,6 +118,7 @@ class Cursor(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "cursor"
+    hook = Hook(".cursor/hooks.json", "CURSOR_CONFIG_DIR", "hooks.json", "stop", flat=True)
     files = (FileNames("*.jsonl", folder=f"projects/*/{FOLDER}*", store=True),)
     reader = CursorReader
 

@@ -16,6 +16,7 @@ from scoring.evidence.transcripts.harness import (
     FileNames,
     Harness,
     Home,
+    Hook,
     count_in,
     items_in,
     keys_of,
@@ -117,6 +118,7 @@ class Droid(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "droid"
+    hook = Hook(".factory/settings.json", "FACTORY_HOME_OVERRIDE", ".factory/settings.json")
     files = (FileNames("*.jsonl", folder=".factory/sessions*", store=True),)
     reader = DroidReader
 

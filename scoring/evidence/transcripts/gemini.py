@@ -24,6 +24,7 @@ from scoring.evidence.transcripts.harness import (
     FileNames,
     Harness,
     Home,
+    Hook,
     count_in,
     items_in,
     keys_of,
@@ -197,6 +198,7 @@ class GeminiCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "gemini"
+    hook = Hook(".gemini/settings.json", "GEMINI_CLI_HOME", ".gemini/settings.json", "AfterAgent", {"timeout": 30_000})
     files = (
         FileNames("session-*.json", document=True),
         FileNames("*.json", document=True, folder="chats"),
@@ -204,6 +206,7 @@ class GeminiCli(Harness):
         FileNames("session-*.jsonl"),
     )
     reader = GeminiReader
+    input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all projects, and that of those that ran in the sandbox of macOS."""

@@ -42,6 +42,23 @@ class FileNames(NamedTuple):
     none: bool = False
 
 
+class Hook(NamedTuple):
+    """How a harness runs a command when its agent stops: in which settings ``file`` of a project, or of a user's home.
+
+    ``variable`` may name another folder of the user, in which the file is ``below``. Hooks of an event are in groups,
+    or in one ``flat`` list. ``limit`` bounds the time of one. A ``quiet`` one must not print: that would be an answer.
+    """
+
+    file: str
+    variable: str = ""
+    below: str = ""
+    event: str = "Stop"
+    limit: Mapping[str, int] = {"timeout": 30}
+    key: str = "command"
+    flat: bool = False
+    quiet: bool = True
+
+
 JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
 """The files of a harness that writes a JSON object a line, plain or compressed."""
 
@@ -188,6 +205,8 @@ class Harness(ABC):
     name: str
     """Its name, as details and provenance write it; "" when it is not reported."""
     files: Sequence[FileNames] = JSON_LINES  # how its transcripts are named
+    hook: Hook | None = None
+    """How it runs a command when its agent stops; None where it cannot, or that is not known."""
     reader: Callable[[TestTools | None], JsonReader]
     """Makes what reads a transcript; without test tools what is done in it is not looked at."""
     counter: type[TranscriptCounter] = TranscriptCounter  # counts its transcripts into a tally

@@ -16,6 +16,7 @@ from scoring.evidence.transcripts.harness import (
     FileNames,
     Harness,
     Home,
+    Hook,
     count_in,
     items_in,
     keys_of,
@@ -114,12 +115,14 @@ class QwenCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "qwen"
+    hook = Hook(".qwen/settings.json", "QWEN_HOME", "settings.json", limit={})  # versions differ in the unit
     files = (
         FileNames("*.jsonl", folder="projects/*/chats*", store=True),
         *(FileNames(f"*.{kind}", none=True) for kind in ("ledger.jsonl", "runtime.json", "worktree.json")),
         FileNames("session-*.json", folder=".qwen/tmp/*/chats", store=True),
     )
     reader = QwenReader
+    input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all projects, and that of older versions."""
