@@ -1,0 +1,33 @@
+"""The samples of harnesses that are beside the project: what is found in each is what its page says is in it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.sessions import read_under, seen
+from helpers.story import FOUND, UNCACHED
+
+SAMPLES = Path("/work/shared/real/harnesses")
+FOLDER = "/home/mira/src/cart/src"
+WHOLE = {name: found for name, found in FOUND.items() if name not in ("corrections", "edits")}
+WITHOUT_TOKENS = {name: found for name, found in WHOLE.items() if name != "tokens"}
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "gemini": WHOLE | {"tokens": UNCACHED},
+    "qwen": WHOLE | {"tokens": UNCACHED, "breaks": [1]},
+    "amp": WHOLE,
+    "droid": {name: found for name, found in WITHOUT_TOKENS.items() if name != "breaks"}
+    | {"responses": 8, "unknown": 8, "stated": [(438, 2438, 24380, 198)]},
+    "cursor": {"responses": 9, "unknown": 9, "calls": 8, "breaks": [0], "runs": [-1, -1], "commits": ["0"]},
+}
+"""What is in the session of each harness; where a harness writes less, that is left out."""
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="they are not in the project")
+@pytest.mark.parametrize("harness", DIFFERENT)
+def test_a_sample_has_what_its_page_says(harness: str) -> None:
+    read = [rows for of in read_under(SAMPLES / harness).values() for rows in of.items()]
+    (found,) = [rows for name, rows in read if name == harness and not any(span.agent for span in rows.spans)]
+    assert {name for name, _ in read} == {harness}
+    edits = [f"{FOLDER}/cart.ts", f"{FOLDER}/round.ts"]
+    assert seen(found) == DIFFERENT[harness] | {"edits": edits}
