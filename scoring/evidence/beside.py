@@ -119,7 +119,8 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
 
     try:
         released = Profile.from_data(released_profile(profile), profile)
-        return DeliberationFacts(path, score_transcript(read_transcript(path), profile=released), "", profile)
+        transcript = read_transcript(path, texts=released.sentences)
+        return DeliberationFacts(path, score_transcript(transcript, profile=released), "", profile)
     except TranscriptError as e:
         return DeliberationFacts(path, None, str(e).replace(str(path), path.name), profile)
 

@@ -29,7 +29,7 @@ class DiminishingReturns(Signal):
     optional = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the meter's score; 0 where it says to escalate."""
+        """Return the meter's score; 0 where it says to escalate and, from dr-2 on, where the last round is blocked."""
         return deliberation_value(facts.deliberation, facts.record.iteration)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
@@ -70,4 +70,5 @@ def deliberation_value(found: DeliberationFacts | None, iteration: int) -> Signa
     )
     if result.rough_rounds and found.profile != PROFILE:
         detail += ", claims cut out of text"
-    return present_signal(0.0 if result.signal == "ESCALATE" else result.score, detail)
+    stuck = result.signal == "ESCALATE" or (found.profile != PROFILE and result.readiness[-1].blocker is not None)
+    return present_signal(0.0 if stuck else result.score, detail)

@@ -1,15 +1,16 @@
 """What is only shown of a deliberation, and never changes the signal: docs/DIMINISHING_RETURNS.md, "Observations"."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
 from scoring.errors import InputError
-from scoring.meters import rounded
+from scoring.meters import at_least, rounded
 from scoring.meters.dr.dr_result import DRResult, score_transcript
 from scoring.meters.dr.extraction import sentences_of
-from scoring.meters.dr.novelty import classed_anew, distinct, new_by_words, normalize
+from scoring.meters.dr.novelty import classed_anew, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.readiness import has_word, plain
 from scoring.meters.dr.recommendation import recommend, summary_of
@@ -17,10 +18,15 @@ from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.transcript import Round, Transcript
 from scoring.text import printable
 
-CHANGES = (  # words by which a round that mostly repeats still changes something
-    *("instead", "however", "rather than", "disagree", "disagrees", "not enough", "replace", "except", "unless"),
-    *("on the contrary", "wrong", "drop", "change", "no longer"),
+CHANGES = (  # words by which an answer changes something, though it repeats much
+    *("instead", "however", "rather than", "disagree", "disagrees", "not agree", "not enough", "replace", "except"),
+    *("unless", "on the contrary", "wrong", "drop", "change", "no longer", "don't agree"),
 )
+AGREEING = ("agree", "agrees", "agreed", "yes", "exactly", "sounds good", "good point", "makes sense", "+1", "right")
+NEGATIONS = frozenset(("not", "no", "never", "none", "neither", "nor", "cannot", "without"))
+NUMBERS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))
+AGREEMENT_LENGTH = 6  # a sentence of agreement of so many words at most says nothing else
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05  # how far the neighbouring settings are away
 
 
@@ -61,12 +67,39 @@ def _claims_of(given: Round, agent: str, text: str) -> list[str]:
 def _agreement(
     first: Sequence[str], second: Sequence[str], profile: Profile
 ) -> Literal["modify", "endorse", "rephrase"]:
-    said = [[claim.normalized for claim in distinct(claims)] for claims in (first, second)]
-    new = sum(new_by_words(said, profile.thresholds.paraphrase)[1])
-    if not new:
-        return "rephrase"
-    changes = any(has_word(CHANGES, plain(claim)) for claim in second)
-    return "endorse" if 2 * new <= len(said[1]) and not changes else "modify"
+    agrees = any(has_word(AGREEING, plain(claim)) for claim in second)
+    of_first, of_second = (plain(" ".join(claims)) for claims in (first, second))
+    changes = any(has_word((word,), of_second) and not has_word((word,), of_first) for word in CHANGES)
+    before = [set(_WORD.findall(plain(claim))) for claim in first]
+    repeated = extended = 0
+    for claim in second:
+        words = set(_WORD.findall(text := plain(claim)))
+        if len(words) <= AGREEMENT_LENGTH and has_word(AGREEING, text) and not has_word(CHANGES, text):
+            repeated += 1
+        elif same := [known for known in before if _same(known, words, profile.thresholds.paraphrase)]:
+            repeated += 1
+            extended += all(len(words) > len(known) + 1 for known in same)
+            changes = changes or all(_turns(known, words) for known in same)
+    new = len(second) - repeated
+    if 2 * new > len(second) or changes:
+        return "modify"
+    return "endorse" if new or extended or agrees else "rephrase"
+
+
+def _same(known: set[str], words: set[str], threshold: float) -> bool:
+    """Return whether a claim is like an earlier one, or one of them holds nearly all of the other."""
+    shorter = max(3, min(len(known), len(words)))
+    return at_least(_jaccard(known, words), threshold) or at_least(len(known & words), 0.8 * shorter)
+
+
+def _jaccard(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _turns(known: set[str], words: set[str]) -> bool:
+    """Return whether one of two claims that are alike is denied, or the second leaves out a number of the first."""
+    denied = [bool(of & NEGATIONS) or any(word.endswith("n't") for word in of) for of in (known, words)]
+    return denied[0] != denied[1] or any(word[0].isdigit() or word in NUMBERS for word in known - words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +116,8 @@ def similarity_of(transcript: Transcript, agents: tuple[str, str], embed: Embed 
     """Compare the latest responses of two agents; InputError for an agent that says nothing in the transcript."""
     (a, one), (b, other) = (_latest(transcript, agent) for agent in agents)
     if embed is None:
-        mine, theirs = (set(normalize(text).split()) for text in (one, other))
-        return AgentSimilarity(agents, (a, b), len(mine & theirs) / max(1, len(mine | theirs)), "words")
+        alike_words = _jaccard(*(set(normalize(text).split()) for text in (one, other)))
+        return AgentSimilarity(agents, (a, b), alike_words, "words")
     alike = Meanings([one, other], embed).alike([one], [other])
     return AgentSimilarity(agents, (a, b), alike or 0.0, "meaning")
 

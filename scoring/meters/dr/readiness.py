@@ -21,14 +21,22 @@ _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z0-9+.-]++)://\w", re.IGNORECASE)
 _SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
+_BULLET = re.compile(r"[\s*_>\[-]*(?:\d{1,3}[.)]\s+)?[\s*_\[]*")  # what Markdown puts before an action
 _ACTING = re.compile(
-    r"\s*(?:the )?([^\W\d_][^\s:,]*(?: [^\s:,]+){0,3}?)(?::(?!//)| +will(?! not)(?!\w))", re.IGNORECASE
+    r"(?:the )?([^\W\d_][^\s:,()\[\]*]*(?: [^\s:,()\[\]*]+){0,3}?)(?: \([^()]*\))?"
+    r"[*_\]]*(?::(?!//)| +will(?! not)(?!\w))",
+    re.IGNORECASE,
 )
+_SEVERAL = re.compile(r" (?:and|&|\+) |/")  # between names
 _OWNER = re.compile(
-    r"(?<!\w)(?:(?:owners?|assignees?) ?(?::|=|is|are)|owned by|assign(?:ed)? to|responsible ?:) ?@?(?:the )?"
-    r"(\w[\w'-]*)(?: (\w+))?"
+    r"(?<!\w)(?:(?<!no )(?:owners?|assignees?|dri) ?(?::|=|-|is|are)|owned by|assign(?:ed)? to|(?:responsible|assigned) ?:) "
+    r"?@?(?:the )?(\w[\w'-]*)(?: (\w+))?"
 )
-_LABEL_ENDINGS = ("tion", "tions", "sion", "sions", "ment", "ments", "ness", "ing", "ings")
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
+_LABEL_ENDINGS = (
+    *("tion", "tions", "sion", "sions", "ness", "ing", "ings", "ally", "ately", "ently", "ously", "ively", "ility"),
+    *("ality", "ment", "ments", "ated", "ized", "ised", "ified", "ected", "sted", "osed", "ible", "less", "ware", "point"),
+)
 _BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
     r"Rakefile|README|LICENSE|CHANGELOG|CODEOWNERS)(?![\w-])"
@@ -111,10 +119,13 @@ class ReadinessMeter:
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
         """Return the first question or action with a word of the blocker list, whatever its sentence means."""
-        return next((text for text in texts if has_word_start(self._words.blockers, plain(text))), None)
+        return next((text for text in texts if has_word_start(self._words.blockers, self._unmarked(text))), None)
+
+    def _unmarked(self, text: str) -> str:
+        return plain(text.replace("_", " ") if self._profile.sentences else text)  # Markdown's, and no part of a word
 
     def _blocker_in_words(self, blocker: str) -> str:
-        found = _pattern(self._words.blockers, "").finditer(text := plain(blocker))
+        found = _pattern(self._words.blockers, "").finditer(text := self._unmarked(blocker))
         if self._profile.sentences and all(_OTHER_SENSE.match(text, word.start()) for word in found):
             return f"a blocker; if its word has another sense in {quote(cut(blocker, _QUOTED))}, say it in other words"
         return "a blocker"
@@ -147,25 +158,35 @@ class ReadinessMeter:
         if not self._profile.sentences:
             named = _NAMED.match(action)
             return named is not None and named[1][0].isupper()
-        labels, teams = self._profile.labels, self._profile.teams
-        if any(found[1] not in labels or found[2] in teams for found in _OWNER.finditer(text)):
+        no_owner, teams = (*self._profile.labels, *self._words.verbs), self._profile.teams
+        if any(found[1] not in no_owner or found[2] in teams for found in _OWNER.finditer(text)):
             return True
-        acting = _ACTING.match(action)
-        return acting is not None and any(self._may_act(part.split()) for part in re.split(" (?:and|&) ", acting[1]))
+        acting = _ACTING.match(action, _BULLET.match(action).end())  # type: ignore[union-attr]  # it may be empty
+        return acting is not None and any(self._may_act(part.split()) for part in _SEVERAL.split(acting[1]))
 
     def _may_act(self, words: Sequence[str]) -> bool:
         """Return whether some words name a person, a role or a team."""
-        if not words:
+        plainly = [word.casefold().strip(".") for word in words]
+        if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdigit()):  # "Agent 2", "Team B"
+            words, plainly = words[:-1], plainly[:-1]
+            if len(words) == 1 and plainly[0] not in self._profile.teams:
+                return False
+        ends = any(word.endswith(".") and small not in _TITLES for word, small in zip(words, plainly, strict=True))
+        if ends or not plainly or plainly[0] in self._profile.addressed:
             return False
-        first, last = words[0].casefold(), words[-1].casefold()
-        if last in self._profile.teams:
-            return first not in self._profile.addressed
-        word = words[0]
-        if len(words) > 1 or not word[0].isupper() or (word.isupper() and len(word) > 1) or not _NAME.fullmatch(word):
+        if plainly[-1] in self._profile.teams and (len(words) > 1 or plainly[0] not in self._profile.labels):
+            return True
+        named = words[1:] if len(words) > 1 and plainly[0] in _TITLES else words
+        return len(named) in (1, 2) and all(map(self._is_name, named))
+
+    def _is_name(self, word: str) -> bool:
+        """Return whether a word is written as a name and is no word that labels or does something."""
+        if not (word[0].isupper() and _NAME.fullmatch(word)) or (word.isupper() and len(word) > 1):
             return False
-        if len(word) > 6 and first.endswith(_LABEL_ENDINGS):
+        small = word.casefold()
+        if len(word) > 6 and small.endswith(_LABEL_ENDINGS):
             return False
-        return not any(first in known for known in (self._profile.labels, self._words.verbs, self._profile.tools))
+        return not any(small in known for known in (self._profile.labels, self._words.verbs, self._profile.tools))
 
     def names_artifact(self, action: str) -> bool:
         """Return whether an action names a URL, path, file, tool, text in backticks, ``#123``, or a word for such."""

@@ -133,6 +133,25 @@ class TestStructuralAgreement:
             last = len(given.rounds)
             assert [tuple(row) for row in agreement_by_round(given)] == [(last, "bob", "ann", agreement)]
 
+    POOL = "We should put PgBouncer before the database."
+
+    @pytest.mark.parametrize(
+        ("first", "second", "agreement"),
+        [
+            pytest.param(POOL, "We should not put PgBouncer before the database.", "modify", id="denied"),
+            pytest.param(POOL, "Put PgBouncer there, but in transaction mode instead.", "modify", id="changed"),
+            pytest.param("Try uploads three times.", "Try uploads five times.", "modify", id="another number"),
+            pytest.param(POOL, "I don't agree with that.", "modify", id="disagreed"),
+            pytest.param(POOL, "I agree with that. Let us count waiting clients too.", "endorse", id="agreed, and more"),
+            pytest.param(POOL, f"{POOL[:-1]}, and count the clients that wait.", "endorse", id="extended"),
+            pytest.param(POOL, "Before the database we should put PgBouncer.", "rephrase", id="another order"),
+        ],
+    )
+    def test_is_read_in_the_sentences_of_the_answer(self, first: str, second: str, agreement: str) -> None:
+        said = {"claims": [], "responses": {"ann": first, "bob": second}}
+        given = Transcript.model_validate({"rounds": [{"round": 1, "outputs": said}]})
+        assert [row.agreement for row in agreement_by_round(given)] == [agreement]
+
     def test_compares_with_the_latest_answer_of_another_agent(self) -> None:
         given = between(("ann", FOUR), ("bob", FOUR[:1]), ("bob", FOUR[:2]), ("ann", FOUR[:3]))
         assert [(row.agent, row.first, row.agreement) for row in agreement_by_round(given)] == [

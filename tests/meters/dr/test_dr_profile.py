@@ -24,7 +24,7 @@ FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of 
 ACTIONS = ["I will run the whole of it now", "We will look into src/a.py and/or run it"]
 GIVEN = {
     "open": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ACTIONS, ["?"])),
-    "labelled": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Next: run the whole of it", "Run it all again"])),
+    "labelled": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Todo: run the whole of it", "Run it all again"])),
     "a team": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["The QA team will run it all", "Run it all again"])),
     "a tool": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Rerun pytest over all of it"], ["?", "?"])),
     "converged": (outputs(FOUR), outputs(FOUR[:1]), outputs(FOUR[1:2], ACTIONS)),

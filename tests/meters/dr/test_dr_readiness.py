@@ -110,7 +110,7 @@ class TestOwned:
     @pytest.mark.parametrize(
         "action",
         [
-            *("anna: write it", "Anna Maria: write", "write to a@example.org", "Write: it".lower(), "7: x"),
+            *("anna: write it", "write to a@example.org", "Write: it".lower(), "7: x"),
             *("Http://x", "@ x", ""),
         ],
     )

@@ -125,6 +125,7 @@ class TestBeyondTheLists:
             pytest.param("Handle the missing access", id="what is missing is access"),
             pytest.param("Handle missing values once we get the missing key", id="one sense of two"),
             pytest.param("Handling depends on the vendor", id="another word of the list"),
+            pytest.param("It is _blocked_ by legal", id="in marks of Markdown"),
         ],
     )
     def test_a_blocker_word_in_its_own_sense_blocks(self, text: str) -> None:
@@ -135,10 +136,17 @@ class TestBeyondTheLists:
 class TestOwners:
     """An owner is a person, a role or a team."""
 
-    LABELS = ("Next", "Then", "Todo", "TODO", "Note", "Decision", "Prerequisite", "Follow-up", "Step", "Friday", "API")
-    PEOPLE = ("Nadia", "O'Neil", "QA", "Legal", "The QA team", "Release manager", "platform engineers", "Ada and Omar")
+    LABELS = (
+        *("Next", "Then", "Todo", "TODO", "Note", "Decision", "Prerequisite", "Follow-up", "Step", "Friday", "API"),
+        *("Heads-up", "Backlog", "Impact", "Tradeoff", "Eventually", "Uploads", "Policy", "Users", "Rollback"),
+        *("Step 1", "Option B", "Next Steps", "Dark Mode", "Open Question", "- Todo", "**Next**", "1. Then", "Owner"),
+    )
+    PEOPLE = (
+        *("Nadia", "O'Neil", "QA", "Legal", "The QA team", "Release manager", "platform engineers", "Ada and Omar"),
+        *("Nadia Haddad", "Dr. Patel", "Ada/Omar", "Agent 2", "Team B", "Data scientist"),
+    )
 
-    @pytest.mark.parametrize("label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform"])
+    @pytest.mark.parametrize("label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform", "Redis"])
     def test_a_label_is_none(self, label: str) -> None:
         for action in (f"{label}: run the load test", f"{label} will run the load test"):
             assert not METER.is_owned(action)
@@ -149,12 +157,19 @@ class TestOwners:
         for action in (f"{owner}: run the load test", f"{owner} will run the load test", f"Run it, owned by {owner}"):
             assert METER.is_owned(action)
 
-    @pytest.mark.parametrize("action", ["Run it. Owner: Nadia", "Run it (assigned to the QA team)", "I'll run it"])
+    @pytest.mark.parametrize("action", ["- Nadia: run it", "**Nadia**: run it", "1. Nadia will run it", "Nadia (QA): go"])
+    def test_marks_of_markdown_and_a_note_in_brackets_change_nothing(self, action: str) -> None:
+        assert METER.is_owned(action)
+
+    @pytest.mark.parametrize(
+        "action", ["Run it. Owner: Nadia", "Run it (assigned to the QA team)", "I'll run it", "Run it. DRI: Nadia"]
+    )
     def test_an_owner_may_be_named_at_the_end(self, action: str) -> None:
         assert METER.is_owned(action)
 
     @pytest.mark.parametrize(
-        "action", ["Run it. Owner: TBD", "Find an owner", "Assigned to nobody", "Ask the QA team: ok?"]
+        "action",
+        ["Run it. Owner: TBD", "Find an owner", "Assigned to nobody", "Ask the QA team: ok?", "No owner: run it", "Owner: run"],
     )
     def test_an_owner_that_is_sought_is_none(self, action: str) -> None:
         assert not METER.is_owned(action)
