@@ -42,10 +42,8 @@ from scoring.log.model import TestAdded as TestAdded
 from scoring.log.model import TokenUsage as TokenUsage
 from scoring.log.model import VerifierRecord as VerifierRecord
 from scoring.log.parse import parse_iteration_record as parse_iteration_record
-from scoring.meters.meeting import MeetingKnobs as MeetingKnobs
 from scoring.meters.meeting import MeetingVerdict as MeetingVerdict
 from scoring.meters.meeting import score_meeting as score_meeting
-from scoring.meters.meeting import simulate_meeting as simulate_meeting
 from scoring.meters.meeting.config import MeetingConfig as MeetingConfig
 from scoring.meters.meeting.config import find_meeting_config as find_meeting_config
 from scoring.meters.meeting.config import meeting_config as meeting_config

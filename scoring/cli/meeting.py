@@ -1,20 +1,19 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
-import json
+import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from scoring.cli.app import PATH, SHARE, Number, Whole, settings_options
+from scoring.cli.app import PATH, Number, Whole, settings_options
 from scoring.cli.output import reply, warn, write, write_json
-from scoring.errors import OptionError
-from scoring.files import write_atomically
+from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
+from scoring.text import printable
 
 
 class _FileOrCommand(click.Group):
@@ -54,10 +53,9 @@ def command() -> None:
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 _CONFIG = click.option(
     "--config",
-    default="default",
-    show_default=True,
     metavar="NAME|FILE",
-    help="default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial.",
+    help="default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
+    "  [default: default, or what a state of meeting run has]",
 )
 
 
@@ -66,24 +64,27 @@ _CONFIG = click.option(
 @_CONFIG
 @click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
 @settings_options()
-def score(file: str, config: str, semantic: bool, settings: Settings) -> None:
+def score(file: str, config: str | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.meeting import score_meeting
-    from scoring.meters.meeting.records import read_meeting_records
+    from scoring.meters.meeting.records import read_meeting
     from scoring.views.meter_pages import meeting_view
 
-    judged_by = _config(config)
-    records = read_meeting_records(file)
+    records, state = read_meeting(file)
+    judged_by = _config(config or state.get("config", "default"))
     verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
     named = next((record.meeting_id for record in records if record.meeting_id), None)
     title = named or ("standard input" if file == "-" else file)
-    reply(settings.json, [verdict.as_dict() for verdict in verdicts], meeting_view(verdicts, judged_by, title, config))
+    page = meeting_view(verdicts, judged_by, title, config or judged_by.meeting_type)
+    reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
 
 
-def _config(name: str) -> Any:
-    from scoring.meters.meeting.config import find_meeting_config, unknown_keys
+def _config(name: Any) -> Any:
+    from scoring.meters.meeting.config import find_meeting_config, meeting_config, unknown_keys
 
+    if not isinstance(name, str):
+        return meeting_config(name)
     found = find_meeting_config(name)
     for key in unknown_keys(found):
         warn(f"{name}: {key} is no key of a config and is ignored")
@@ -152,7 +153,11 @@ def run(
     if answer == "end" and not missing:
         state = driver.save_state(path, driver.wish_to_end(state))
     if (asked or judging) and not missing:
-        state = autopilot.hold(path, state, asked, judging, rounds)
+        previous = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what was asked, too
+        try:
+            state = autopilot.hold(path, state, asked, judging, rounds)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
     elif (
         answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
     ):
@@ -175,14 +180,17 @@ def _experts(given: tuple[str, ...]) -> dict[str, str]:
 @_FILE
 @_CONFIG
 @settings_options()
-def without_decision(file: str, config: str, settings: Settings) -> None:
+def without_decision(file: str, config: str | None, settings: Settings) -> None:
     """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.driver import as_markdown, no_decision
-    from scoring.meters.meeting.records import read_meeting_records
+    from scoring.meters.meeting.records import read_meeting
 
-    records = read_meeting_records(file)
-    found = no_decision(records, score_meeting(records, _config(config)))
+    records, state = read_meeting(file)
+    if state.get("phase") == "decided":
+        raise InputError(f"{file}: the meeting ended with a decision: {printable(str(state.get('decision')))}")
+    verdicts = score_meeting(records, _config(config or state.get("config", "default")))
+    found = no_decision(records, verdicts, may_go_on=False if state.get("phase") == "no_decision" else None)
     write_json(found) if settings.json else write(as_markdown(found))
 
 
@@ -195,44 +203,3 @@ def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is
     from scoring.meters.meeting.records import record_schema
 
     write_json(record_schema() if kind == "record" else config_schema())
-
-
-def _share(name: str, default: float, says: str) -> Callable[..., Any]:
-    return click.option(name, type=SHARE, default=default, show_default=True, help=says)
-
-
-@command.command("simulate", epilog="Example:  da-score meeting simulate --seed 7 --agreement 0.5 --out made.jsonl")
-@click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed is another meeting.")
-@click.option("--rounds", type=Whole(1, 100), default=10, show_default=True, help="How many rounds it has.")
-@click.option("--experts", type=Whole(1, 100), default=5, show_default=True, help="How many take part.")
-@_share("--agreement", 0.3, "How likely a dissenter comes over in a round.")
-@_share("--exploration", 0.5, "How likely an aspect goes deeper in a round.")
-@_share("--novelty-decay", 0.3, "How much less is new from round to round.")
-@_share("--drift", 0.1, "How much of what is said is off topic.")
-@click.option("--config", "configs", multiple=True, metavar="FILE", help="Also try this config; may be given again.")
-@click.option(
-    *("--out", "out"),
-    type=PATH,
-    metavar="FILE",
-    help="Write the records: one a line if the name ends with .jsonl, else as a JSON list.",
-)
-@settings_options()
-def simulate(configs: tuple[str, ...], out: Path | None, settings: Settings, **knobs: Any) -> None:
-    """Make up a deliberation from a seed, and show when each preset would end it and by which rule.
-
-    The same seed and knobs give the same meeting on every machine.
-    """
-    from scoring.meters.meeting.config import PRESETS, preset
-    from scoring.meters.meeting.made_meetings import MeetingKnobs, endings, simulate_meeting, simulation_payload
-    from scoring.views.meter_pages import simulation_view
-
-    tried = {name: preset(name) for name in PRESETS} | {name: _config(name) for name in configs}
-    meeting = MeetingKnobs(**knobs)
-    records = simulate_meeting(meeting)
-    found = endings(records, tried)
-    data = [record.model_dump(exclude_unset=True) for record in records]
-    if out is not None:
-        lines = "".join(json.dumps(item) + "\n" for item in data)
-        text = lines if out.suffix.lower() == ".jsonl" else json.dumps(data, indent=1) + "\n"
-        write_atomically(out, text.encode(), mode=0o644)
-    reply(settings.json, simulation_payload(meeting, data, found), simulation_view(meeting, found, out))

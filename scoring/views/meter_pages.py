@@ -1,7 +1,6 @@
-"""What the meters print: an advice, how often it agrees with labels, the rounds of a meeting and of a made one."""
+"""What the meters print: an advice, how often it agrees with labels, the rounds of a meeting."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from scoring.meters import PLACES, rounded
 from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.decision_rules import words
-from scoring.meters.meeting.made_meetings import Ending, MeetingKnobs
 from scoring.meters.meeting.verdicts import MeetingVerdict
-from scoring.text import cut, printable, quote
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, TableRow, pairs
+from scoring.text import cut, quote
+from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 _STYLES = {"SHIP": "bold green", "ASK": "bold cyan", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
 _QUOTED = 200
@@ -112,7 +110,6 @@ def _details(c: Calibration) -> Iterator[str]:
 
 _SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
 _SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
-_ENDING_SCORES = ("E", "C", "F", "RECENT", "M")
 _LEGEND = (
     "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
     "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
@@ -121,8 +118,8 @@ _STATUS_STYLES = {"must_continue": "red", "continue_targeted": "yellow"}
 _STATUS_STYLES |= {"ready_to_decide": "bold green", "park_or_abort": "magenta"}
 
 
-def _scores(verdict: MeetingVerdict, heads: Iterable[str]) -> list[str]:
-    return [f"{rounded(getattr(verdict.scores, _SCORES[head])):.{PLACES}f}" for head in heads]
+def _scores(verdict: MeetingVerdict) -> list[str]:
+    return [f"{rounded(getattr(verdict.scores, name)):.{PLACES}f}" for name in _SCORES.values()]
 
 
 def _status(verdict: MeetingVerdict) -> Cell:
@@ -135,7 +132,7 @@ def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
     columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
     columns += [Column("MAY END", width=7), *(Column(head, width=6, right=True) for head in _SCORES)]
     rows = [
-        (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v, _SCORES))
+        (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v))
         for v in verdicts
     ]
     blocks: list[Block] = [
@@ -185,20 +182,3 @@ def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
         ("messages", messages),
     ):
         yield from zip((label, *[""] * len(lines)), lines, strict=False)
-
-
-def simulation_view(knobs: MeetingKnobs, found: Sequence[Ending], out: Path | None) -> list[Block]:
-    """Return when each config would end a made meeting, by which rule and why."""
-    said = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(knobs).items())
-    width = max(9, *(len(printable(ending.config)) for ending in found))
-    columns = [Column("CONFIG", width=width), Column("ENDS IN", width=8), Column("STATUS", width=17)]
-    columns += [Column("STRENGTH", width=8), Column("RULE", width=15)]
-    columns += [Column(head, width=6, right=True) for head in _ENDING_SCORES]
-    rows: list[Sequence[AnyCell]] = []
-    for ending in found:
-        v, ends = ending.verdicts[-1], f"round {ending.last.round_index}" if ending.last else "no round"
-        rows.append((ending.config, ends, _status(v), v.strength or "-", v.rule, *_scores(v, _ENDING_SCORES)))
-    reasons = [(ending.config, "; ".join(ending.verdicts[-1].reasons)) for ending in found]
-    blocks: list[Block] = [Line(f"Made deliberation — {said}", "bold"), Line(), Table(columns, rows), Line()]
-    blocks.append(pairs(reasons, width))
-    return [*blocks, Line(), Line(f"Wrote the records to {out}", "dim")] if out is not None else blocks

@@ -33,7 +33,7 @@ LOOKS = [
     *("query 'select * from iterations limit 2'", "query 'select iteration, task_id, score from iterations'"),
     *("check --min-score 0.9", "check --rubric 3.1.0 --min-coverage 0.8", "export --describe", "lint"),
     *("derive --dry-run", "backfill --dry-run --rubric 3.1.0", "hook show", "watch --once"),
-    *("dr stop DIR/dr.json", "meeting DIR/meeting.json", "meeting simulate --seed 3"),
+    *("dr stop DIR/dr.json", "meeting DIR/meeting.json"),
 ]
 WRITES = [
     *("iteration 5 --recompute", "run --rubric 3.1.0", "backfill", "close-task", "init --yes"),

@@ -75,7 +75,9 @@ def claims_and(actions: list[str]) -> dict[str, Any]:
     [
         pytest.param(["Report the missing security review to legal"], PROFILE, 0.0, id="blocked in a first low round"),
         pytest.param(["Omar: report the security review to legal"], PROFILE, 1.0, id="not blocked"),
-        pytest.param(["Report the missing security review to legal"], "dr-1", 1.0, id="blocked, under the first profile"),
+        pytest.param(
+            ["Report the missing security review to legal"], "dr-1", 1.0, id="blocked, under the first profile"
+        ),
     ],
 )
 def test_a_blocked_round_votes_nothing(folder: Path, last: list[str], profile: str, votes: float) -> None:

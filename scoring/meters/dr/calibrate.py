@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
-from scoring.meters.dr.dr_result import score_transcript
+from scoring.meters.dr import score_transcript
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed

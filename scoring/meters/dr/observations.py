@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.meters import at_least, rounded
-from scoring.meters.dr.dr_result import DRResult, score_transcript
+from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.extraction import sentences_of
 from scoring.meters.dr.novelty import classed_anew, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words

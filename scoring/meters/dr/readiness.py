@@ -29,13 +29,28 @@ _ACTING = re.compile(
 )
 _SEVERAL = re.compile(r" (?:and|&|\+) |/")  # between names
 _OWNER = re.compile(
-    r"(?<!\w)(?:(?<!no )(?:owners?|assignees?|dri) ?(?::|=|-|is|are)|owned by|assign(?:ed)? to|(?:responsible|assigned) ?:) "
-    r"?@?(?:the )?(\w[\w'-]*)(?: (\w+))?"
+    r"(?<!\w)(?:(?<!no )(?:owners?|assignees?|dri) ?(?::|=|-|is|are)|owned by|assign(?:ed)? to|"
+    r"(?:responsible|assigned) ?:) ?@?(?:the )?(\w[\w'-]*)(?: (\w+))?"
 )
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 _LABEL_ENDINGS = (
     *("tion", "tions", "sion", "sions", "ness", "ing", "ings", "ally", "ately", "ently", "ously", "ively", "ility"),
-    *("ality", "ment", "ments", "ated", "ized", "ised", "ified", "ected", "sted", "osed", "ible", "less", "ware", "point"),
+    *(
+        "ality",
+        "ment",
+        "ments",
+        "ated",
+        "ized",
+        "ised",
+        "ified",
+        "ected",
+        "sted",
+        "osed",
+        "ible",
+        "less",
+        "ware",
+        "point",
+    ),
 )
 _BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"

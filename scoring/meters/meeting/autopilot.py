@@ -6,6 +6,8 @@ import re
 import shlex
 import signal
 import subprocess
+import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,11 +23,19 @@ from scoring.meters.meeting.driver import (
     take_message,
     take_record,
 )
-from scoring.meters.meeting.made_meetings import MeetingKnobs, simulate_meeting
+from scoring.meters.meeting.round_scores import CHECKLIST
 
 Ask: TypeAlias = Callable[[str], str | bytes]  # from a prompt to an answer
-EXAMPLE = MeetingKnobs(seed=3, rounds=10, experts=3, agreement=0.5, exploration=0.6)
-EXAMPLE_TOPIC = "which of three made options to take"
+ANSWER_LIMIT = 16 << 20  # bytes; a longer answer is none
+
+EXAMPLE_TOPIC = "whether to put a cache or a queue before the database"
+EXPERTS = ("expert_1", "expert_2", "expert_3")
+EXAMPLE = (  # of each round: how many aspects are deep, what each expert prefers and how surely, points that are new
+    (1, (("cache", 0.6), ("queue", 0.5), ("cache", 0.6)), 9),
+    (2, (("cache", 0.8), ("cache", 0.7), ("cache", 0.8)), 6),  # an early consensus
+    (6, (("cache", 0.8), ("queue", 0.6), ("cache", 0.7)), 4),
+    (8, (("cache", 0.8), ("cache", 0.7), ("cache", 0.8)), 1),
+)
 
 
 def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
@@ -35,27 +45,52 @@ def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
     """
 
     def ask(prompt: str) -> bytes:
-        try:
-            if not (arguments := shlex.split(command)):
-                raise ValueError("is empty; name a command")
-            process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        except (OSError, ValueError) as e:
-            raise InputError(f"{label} {command}: {reason(e)}") from e
-        with process:
+        with tempfile.TemporaryFile() as given:
+            given.write(prompt.encode())
+            given.seek(0)
             try:
-                answer, _ = process.communicate(prompt.encode(), seconds)
-            except BaseException as e:
-                with suppress(ProcessLookupError):  # what it started must not outlive it
-                    os.killpg(process.pid, signal.SIGKILL)
-                if isinstance(e, subprocess.TimeoutExpired):
-                    said = f"no answer within {seconds:g} s; nothing was taken from it, run this again"
-                    raise InputError(f"{label} {command}: {said}") from e
-                raise
-        if process.returncode:
-            raise InputError(f"{label} {command}: ended with status {process.returncode}; nothing was taken from it")
+                if not (arguments := shlex.split(command)):
+                    raise ValueError("is empty; name a command")
+                process = subprocess.Popen(arguments, stdin=given, stdout=subprocess.PIPE, start_new_session=True)
+            except (OSError, ValueError) as e:
+                raise InputError(f"{label} {command}: {reason(e)}") from e
+        is_late = threading.Event()
+
+        def stop() -> None:
+            is_late.set()
+            _end(process)
+
+        timer = threading.Timer(seconds, stop)
+        with process:
+            timer.start()
+            try:
+                assert process.stdout is not None  # it is a pipe
+                answer = process.stdout.read(ANSWER_LIMIT + 1)
+                if len(answer) <= ANSWER_LIMIT:
+                    process.wait()
+            finally:
+                timer.cancel()
+                if process.returncode is None:
+                    _end(process)
+        said = ""
+        if is_late.is_set():
+            said = f"no answer within {seconds:g} s"
+        elif len(answer) > ANSWER_LIMIT:
+            said = f"an answer of more than {ANSWER_LIMIT >> 20} MiB"
+        elif process.returncode:
+            said = f"ended with status {process.returncode}"
+        if said:
+            raise InputError(f"{label} {command}: {said}; nothing was taken from it")
         return answer
 
     return ask
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command with all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def hold(
@@ -85,20 +120,37 @@ def hold(
 
 
 def example() -> tuple[dict[str, Ask], Ask]:
-    """Return scripted experts and a judge, for an example that needs no model."""
-    records = [record.model_dump(mode="json", exclude_unset=True) for record in simulate_meeting(EXAMPLE)]
+    """Return scripted experts and a judge, for an example that needs no model: four rounds, and a decision is ready."""
 
-    def expert(number: int) -> Ask:
+    def row(number: int) -> tuple[int, tuple[tuple[str, float], ...], int]:
+        return EXAMPLE[min(number, len(EXAMPLE)) - 1]
+
+    def expert(index: int) -> Ask:
         def ask(prompt: str) -> str:
             (this_round,) = re.findall(r"(?m)^This is round (\d+) of", prompt)
-            position = records[int(this_round) - 1]["convergence"]["expert_positions"][number]
-            option, confidence = position["preferred_option"], position["confidence"]
-            return f"I prefer {option} now.\nOption: {option}\nConfidence: {confidence:g}"
+            option, confidence = row(int(this_round))[1][index]
+            return f"I prefer a {option} now.\nOption: {option}\nConfidence: {confidence:g}"
 
         return ask
 
     def judge(question: str) -> str:
-        return json.dumps(records[json.loads(question)["next_round"] - 1])
+        number: int = json.loads(question)["next_round"]
+        deep, votes, new = row(number)
+        aspects = [
+            {"name": name, "coverage_level": "deep" if n < deep else "shallow" if n < deep + 3 else "none"}
+            for n, name in enumerate(CHECKLIST)
+        ]
+        positions = [
+            {"expert_id": name, "preferred_option": option, "confidence": confidence}
+            for name, (option, confidence) in zip(EXPERTS, votes, strict=True)
+        ]
+        record = {
+            "round_index": number,
+            "exploration": {"aspects": aspects},
+            "convergence": {"expert_positions": positions},
+            "focus": {"core_count": 3, "context_count": 0, "off_topic_count": 0},
+            "novelty": {"novel_points_count": new, "repeated_points_count": 10 - new},
+        }
+        return json.dumps(record)
 
-    names = [position["expert_id"] for position in records[0]["convergence"]["expert_positions"]]
-    return {name: expert(number) for number, name in enumerate(names)}, judge
+    return {name: expert(index) for index, name in enumerate(EXPERTS)}, judge

@@ -114,6 +114,7 @@ def _too_low(name: str, score: float, least: float) -> str | None:
 
 
 DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
+DOUBTS_ASKED = "doubts_asked"  # the key of a record that was judged again after that question
 REFUSED = "the user did not confirm"
 DO_NOTHING = "let us look at what happens if we do nothing"  # with which agreement that comes early is compared
 LATE_FACTOR = 2  # how many times its progress minimum a late round must have gained
@@ -178,13 +179,16 @@ def must_go_on(s: Situation) -> Decision | None:
 
 
 def doubted(s: Situation) -> Decision | None:
-    """Ask for doubts, once and in the round in which the user did not confirm a decision that another round allows."""
+    """Ask for doubts, once and in the round in which the user did not confirm a decision; go on where it was asked."""
     if s.record.user_confirmed is not False or round_limit(s):
         return None
     proposed = next((found for rule in (ready, stalled, late_round) if (found := rule(s))), None)
     if proposed is None or proposed.status != "ready_to_decide":
         return None
-    return Decision("continue_targeted", (*proposed.reasons, REFUSED), f"Before we decide: {DOUBTS}", (DOUBTS,))
+    reasons = (*proposed.reasons, REFUSED)
+    if (s.record.model_extra or {}).get(DOUBTS_ASKED):
+        return replace(go_on(s), reasons=reasons)
+    return Decision("continue_targeted", reasons, f"Before we decide: {DOUBTS}", (DOUBTS,))
 
 
 def ready(s: Situation) -> Decision | None:

@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import read_file, write_atomically
+from scoring.files import alone_in, read_file, write_atomically
 from scoring.meters import rounded
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
-from scoring.meters.meeting.decision_rules import DOUBTS, words
+from scoring.meters.meeting.decision_rules import DOUBTS, DOUBTS_ASKED, words
 from scoring.meters.meeting.records import (
     ExpertPosition,
     JudgeRecord,
@@ -30,6 +30,7 @@ from scoring.text import json_escaped, printable, quote, shown
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 
 VERSION: Literal[1] = 1
+PARKED = "end without a decision"
 _WHERE = "a state of da-score meeting run"
 
 
@@ -58,9 +59,9 @@ class MeetingState(BaseModel):
 
     @property
     def next_round(self) -> int:
-        """The number of the round that is to come, or that goes on while its experts are asked for doubts."""
+        """The number of the round that is to come, or that goes on while doubts are asked for."""
         last = max((record["round_index"] for record in self.records), default=0)
-        return last if self.doubts and self.experts else last + 1
+        return last if self.doubts else last + 1
 
     @property
     def verdicts(self) -> list[MeetingVerdict]:
@@ -100,14 +101,15 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
 def save_state(path: Path, state: MeetingState) -> MeetingState:
     """Write a state whole, and return it; InputError where the file was changed since it was read; WriteError."""
-    try:
-        now: bytes | None = read_file(path)
-    except FileNotFoundError:
-        now = None
-    if now != state._read:
-        raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
     data = (json_escaped(json.dumps(state.model_dump(), ensure_ascii=False, indent=1)) + "\n").encode()
-    write_atomically(path, data)
+    with alone_in(path.parent):
+        try:
+            now: bytes | None = read_file(path)
+        except FileNotFoundError:
+            now = None
+        if now != state._read:
+            raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
+        write_atomically(path, data)
     written = state.model_copy()
     written._read = data
     return written
@@ -146,7 +148,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     record.pop("user_confirmed", None)  # only people answer, with take_answer
     if is_again:
         kept, before = before[-1].get("messages") or [], before[:-1]
-        record["doubts_asked"] = True
+        record[DOUBTS_ASKED] = True
     if messages := [*kept, *state.messages]:
         record["messages"] = messages
     following = state.model_copy(update={"records": [*before, record], "messages": [], "doubts": False})
@@ -160,7 +162,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     round; no in the last round, or to a meeting that is to be parked, ends it without a decision.
     """
     if state.phase != "needs_answer":
-        raise MeetingError("no question is open")
+        raise MeetingError("no question is open; leave --answer out to go on")
     verdict, last = state.verdicts[-1], dict(state.records[-1])
     last["user_confirmed"] = yes
     answered = state.model_copy(update={"records": [*state.records[:-1], last], "wished": False})
@@ -172,7 +174,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         return answered.model_copy(update={"phase": "decided", "decision": chosen})
     if verdict.status == "park_or_abort" or verdict.rule == "round_limit":
         return answered.model_copy(update={"phase": "no_decision"})
-    is_first = not (last.get("doubts_asked") or state.wished)
+    is_first = not (last.get(DOUBTS_ASKED) or state.wished)
     return answered.model_copy(update={"phase": "needs_record", "doubts": is_first})
 
 
@@ -211,6 +213,7 @@ def what_next(state: MeetingState) -> dict[str, Any]:
         "phase": state.phase,
         "next_round": None if state.ended else state.next_round,
         "question": question,
+        "answers": _answers(last) if last and question else {},
         "prompts": list(last.next_round_focus_prompts) if last and not state.ended else [],
         "decision": state.decision,
         "verdict": last.as_dict() if last else None,
@@ -220,18 +223,31 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     return found
 
 
+def _answers(verdict: MeetingVerdict) -> dict[str, str]:
+    """Return what each answer to the open question does."""
+    ends = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
+    no = "record no decision" if ends else "ask for doubts, and go on"
+    return {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}
+
+
+def _in_short(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of a round; what its experts prefer, where the judge gave none."""
+    votes = record["convergence"]["expert_positions"]
+    preferred = "; ".join(f"{v['expert_id']} prefers {v['preferred_option']} ({v['confidence']:g})" for v in votes)
+    return {"round_index": record["round_index"], **(record.get("summary") or {"round_brief": preferred})}
+
+
 def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a judge's command gets; ``faults`` is what was wrong with an answer that it gave before."""
-    history = [{"round_index": r["round_index"], **(r.get("summary") or {})} for r in state.records]
-    again = state.records[-1].get("messages") or [] if state.doubts and state.experts else []
+    again = state.records[-1].get("messages") or [] if state.doubts else []
     return {
         **what_next(state),
         "topic": state.topic,
         "messages": [*again, *state.messages],
-        "history": history,
+        "history": [_in_short(record) for record in state.records if record["round_index"] != state.next_round],
         "metrics": [verdict.as_dict() for verdict in state.verdicts],
         "faults": list(faults),
-        "instructions": f"Judge round {state.next_round}. Write one JSON record by the schema and nothing else.",
+        "instructions": f"Judge round {state.next_round}. Write one JSON record by the schema, with a summary, alone.",
         "schema": record_schema(),
     }
 
@@ -242,8 +258,7 @@ def expert_prompt(state: MeetingState, name: str) -> str:
     lines = [f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see what was said'}"]
     lines += [f"This is round {state.next_round} of at most {most}.", ""]
     for record in state.records:
-        brief = (record.get("summary") or {}).get("round_brief")
-        lines += [f"Round {record['round_index']}: {brief}"] if brief else []
+        lines.append(f"Round {record['round_index']}: {_in_short(record).get('round_brief')}")
     last = [*(state.records[-1].get("messages") or [] if state.records else []), *state.messages]
     lines += [f"{said.get('speaker_id') or 'an expert'}: {said['text']}" for said in last]
     if state.doubts:
@@ -262,13 +277,15 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
         lines += [f"round {verdict['round_index']}: {verdict['status']}", *(f"  {r}" for r in verdict["reasons"])]
     match found["phase"]:
         case "needs_answer":
-            lines += [f"question: {found['question']}", "answer with --answer yes or --answer no, or --answer park"]
+            lines.append(f"question: {found['question']}")
+            lines += [f"  --answer {name}: {does}" for name, does in found["answers"].items()]
         case "decided":
             lines.append(f"decided: {found['decision']}")
         case "no_decision":
             lines.append("no decision, parked" if found["no_decision"]["parked"] else "no decision")
         case _:
-            lines.append(f"next: the record of round {found['next_round']}")
+            again = verdict and verdict["round_index"] == found["next_round"]
+            lines.append(f"next: the record of round {found['next_round']}{', judged again' if again else ''}")
             lines += [f"  focus: {prompt}" for prompt in found["prompts"]]
     return list(map(printable, lines))
 

@@ -216,21 +216,32 @@ def record_schema() -> dict[str, Any]:
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
     """Read a meeting's records from a file, or for ``-`` standard input, sorted by round; InputError, MeetingError."""
-    return parse_meeting_records(*read_given(source, "a judge's records, or - for standard input"))
+    return read_meeting(source)[0]
+
+
+def read_meeting(source: Path | str) -> tuple[list[JudgeRecord], Mapping[str, Any]]:
+    """Read records as :func:`read_meeting_records` does, and the state of meeting run that has them; else no keys."""
+    return _parsed(*read_given(source, "a judge's records, or - for standard input"))
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
     """Read a meeting's records, JSON or JSONL, sorted by round; MeetingError lists faults with places in ``source``."""
+    return _parsed(text, source)[0]
+
+
+def _parsed(text: str | bytes, source: str) -> tuple[list[JudgeRecord], Mapping[str, Any]]:
     try:
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
     except MeetingError:
         raise
     except InputError as e:
         raise MeetingError(str(e)) from e
+    state: Mapping[str, Any] = {}
     if len(values) == 1 and isinstance(values[0], Mapping) and isinstance(values[0].get("records"), list):
-        values = values[0]["records"]  # what da-score meeting run keeps
+        state = values[0]
+        values = state["records"]
     try:
-        return check_records(values)
+        return check_records(values), state
     except MeetingError as e:
         raise MeetingError(*(f"{source}: {found}" for found in e.faults)) from e
 

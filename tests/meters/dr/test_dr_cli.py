@@ -21,7 +21,7 @@ from helpers.deliberations import (
 )
 
 from scoring.errors import SettingsError
-from scoring.meters.dr import Profile, Thresholds, Words, score_transcript
+from scoring.meters.dr import DRThresholds, Profile, Words, score_transcript
 from scoring.meters.dr.profile import tuning_from
 
 pytestmark = pytest.mark.sampled(3)
@@ -136,7 +136,7 @@ TUNED = {
 class TestTuning:
     def test_comes_key_by_key_from_the_last_table_that_sets_it(self) -> None:
         strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
-        limits = Thresholds(paraphrase=0.7, novelty_low=0.2)
+        limits = DRThresholds(paraphrase=0.7, novelty_low=0.2)
         words = Words(verbs=("roll back",), vague=("later",))
         assert tuning_from([]) == (Profile(), Words())
         assert tuning_from([("here", TUNED)]) == (Profile(3, thresholds=limits), words)

@@ -142,7 +142,9 @@ class TestStructuralAgreement:
             pytest.param(POOL, "Put PgBouncer there, but in transaction mode instead.", "modify", id="changed"),
             pytest.param("Try uploads three times.", "Try uploads five times.", "modify", id="another number"),
             pytest.param(POOL, "I don't agree with that.", "modify", id="disagreed"),
-            pytest.param(POOL, "I agree with that. Let us count waiting clients too.", "endorse", id="agreed, and more"),
+            pytest.param(
+                POOL, "I agree with that. Let us count waiting clients too.", "endorse", id="agreed, and more"
+            ),
             pytest.param(POOL, f"{POOL[:-1]}, and count the clients that wait.", "endorse", id="extended"),
             pytest.param(POOL, "Before the database we should put PgBouncer.", "rephrase", id="another order"),
         ],

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.meters import above, at_least, at_most, below, novelty_level, rounded
-from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
+from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
 from scoring.meters.dr.novelty import Claim, distinct, measure_novelty, new_by_words, normalize
 from scoring.meters.dr.semantic import Meanings
 
@@ -204,5 +204,5 @@ class TestMeaning:
     def test_has_a_threshold_of_its_own(self) -> None:
         claims = [(Claim("a", "a"),), (Claim("b", "b"),)]
         meanings = Meanings(["a", "b"], lambda _: [[1.0, 0.0], [0.6, 0.8]])
-        _, second = measure_novelty([1, 2], claims, Profile(thresholds=Thresholds(semantic=0.5)), meanings)
+        _, second = measure_novelty([1, 2], claims, Profile(thresholds=DRThresholds(semantic=0.5)), meanings)
         assert second.new["L2"] == 0

@@ -14,7 +14,7 @@ from rubric import released_profile, released_rubric
 from scoring import score_log
 from scoring.errors import SettingsError
 from scoring.evidence.beside import PROFILE
-from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
+from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
 from scoring.meters.dr.profile import CURRENT, DEFAULT
 
 DATA: dict[str, Any] = dict(released_profile("dr-2"))
@@ -85,7 +85,7 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Change the defaults of the meter wherever it has them."""
-    for name in (".profile", ".novelty", ".readiness", ".dr_result"):
+    for name in (".profile", ".novelty", ".readiness", ""):
         monkeypatch.setattr(f"scoring.meters.dr{name}.DEFAULT", profile)
 
 
@@ -111,7 +111,7 @@ def test_no_default_moves_a_released_score(
     for profile in TUNED.values():
         tune(monkeypatch, profile)
         assert scores() == before
-    every = Profile(9, ("L0",), 9, 99, Thresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9), DEFAULT.words, ("x",), ("y",))
+    every = Profile(9, ("L0",), 9, 99, DRThresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9), DEFAULT.words, ("x",), ("y",))
     tune(monkeypatch, replace(every, words=replace(DEFAULT.words, verbs=("x",), blockers=("run",), ownership=("y",))))
     assert scores() == before
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
 
-from scoring.meters.dr import DRResult, Profile, Thresholds, score_transcript
+from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
 
 QUESTION = "Which one?"
 Rest = tuple[list[str], list[str]]
@@ -203,7 +203,7 @@ class TestComposite:
     def of(*summaries: str, k: int = 2, last: Sequence[str] = (), stability: float = 0.82) -> dict[str, Any]:
         rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
         given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
-        profile = Profile(k, thresholds=Thresholds(stability=stability))
+        profile = Profile(k, thresholds=DRThresholds(stability=stability))
         found: dict[str, Any] = score_transcript(given, profile=profile, embed=embed).payload()["composite"]
         return found
 
@@ -264,7 +264,7 @@ class TestPayload:
 
 class TestThresholds:
     def test_move_the_classes(self) -> None:
-        limits = Thresholds(novelty_high=0.2, novelty_low=0.1, readiness_high=0.9, readiness_medium=0.66)
+        limits = DRThresholds(novelty_high=0.2, novelty_low=0.1, readiness_high=0.9, readiness_medium=0.66)
         result = score_transcript(MEETING, profile=Profile(thresholds=limits))
         assert [new.level for new in result.novelty[:4]] == ["HIGH"] * 4
         assert (result.readiness[3].level, result.readiness[5].level) == ("MEDIUM", "LOW")

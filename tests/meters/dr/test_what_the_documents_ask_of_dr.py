@@ -157,7 +157,9 @@ class TestOwners:
         for action in (f"{owner}: run the load test", f"{owner} will run the load test", f"Run it, owned by {owner}"):
             assert METER.is_owned(action)
 
-    @pytest.mark.parametrize("action", ["- Nadia: run it", "**Nadia**: run it", "1. Nadia will run it", "Nadia (QA): go"])
+    @pytest.mark.parametrize(
+        "action", ["- Nadia: run it", "**Nadia**: run it", "1. Nadia will run it", "Nadia (QA): go"]
+    )
     def test_marks_of_markdown_and_a_note_in_brackets_change_nothing(self, action: str) -> None:
         assert METER.is_owned(action)
 
@@ -169,7 +171,14 @@ class TestOwners:
 
     @pytest.mark.parametrize(
         "action",
-        ["Run it. Owner: TBD", "Find an owner", "Assigned to nobody", "Ask the QA team: ok?", "No owner: run it", "Owner: run"],
+        [
+            "Run it. Owner: TBD",
+            "Find an owner",
+            "Assigned to nobody",
+            "Ask the QA team: ok?",
+            "No owner: run it",
+            "Owner: run",
+        ],
     )
     def test_an_owner_that_is_sought_is_none(self, action: str) -> None:
         assert not METER.is_owned(action)

@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, record
 
-from scoring.meters.meeting.autopilot import Ask, command_asked, example, hold
+from scoring.meters.meeting.autopilot import ANSWER_LIMIT, EXPERTS, Ask, command_asked, example, hold
 from scoring.meters.meeting.driver import (
     MeetingState,
     as_markdown,
@@ -125,6 +125,13 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
     assert [said["speaker_id"] for said in again.records[-1]["messages"]] == ["ann", "bob", "ann", "bob"]
     twice = take_answer(again, yes=False)
     assert (twice.phase, twice.next_round, twice.doubts) == ("needs_record", 4, False)
+    assert twice.verdicts[-1].status == "continue_targeted"
+    for asked in (
+        json.dumps(what_next(twice)),
+        expert_prompt(twice, "ann"),
+        json.dumps(judge_question(twice)["prompts"]),
+    ):
+        assert "any remaining doubts" not in asked
     assert take_answer(again, yes=True).decision == "A"
 
 
@@ -143,6 +150,8 @@ def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_pa
     question = judge_question(state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]}))
     assert (question["topic"], question["messages"], question["next_round"]) == ("which road", [{"text": "so"}], 3)
     assert question["history"] == [{"round_index": n, **SUMMARY} for n in (1, 2)]
+    bare = state.model_copy(update={"records": [record(1)]})
+    assert judge_question(bare)["history"][0]["round_brief"].startswith("e0 prefers A (0.8); e1 prefers A (0.8)")
     assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [0.8, 0.8]
     assert "expert_positions" in json.dumps(question["schema"])
 
@@ -204,6 +213,7 @@ class TestEnding:
         assert 'decide between A and B now, or record "no decision" with these blockers: ' in verdict.facilitator_prompt
         assert blocker in verdict.facilitator_prompt
         assert take_answer(state, yes=True, option="B").decision == "B"
+        assert what_next(state)["answers"].keys() == {"yes", "no", "park"}
         parked = park(state)
         assert (parked.phase, what_next(parked)["no_decision"]["parked"]) == ("no_decision", True)
         assert in_words(what_next(parked))[-1] == "no decision, parked"
@@ -238,6 +248,10 @@ class TestCommands:
         assert time.monotonic() - started < 30
         time.sleep(2.5)
         assert not late.exists()
+
+    def test_an_answer_without_an_end_is_none(self) -> None:
+        with pytest.raises(ValueError, match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB"):
+            command_asked("--judge", "yes")("")
 
     @pytest.mark.slow
     def test_experts_and_a_judge_drive_a_meeting(self, tmp_path: Path, da_score: DaScore) -> None:
@@ -279,6 +293,7 @@ def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None
     path = tmp_path / "m.json"
     state = hold(path, open_state(path), *example())
     assert (state.phase, state.verdicts[-1].rule) == ("needs_answer", "ready")
-    assert {said["speaker_id"] for r in state.records for said in r["messages"]} == {"expert_1", "expert_2", "expert_3"}
+    assert {said["speaker_id"] for r in state.records for said in r["messages"]} == set(EXPERTS)
     ended: Callable[[MeetingState], str | None] = lambda found: take_answer(found, yes=True).decision  # noqa: E731
-    assert ended(state) in ("option_a", "option_b", "option_c")
+    assert ended(state) == "cache"
+    assert [verdict.rule for verdict in state.verdicts] == ["must_go_on", "early_consensus", "go_on", "ready"]

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, lines_of, process_on_a_terminal
+from helpers.commands import DaScore, lines_of, one_line, process_on_a_terminal
 from helpers.meetings import ALL_NONE, record
 
 from scoring import score_meeting
-from scoring.meters.meeting import MeetingKnobs, simulate_meeting
-from scoring.meters.meeting.config import config_schema, preset
+from scoring.meters.meeting.config import config_schema
 from scoring.meters.meeting.records import record_schema
 
 pytestmark = pytest.mark.sampled(3)
@@ -127,9 +126,6 @@ def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) 
         (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
         (["r", "--config", "x.toml"], "x.toml: no such file"),
         (["empty"], "empty: is empty; give JSON"),
-        (["simulate", "--config", "nothing"], "nothing: no such config"),
-        (["simulate", "--out", "no/where.json"], "no/where.json: cannot write"),
-        (["simulate", "--out", "."], ".: cannot write"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -147,7 +143,7 @@ def test_what_cannot_be_done_is_an_error_of_one_line(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["r", "more"], ["r", "--bad"], ["schema"], ["schema", "x"], ["simulate", "--rounds", "0"], ["simulate", "x"]],
+    [["r", "more"], ["r", "--bad"], ["schema"], ["schema", "x"]],
     ids=" ".join,
 )
 def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
@@ -164,49 +160,23 @@ def test_a_schema_is_printed(kind: str, wanted: Callable[[], Any], da_score: DaS
     assert da_score("meeting", "schema", kind).json == wanted()
 
 
-# Simulation
+# What meeting run keeps
 
 
-def test_a_made_meeting_shows_when_each_preset_ends_it(da_score: DaScore) -> None:
-    done = da_score("meeting", "simulate", "--seed", "7")
-    assert (done.status, done.err) == (0, "")
-    lines = done.out.splitlines()
-    assert lines[0].startswith("Made deliberation — seed 7, rounds 10, experts 5, agreement 0.3, ")
-    assert [line.split()[:5] for line in lines[3:6]] == [
-        ["default", "round", "6", "ready_to_decide", "strong"],
-        ["tactical", "round", "6", "ready_to_decide", "normal"],
-        ["strategic", "round", "6", "ready_to_decide", "strong"],
-    ]
-    assert lines[7].startswith("default    ending is allowed and recent novelty is ")
-
-
-def test_an_own_config_is_tried_as_well(da_score: DaScore, tmp_path: Path) -> None:
-    own = tmp_path / "own.json"
-    own.write_text('{"round_limits": {"max_rounds": 3}}', "utf-8")
-    done = da_score("meeting", "simulate", "--config", own, "--json")
-    ending = done.json["endings"][-1]
-    assert (ending["config"], ending["ends_in_round"], ending["rule"]) == (str(own), 3, "round_limit")
-    assert re.search(rf"^{own} +round 3 +park_or_abort", da_score("meeting", "simulate", "--config", own).out, re.M)
-
-
-@pytest.mark.parametrize(("name", "lines"), [("made.jsonl", 4), ("made.json", None)])
-def test_the_records_can_be_kept_and_scored(name: str, lines: int | None, da_score: DaScore, tmp_path: Path) -> None:
-    out = tmp_path / name
-    done = da_score("meeting", "simulate", "--seed", "3", "--rounds", "4", "--out", out)
-    assert done.out.endswith(f"Wrote the records to {out}\n")
-    assert lines is None or out.read_text().count("\n") == lines
-    found = da_score("meeting", out, "--json").json
-    assert found == [v.as_dict() for v in score_meeting(simulate_meeting(MeetingKnobs(seed=3, rounds=4)))]
-
-
-def test_data_of_a_made_meeting_has_everything(da_score: DaScore) -> None:
-    found = da_score("meeting", "simulate", "--seed", "7", "--json").json
-    assert list(found) == ["knobs", "endings", "records"]
-    assert found["knobs"]["seed"] == 7
-    assert len(found["records"]) == 10
-    assert found["endings"][0]["statuses"][-1] == found["endings"][0]["status"] == "ready_to_decide"
-    assert [v.status for v in score_meeting(found["records"], preset("default"))][:6] == found["endings"][0]["statuses"]
-    assert da_score("meeting", "--json", "simulate", "--seed", "7").json == found
+def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(da_score: DaScore, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    da_score("meeting", "run", "--state", path, "--config", "tactical", "--example")
+    found = da_score("meeting", path)
+    assert "config tactical, 2 to 7 rounds" in found.out
+    assert "config strategic" in da_score("meeting", path, "--config", "strategic").out
+    assert "The meeting may go on" not in da_score("meeting", "no-decision", path).out
+    parked = tmp_path / "parked.json"
+    da_score("meeting", "run", "--state", parked, "--example", "--rounds", "1")
+    assert "The meeting may go on" in da_score("meeting", "no-decision", parked).out
+    da_score("meeting", "run", "--state", parked, "--answer", "park")
+    assert "Ended after round 1" in da_score("meeting", "no-decision", parked).out
+    da_score("meeting", "run", "--state", path, "--answer", "yes")
+    assert one_line(da_score("meeting", "no-decision", path)) == f"{path}: the meeting ended with a decision: cache"
 
 
 # Cost

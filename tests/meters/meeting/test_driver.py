@@ -52,7 +52,7 @@ def test_a_scripted_judge_is_asked_until_people_must_decide(run: Any, tmp_path: 
     found = run()
     assert (found.status, found.err) == (0, "")
     assert "question: We seem to be done: shall we decide on" in found.out
-    assert "answer with --answer yes or --answer no" in found.out
+    assert "--answer no: ask for doubts, and go on" in found.out
     assert [question["next_round"] for question in asked(tmp_path)] == [1, 2, 3]
     assert run().out == found.out, "it waits"
 
@@ -65,11 +65,11 @@ def test_yes_decides_on_the_leading_option(run: Any) -> None:
 
 
 @pytest.mark.slow
-def test_no_asks_the_judge_of_the_next_round_for_doubts(run: Any, tmp_path: Path) -> None:
+def test_no_asks_the_judge_of_the_same_round_for_doubts(run: Any, tmp_path: Path) -> None:
     run()
     found = run("--answer", "no", "--json").json
     assert asked(tmp_path)[3]["prompts"][0] == "any remaining doubts or risks?"
-    assert (found["phase"], found["verdict"]["round_index"]) == ("needs_answer", 4)
+    assert (found["phase"], found["verdict"]["round_index"]) == ("needs_answer", 3)
 
 
 @pytest.mark.slow
