@@ -5,9 +5,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,37 +14,34 @@ DATA = Path(__file__).parent / "corrections.toml"
 Said: TypeAlias = Literal["wrong", "report", "unknown", ""]
 """That the last work is wrong; what a program or a reviewer said; another language than English; nothing of this."""
 
-PROMPT_LIMIT, OWN_LIMIT = 20_000, 400
-"""How many characters of a prompt are looked at, and of what the person wrote in it: a correction comes first."""
+HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LAST_LIMIT = 6_000, 1_000, 400, 160
+"""How many characters are looked at where a prompt begins and ends, and where what the person wrote does."""
 
 _LINE_LIMIT = 200
-_REVIEW_WORDS = 30  # a text this long without "I", "you" or "we" may be a review
+_REVIEW_WORDS, _LANGUAGE_LIMIT = 30, 600  # words of what may be a review; characters that show the language
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"([\"`])[^\"`\n]*\1")
-_ASIDE = re.compile(r"(?<=\S) *\([^()\n]*\)")
 _QUOTED = re.compile(r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE)
-_CLAUSE = re.compile(r"([^.,:;!?\n–—()]+(?:[.:]\w[^.,:;!?\n–—()]*)*)([.,:;!?\n–—()]*)")
-_NO = re.compile(r"(?:(?<=[.!?\n])|\A)\s*(?:(?:no|nope)\b[\s,.!:;–—-]+|(?=not\b))")  # at the beginning of a sentence
-_END = frozenset(".!?\n;")
-_ASKS = re.compile(r"(?:can|could|would|will|should|do|does|did|is|are|any|what|how|why|where|when|which|who)\b")
+_INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
+_SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's)\b")
-_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
+_LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"\w+")
 _LATIN = "\u024f"  # the last of the Latin letters
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 
 class _Forms(NamedTuple):
     """The forms, compiled; each is described in the data."""
 
-    spellings: list[tuple[str, str]]
-    softeners: re.Pattern[str]
-    openers: re.Pattern[str]
     templates: re.Pattern[str]
+    left_out: re.Pattern[str]
+    openers: re.Pattern[str]
+    wrong: re.Pattern[str]
     guards: re.Pattern[str]
-    clauses: re.Pattern[str]
-    questions: re.Pattern[str]
+    asks: re.Pattern[str]
+    tags: re.Pattern[str]
     output: re.Pattern[str]
     reviews: re.Pattern[str]
     impersonal: re.Pattern[str]
@@ -57,44 +52,40 @@ class _Forms(NamedTuple):
 @cache
 def _forms() -> _Forms:
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    pasted, languages = data["pasted"], data["languages"]
-    return _Forms(
-        [(found, said) for found, said in data["spellings"]],
-        _any_of(data["softeners"]),
-        _any_of(data["openers"]),
-        _any_of(data["not_by_a_person"]),
-        _any_of(data["guards"]),
-        _any_of(chain.from_iterable(data["clauses"].values())),
-        _any_of(chain.from_iterable(data["questions"].values())),
-        _any_of(pasted["output"]),
-        _any_of(pasted["reviews"]),
-        _any_of(pasted["impersonal"]),
-        frozenset(languages["english"].split()),
-        frozenset(languages["other"].split()),
-    )
 
+    def any_of(name: str) -> str:
+        text = "|".join(data[name])
+        for word, meaning in data["words"].items():
+            text = text.replace(f"<{word}>", meaning)
+        return text
 
-def _any_of(forms: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{form})" for form in forms), re.MULTILINE)
+    names = "templates", "left_out", "openers", "guards", "asks", "tags", "output", "reviews", "impersonal"
+    parts = {name: re.compile(any_of(name), re.MULTILINE) for name in names}
+    begins = f"(?P<asked>{any_of('begins_asking')})|{any_of('begins')}"
+    within = f"(?P<asked_within>{any_of('within_asking')})|{any_of('within')}"
+    parts["wrong"] = re.compile(rf"(?:{data['beginning']})(?:{begins})|\b(?:{within})")
+    return _Forms(**parts, english=frozenset(data["english"].split()), other=frozenset(data["other"].split()))
 
 
 def said_in(prompt: str) -> Said:
     """Return what a prompt says of the last work; "" too for what a harness or a template wrote."""
     forms = _forms()
-    text = prompt[:PROMPT_LIMIT].translate(_STRAIGHT).lower()
+    if len(prompt) > HEAD_LIMIT + TAIL_LIMIT:
+        prompt = f"{prompt[:HEAD_LIMIT]}\n{prompt[-TAIL_LIMIT:]}"
+    text = prompt.translate(_STRAIGHT).lower()
     text = _REQUEST.sub("", _TAGS.sub("", text) if "</" in text else text).strip()
     if not text or forms.templates.match(text):
         return ""
-    own = _own_words(text)
-    if _is_foreign(own):
+    own, printed = _own_words(text)
+    if _is_foreign(own[:_LANGUAGE_LIMIT]):
         return "unknown"
     shown = _LEAD.sub("", own)
     long = len(shown.split()) >= _REVIEW_WORDS
-    if forms.reviews.search(own) or (long and forms.impersonal.search(shown) and not _SPEAKS.search(shown)):
+    if forms.reviews.search(own) or (long and forms.impersonal.search(own) and not _SPEAKS.search(shown)):
         return "report"
-    if any(_corrects(clause, question) for clause, question in _clauses(own[:OWN_LIMIT])):
+    if _corrects(own[:OWN_LIMIT]) or _corrects(own[OWN_LIMIT:][-LAST_LIMIT:].partition("\n")[2]):
         return "wrong"
-    return "report" if any(map(_is_output, text.split("\n"))) else ""
+    return "report" if printed else ""
 
 
 def asks(reason: str) -> bool:
@@ -102,52 +93,49 @@ def asks(reason: str) -> bool:
     return "?" in reason and said_in(reason) != "wrong"
 
 
-def _own_words(text: str) -> str:
-    """Return what of a text the person wrote: without quotations, and without what looks like output."""
+def _own_words(text: str) -> tuple[str, bool]:
+    """Return what of a text the person wrote, without quotations and output, and whether there is output."""
+    output = _forms().output.search
+    if output(text) is None:
+        return _QUOTED.sub("\n", text).strip(), False
     lines = _QUOTED.sub("\n", text).split("\n")
-    printed = [number for number, line in enumerate(lines) if _is_output(line)]
+    printed = [number for number, line in enumerate(lines) if output(line[:_LINE_LIMIT])]
     if printed:
         lines[printed[0] : printed[-1] + 1] = [""]
-    return "\n".join(lines).strip()
-
-
-def _is_output(line: str) -> bool:
-    """Whether a line looks like what a program prints; a long one is known by its beginning."""
-    return _forms().output.search(line[:_LINE_LIMIT]) is not None
+    return "\n".join(lines).strip(), True
 
 
 def _is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, as far as its letters or its small words say so."""
-    letters = [letter for letter in text if letter.isalpha()]
-    if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
-        return True
-    words, forms = re.findall(r"\w+", text), _forms()
+    if not text.isascii():
+        letters = _LETTER.findall(text)
+        if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
+            return True
+    words, forms = _WORD.findall(text), _forms()
     other = sum(word in forms.other for word in words)
     return other > 1 and other > sum(word in forms.english for word in words)
 
 
-def _clauses(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the clauses of a text as the forms know them, each with whether it asks, by the end of its sentence."""
+def _corrects(text: str) -> bool:
+    """Whether a text has a sentence that says that the last work is wrong."""
     forms = _forms()
-    text = _ASIDE.sub("", _INLINE.sub(r"\1x\1", text))
-    for spelling, said in forms.spellings:
-        text = re.sub(spelling, said, text)
-    sentence: list[str] = []
-    for clause, mark in _CLAUSE.findall(_NO.sub("\nno ", text) + "\n"):
-        plain = forms.softeners.sub("", " ".join(clause.split()))
-        opened = forms.openers.match(plain)
-        sentence.append(plain[opened.end() if opened else 0 :].strip())
-        if not mark or not _END.isdisjoint(mark):
-            own = len(sentence) > 1 and _ASKS.match(sentence[-1])  # a question behind a statement
-            asking = 0 if "?" not in mark else 1 if own else len(sentence)
-            yield from ((one, n >= len(sentence) - asking) for n, one in enumerate(sentence))
-            sentence = []
+    text = forms.left_out.sub("", _INLINE.sub(" x", text).replace("'", ""))
+    for found in _SENTENCE.finditer(text):
+        sentence = forms.openers.sub("", " ".join(found[0].split()), 1)
+        asking = text.startswith("?", found.end())
+        if any(_counts(form, sentence, asking) for form in forms.wrong.finditer(sentence)):
+            return True
+    return False
 
 
-def _corrects(clause: str, question: bool) -> bool:
-    """Whether a clause says that the last work is wrong."""
+def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
+    """Whether a form that was found says so there: not in a question, a condition or a plan."""
     forms = _forms()
-    if forms.questions.search(clause):
+    if form["asked"] or form["asked_within"]:
         return True
-    found = None if question else forms.clauses.search(clause)
-    return found is not None and not forms.guards.search(clause, 0, found.start())
+    if forms.guards.search(sentence, 0, form.start()):
+        return False
+    behind = sentence.find(", ", form.end())
+    if asking and (behind < 0 or forms.tags.match(sentence, behind + 2)):
+        return False
+    return not forms.asks.match(sentence, sentence.rfind(", ", 0, form.start()) + 2 if ", " in sentence[:form.start()] else 0)
