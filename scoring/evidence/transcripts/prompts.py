@@ -27,6 +27,7 @@ _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's)\b")
+_CLAUSE_MARKS = ", ", " and ", " so "
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"\w+")
 _LATIN = "\u024f"  # the last of the Latin letters
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
@@ -39,6 +40,7 @@ class _Forms(NamedTuple):
     left_out: re.Pattern[str]
     openers: re.Pattern[str]
     wrong: re.Pattern[str]
+    conditions: re.Pattern[str]
     guards: re.Pattern[str]
     asks: re.Pattern[str]
     tags: re.Pattern[str]
@@ -59,7 +61,7 @@ def _forms() -> _Forms:
             text = text.replace(f"<{word}>", meaning)
         return text
 
-    names = "templates", "left_out", "openers", "guards", "asks", "tags", "output", "reviews", "impersonal"
+    names = "templates", "left_out", "openers", "conditions", "guards", "asks", "tags", "output", "reviews", "impersonal"
     parts = {name: re.compile(any_of(name), re.MULTILINE) for name in names}
     begins = f"(?P<asked>{any_of('begins_asking')})|{any_of('begins')}"
     within = f"(?P<asked_within>{any_of('within_asking')})|{any_of('within')}"
@@ -119,7 +121,7 @@ def _is_foreign(text: str) -> bool:
 def _corrects(text: str) -> bool:
     """Whether a text has a sentence that says that the last work is wrong."""
     forms = _forms()
-    text = forms.left_out.sub("", _INLINE.sub(" x", text).replace("'", ""))
+    text = forms.left_out.sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", ". "))
     for found in _SENTENCE.finditer(text):
         sentence = forms.openers.sub("", " ".join(found[0].split()), 1)
         asking = text.startswith("?", found.end())
@@ -133,9 +135,11 @@ def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
     forms = _forms()
     if form["asked"] or form["asked_within"]:
         return True
-    if forms.guards.search(sentence, 0, form.start()):
+    marks = ((sentence.rfind(mark, 0, form.start()), len(mark)) for mark in _CLAUSE_MARKS)
+    begins = max((at + length for at, length in marks if at >= 0), default=0)
+    if forms.conditions.search(sentence, 0, form.start()) or forms.guards.search(sentence, begins, form.start()):
         return False
     behind = sentence.find(", ", form.end())
     if asking and (behind < 0 or forms.tags.match(sentence, behind + 2)):
         return False
-    return not forms.asks.match(sentence, sentence.rfind(", ", 0, form.start()) + 2 if ", " in sentence[:form.start()] else 0)
+    return not forms.asks.match(sentence, begins)
