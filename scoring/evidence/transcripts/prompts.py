@@ -5,9 +5,10 @@
 
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 DATA = Path(__file__).parent / "corrections.toml"
 
@@ -18,7 +19,7 @@ HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LAST_LIMIT = 6_000, 1_000, 400, 160
 """How many characters are looked at where a prompt begins and ends, and where what the person wrote does."""
 
 _LINE_LIMIT = 200
-_REVIEW_WORDS, _LANGUAGE_LIMIT = 30, 600  # words of what may be a review; characters that show the language
+_REVIEW_WORDS, _LANGUAGE_LIMIT = 20, 600  # words of what may be a review; characters that show the language
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE)
@@ -28,45 +29,28 @@ _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's)\b")
 _CLAUSE_MARKS = ", ", " and ", " so "
-_LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"\w+")
+_LETTER = re.compile(r"[^\W\d_]")
 _LATIN = "\u024f"  # the last of the Latin letters
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 
-class _Forms(NamedTuple):
-    """The forms, compiled; each is described in the data."""
-
-    templates: re.Pattern[str]
-    left_out: re.Pattern[str]
-    openers: re.Pattern[str]
-    wrong: re.Pattern[str]
-    conditions: re.Pattern[str]
-    guards: re.Pattern[str]
-    asks: re.Pattern[str]
-    tags: re.Pattern[str]
-    output: re.Pattern[str]
-    reviews: re.Pattern[str]
-    impersonal: re.Pattern[str]
-    english: frozenset[str]
-    other: frozenset[str]
-
-
 @cache
-def _forms() -> _Forms:
+def _forms() -> Mapping[str, re.Pattern[str]]:
+    """Return the forms, compiled; each is described in the data."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    words, wrong = data.pop("words"), data.pop("wrong")
+    begins, within = (
+        [f"(?P<{name}>{'|'.join(wrong[name])})", *wrong[name[4:]]] for name in ("ask_begins", "ask_within")
+    )
+    data["wrong"] = [rf"\b(?=\w)(?:(?:{wrong['where']})(?:{'|'.join(begins)})|{'|'.join(within)})"]
+    return {name: re.compile(_in_full("|".join(forms), words), re.MULTILINE) for name, forms in data.items()}
 
-    def any_of(name: str) -> str:
-        text = "|".join(data[name])
-        for word, meaning in data["words"].items():
-            text = text.replace(f"<{word}>", meaning)
-        return text
 
-    names = "templates", "left_out", "openers", "conditions", "guards", "asks", "tags", "output", "reviews", "impersonal"
-    parts = {name: re.compile(any_of(name), re.MULTILINE) for name in names}
-    begins = f"(?P<asked>{any_of('begins_asking')})|{any_of('begins')}"
-    within = f"(?P<asked_within>{any_of('within_asking')})|{any_of('within')}"
-    parts["wrong"] = re.compile(rf"(?:{data['beginning']})(?:{begins})|\b(?:{within})")
-    return _Forms(**parts, english=frozenset(data["english"].split()), other=frozenset(data["other"].split()))
+def _in_full(form: str, words: Mapping[str, str]) -> str:
+    """Return a form with the names of words, in angle brackets, replaced by what they stand for."""
+    for name, meaning in words.items():
+        form = form.replace(f"<{name}>", meaning)
+    return form
 
 
 def said_in(prompt: str) -> Said:
@@ -76,14 +60,14 @@ def said_in(prompt: str) -> Said:
         prompt = f"{prompt[:HEAD_LIMIT]}\n{prompt[-TAIL_LIMIT:]}"
     text = prompt.translate(_STRAIGHT).lower()
     text = _REQUEST.sub("", _TAGS.sub("", text) if "</" in text else text).strip()
-    if not text or forms.templates.match(text):
+    if not text or forms["templates"].match(text):
         return ""
     own, printed = _own_words(text)
     if _is_foreign(own[:_LANGUAGE_LIMIT]):
         return "unknown"
     shown = _LEAD.sub("", own)
     long = len(shown.split()) >= _REVIEW_WORDS
-    if forms.reviews.search(own) or (long and forms.impersonal.search(own) and not _SPEAKS.search(shown)):
+    if forms["reviews"].search(own) or (long and forms["impersonal"].search(own) and not _SPEAKS.search(shown)):
         return "report"
     if _corrects(own[:OWN_LIMIT]) or _corrects(own[OWN_LIMIT:][-LAST_LIMIT:].partition("\n")[2]):
         return "wrong"
@@ -97,7 +81,7 @@ def asks(reason: str) -> bool:
 
 def _own_words(text: str) -> tuple[str, bool]:
     """Return what of a text the person wrote, without quotations and output, and whether there is output."""
-    output = _forms().output.search
+    output = _forms()["output"].search
     if output(text) is None:
         return _QUOTED.sub("\n", text).strip(), False
     lines = _QUOTED.sub("\n", text).split("\n")
@@ -113,19 +97,19 @@ def _is_foreign(text: str) -> bool:
         letters = _LETTER.findall(text)
         if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
             return True
-    words, forms = _WORD.findall(text), _forms()
-    other = sum(word in forms.other for word in words)
-    return other > 1 and other > sum(word in forms.english for word in words)
+    forms = _forms()
+    other = len(forms["other"].findall(text))
+    return other > 1 and other > len(forms["english"].findall(text))
 
 
 def _corrects(text: str) -> bool:
     """Whether a text has a sentence that says that the last work is wrong."""
     forms = _forms()
-    text = forms.left_out.sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", ". "))
+    text = forms["left_out"].sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. "))
     for found in _SENTENCE.finditer(text):
-        sentence = forms.openers.sub("", " ".join(found[0].split()), 1)
+        sentence = forms["openers"].sub("", " ".join(found[0].split()), 1)
         asking = text.startswith("?", found.end())
-        if any(_counts(form, sentence, asking) for form in forms.wrong.finditer(sentence)):
+        if any(_counts(form, sentence, asking) for form in forms["wrong"].finditer(sentence)):
             return True
     return False
 
@@ -133,13 +117,12 @@ def _corrects(text: str) -> bool:
 def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
     """Whether a form that was found says so there: not in a question, a condition or a plan."""
     forms = _forms()
-    if form["asked"] or form["asked_within"]:
+    if form["ask_begins"] or form["ask_within"]:
         return True
     marks = ((sentence.rfind(mark, 0, form.start()), len(mark)) for mark in _CLAUSE_MARKS)
     begins = max((at + length for at, length in marks if at >= 0), default=0)
-    if forms.conditions.search(sentence, 0, form.start()) or forms.guards.search(sentence, begins, form.start()):
+    if forms["conditions"].search(sentence, 0, form.start()) or forms["guards"].search(sentence, begins, form.start()):
         return False
-    behind = sentence.find(", ", form.end())
-    if asking and (behind < 0 or forms.tags.match(sentence, behind + 2)):
+    if asking and not forms["behind"].search(sentence, form.end()):
         return False
-    return not forms.asks.match(sentence, begins)
+    return not forms["asks"].match(sentence, begins)

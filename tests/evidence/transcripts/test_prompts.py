@@ -5,7 +5,7 @@ import time
 import pytest
 from helpers.harness_lines import cases
 
-from scoring.evidence.transcripts.prompts import OWN_LIMIT, PROMPT_LIMIT, asks, said_in
+from scoring.evidence.transcripts.prompts import HEAD_LIMIT, LAST_LIMIT, OWN_LIMIT, asks, said_in
 
 OUTPUT = "src/boat.py:12:4: undefined name 'oar'\nerror: 1 problem"
 REVIEW = (
@@ -23,7 +23,7 @@ REVIEW = (
         "is not right": ("hmm, the map isn't right", "say so when the map isn't right"),
         "without an apostrophe": ("thats not what i asked for", "that is what i asked for"),
         "no, and what instead": ("No, not this one", "No, not yet"),
-        "no, ignore": ("nope. Ignore the second file", "no, go on"),
+        "no, ignore": ("No, ignore the second file", "no, go on"),
         "stop": ("Stop!", "Stop here for today"),
         "was missed": ("you missed two of the boats", "in case you missed it: two boats are new"),
         "was left out": ("and you didn't run the tests", "if you didn't run the tests, do"),
@@ -80,25 +80,34 @@ REVIEW = (
         "should be instead": ("it should be a sail instead", "should it be a sail instead?"),
         "was done for it": ("you painted the oar instead of the mast", "paint the oar instead of the mast"),
         "is not needed": ("we don't need this", "if we don't need this, say so"),
-        "is kept": ("keep the old sail", "does it keep the old sail"),
+        "is kept": ("keep it the way it was", "keep it"),
         "was better": ("the flag was better before", "was the flag better before?"),
-        "is repeated": ("but again: the boat has no oar", "do it again: row"),
         "is not quite": ("not quite", "not yet"),
-        "is not possible": ("you cannot row on ice", "can you row on ice"),
-        "on second thought": ("On second thought, use a rope", "second, use a rope"),
         "something is missed": ("there is no oar, or what do I miss?", "what is it that I missed?"),
         "against what was said": ("you said that it floats but it sinks", "you said that it floats"),
         "should not it": ("shouldn't this float?", "should this float?"),
-        "why not": ("why aren't we using the sail", "why not use the sail"),
         "even": ("did you even row", "did you row"),
         "went away": ("what happened to the flag?", "what happens to the flag?"),
-        "remove it": ("remove the extra oar", "remove the oar"),
+        "remove it": ("remove that", "remove the oar"),
         "hangs": ("it still hangs", "where it hangs a flag"),
+        "still cannot": ("nope, still cannot row", "i still need to row"),
+        "still is as it was": ("[Image #1] the sail still looks the same", "[Image #1] paint the sail"),
+        "is agreed to": ("the mast is redundant", "yes, the mast is redundant"),
+        "is a question of another kind": ("the boat throws an error", "other question: the boat throws an error"),
+        "others say so": ("the boat doesn't work", "I got feedback that the boat doesn't work"),
+        "is the person's own doing": ("the map is gone", "I deleted it, so the map is gone"),
+        "a question behind it, without a mark between": ("it still crashes how is that possible?", "it still crashes?"),
+        "is in a condition of the person's": ("when I row, it is stuck", "when it is stuck, row"),
+        "is what is asked about, in another clause": ("that's what I do and it is not working", "what is not working"),
         "is still there": ("the old flag is still there", "is the old flag still there?"),
         "behind what was pasted": (f"It still crashes:\n{OUTPUT}", f"Here is the log:\n{OUTPUT}"),
         "not in a quotation": ("> ok\nno wait, that is wrong", "> no wait, that is wrong\nok"),
         "not in code": ("wrong:\n```\nok\n```", "so:\n```\nthat is wrong\n```"),
         "at the beginning": ("that is wrong. " + "x " * OWN_LIMIT, "x " * OWN_LIMIT + ". That is wrong."),
+        "in the last line": (
+            "x " * HEAD_LIMIT + "\nThat is wrong.",
+            "x " * OWN_LIMIT + "\nThat is wrong" + ", x" * LAST_LIMIT,
+        ),
     },
 )
 def test_says_that_the_work_is_wrong(prompt: str, twin: str) -> None:
@@ -110,6 +119,8 @@ def test_says_that_the_work_is_wrong(prompt: str, twin: str) -> None:
     "prompt",
     {
         "a command": "/review that is wrong",
+        "a command of the shell": "!make that is wrong",
+        "a template of a command": "## User Input\n\nthat is wrong",
         "a command with its name": "<command-name>/fix</command-name><command-args>that is wrong</command-args>",
         "a reminder": "<system-reminder>\nThat is wrong.\n</system-reminder>",
         "a notice": "<task-notification>\n<status>it still fails</status>\n</task-notification>",
@@ -179,23 +190,9 @@ def test_asks(reason: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     "part",
-    [
-        "no ",
-        "not ",
-        "<a-b>",
-        "```",
-        '"' * 3,
-        "a:b",
-        " is really",
-        "you got a ",
-        "# context ",
-        "still ",
-        "a@:",
-        "\n",
-        "\n ",
-    ],
+    ["no ", "not ", "<a-b>", "```", '"' * 3, "a:b", " is really", "you got a ", "# context ", "still ", "a@:", "\n"],
 )
 def test_takes_no_long_time(part: str) -> None:
     began = time.perf_counter()
-    said_in(part * PROMPT_LIMIT)
+    said_in(part * HEAD_LIMIT)
     assert time.perf_counter() - began < 1
