@@ -95,7 +95,7 @@ def agent_commits(
         for made in session.made:
             if known := resolved.get(made.sha):
                 _note(by_commit, same.get(known, known), _id_of(session), made.time)
-            else:
+            elif made.sha not in session.elsewhere:
                 unknown.append((session, made))
     _by_subject(unknown, commits, by_commit, same)
     found = AgentCommits(commits, {}, branches, {}, same)

@@ -4,6 +4,7 @@ Every line of every session is in one unit: of a commit, of the rest of a sessio
 The module is long because each field of a unit is found here.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,11 +27,13 @@ from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, log_outcomes
+from scoring.text import trim
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
 State: TypeAlias = Literal["talk", "reverted", "landed", "open", "lost", "unclear"]
 
 LEAST_LINES = 5  # that a rest wrote in the repository; with fewer it is talk
+_SHA = re.compile("[0-9a-f]{7,64}")
 _PAUSE = 5 * 60 * NS  # a longer one is no work
 
 
@@ -43,7 +46,7 @@ class Unit:
     ``minutes`` are those between events at most five minutes apart, ``ended`` is in nanoseconds since 1970, and
     ``lines`` has the times of its lines. ``written`` are the lines that edits added, ``is_whole`` whether these are
     all; ``lines_there`` of them are on the trunk a horizon
-    later, or today where it ``is_young``.
+    later, or today where it ``is_young``. ``outcome`` is that of one of its iterations, the worst that is known.
     """
 
     unit: str
@@ -66,12 +69,19 @@ class Unit:
     is_young: bool = True
     lines_there: int | None = None
     defective: bool | None = None
+    outcome: Outcome | None = None
     missing_subagents: int = 0
 
     @property
     def iteration(self) -> int | None:
         """The lowest iteration that it is of."""
         return min((facts.record.iteration for facts in self.facts), default=None)
+
+    @property
+    def last_passed(self) -> bool | None:
+        """Whether the last run of tests before it landed passed; None without a verdict."""
+        seen = [one.observed.tests.last_passed for one in self.facts if one.observed]
+        return next((passed for passed in reversed(seen) if passed is not None), None)
 
     @property
     def lines_written(self) -> int | None:
@@ -152,18 +162,23 @@ def _identity(landing: Landing) -> str | None:
     return landing.commit or landing.part_of or landing.sha
 
 
-def _unit_of(units: Units, sha: str, landing: Landing | None) -> Unit:
-    return units.setdefault(sha, Unit(f"commit:{sha}", "commit", sha, landing=landing))
+def _place(one: IterationFacts) -> str:
+    """Return what the unit of an iteration is known by: its commit, which git may not have, else its checkpoint."""
+    record, field = one.record, trim(one.record.commit).lower()
+    name = f"checkpoint:{record.checkpoint}" if record.checkpoint else f"iteration:{record.iteration}"
+    return _identity(one.landing) or (field if _SHA.fullmatch(field) else name)
+
+
+def _unit_of(units: Units, place: str, landing: Landing | None) -> Unit:
+    commit = None if ":" in place else place
+    return units.setdefault(place, Unit(f"commit:{place}" if commit else place, "commit", commit, landing=landing))
 
 
 def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str]) -> Units:
     units: Units = {}
     taken: set[str] = set()
     for one in facts:
-        sha = _identity(one.landing)
-        number = one.record.iteration
-        unit = _unit_of(units, sha, one.landing) if sha else Unit(f"iteration:{number}", "commit", landing=one.landing)
-        unit = units.setdefault(sha or unit.unit, unit)
+        unit = _unit_of(units, _place(one), one.landing)
         unit.facts.append(one)
         named = one.observed.checkpoints if one.observed else ()
         unit.checkpoints += [name for name in named if name in checkpoints and name not in taken]
@@ -185,7 +200,7 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     for name in scan.checkpoints:
         if name not in taken:
             _, line = last.get(name, (0, -1))
-            unit = owner[line] if line in owner else units.setdefault(name, Unit(f"checkpoint:{name}", "commit"))
+            unit = owner[line] if line in owner else _unit_of(units, f"checkpoint:{name}", None)
             unit.checkpoints.append(name)
 
 
@@ -193,7 +208,7 @@ def _add_lines(
     units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
 ) -> None:
     """Give each line of each session to a unit."""
-    by_place = [_identity(one.landing) or f"iteration:{one.record.iteration}" for one in facts]
+    by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
     for tree in work.given.trees:
         for part in tree.parts():
@@ -310,7 +325,7 @@ def _move_talk(units: Units, work: AllWork) -> None:
 
 
 def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:
-    """Add subjects and authors; those of a session without commits are of the user, where it is the user's file."""
+    """Add subjects and authors; of what is no commit here that of the session's commits, else the user of the files."""
     every = list(units)
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})
@@ -329,7 +344,7 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callab
             unit.subject = entry.record.impl.summary or None
     own = git.own_names()
     for unit in every:
-        if unit.kind != "commit" and unit.trees:
+        if unit.trees and not any(unit.author):
             tree = unit.trees[0]
             unit.author = of_tree.get(id(tree)) or (("", "") if is_recorded(tree) else own)
 
@@ -374,8 +389,9 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
 
 
 def _judge(units: Iterable[Unit], outcomes: Sequence[Outcome]) -> None:
-    """Say which units were defective, where that is known of one of their iterations."""
-    defective = {one.iteration: one.defective for one in outcomes}
+    """Add the worst of the known outcomes of each unit's iterations."""
+    known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units:
-        known = [found for one in unit.facts if (found := defective.get(one.record.iteration)) is not None]
-        unit.defective = any(known) if known else None
+        found = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
+        unit.outcome = max(found, key=lambda one: (one.defective or False, one.lines_fixed or 0), default=None)
+        unit.defective = unit.outcome.defective if unit.outcome else None

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.reverts import Reverts
+from scoring.evidence.git.reverts import Reverts, whole_reverts
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fates import Fate, Work, fates
@@ -109,7 +109,7 @@ class Counted(NamedTuple):
     reverted_by: str | None
 
 
-_STAMP = b"objects"  # of git: what is kept depends on these alone, which never change
+_STAMP = b"objects, whole reverts"  # of git: what is kept depends on these alone, which never change
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
@@ -248,7 +248,8 @@ class _Outcomes(CorrectedHistory):
         if index not in self._reverts:
             places, introduced = self._graph.position, self._graph.introduced
             within = ((sha, c.message) for sha, c in self._walk.items() if c.message and introduced[sha] >= index)
-            self._reverts[index] = Reverts(((places[sha], sha, text) for sha, text in within), self._graph.brought_by)
+            messages = ((places[sha], sha, whole_reverts(text)) for sha, text in within)
+            self._reverts[index] = Reverts(messages, self._graph.brought_by)
         return self._reverts[index]
 
     @cached_property

@@ -21,8 +21,10 @@ JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is d
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
 NOTHING: tuple[State, ...] = ("lost", "reverted")  # the trunk has nothing of it
 MOST_LOOKED_AT = 5
+LEAST_CORRECTIONS = 3  # that make a unit worth a look
 
 Reason: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
+_REASONS: tuple[Reason, ...] = ("reverted", "tests_failed", "defective", "lost", "corrected")
 
 
 def spending_of_unit(unit: Unit) -> Spending:
@@ -187,31 +189,43 @@ def _share(part: int, whole: int) -> dict[str, float | None]:
 
 
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
-    """Return the units that are worth a look, the worst first and of these the dearest."""
-    found = [(n, -(row.cost or 0), row, said) for row in rows if (said := _why(row.unit)) for n in (said[0],)]
-    found.sort(key=lambda one: (*one[:2], one[2].unit.unit))
-    return [
-        {"unit": row.unit.unit, "iteration": row.unit.iteration, "reason": reason, "text": text, "where": where}
-        for _, _, row, (_, reason, text, where) in found[:MOST_LOOKED_AT]
-    ]
+    """Return the units that are worth a look, the worst first and of these the dearest.
+
+    Failed tests of which a later run of the same session passed come last: so it is where tests are written first.
+    """
+    passed = {tree: unit.ended or 0 for unit in (row.unit for row in rows) if unit.last_passed for tree in unit.trees}
+    found = []
+    for row in rows:
+        if said := _why(row):
+            reason, text, where = said
+            mended = reason == "tests_failed" and any(passed.get(t, 0) > (row.unit.ended or 0) for t in row.unit.trees)
+            place = len(_REASONS) if mended else _REASONS.index(reason)
+            text += "; a later run of the same session passed" if mended else ""
+            one = {"unit": row.unit.unit, "iteration": row.unit.iteration, "reason": reason, "text": text}
+            found.append((place, -(row.cost or 0), row.unit.unit, one | {"where": where}))
+    return [one for *_, one in sorted(found, key=lambda one: one[:3])[:MOST_LOOKED_AT]]
 
 
-def _why(unit: Unit) -> tuple[int, Reason, str, str | None] | None:
-    """Return why a unit is worth a look: the place of the reason, its name, in words, and where it is seen."""
+def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
+    """Return why a unit is worth a look: the name of the reason, in words, and where it is seen."""
+    unit, outcome = row.unit, row.unit.outcome
     seen = [one.observed for one in unit.facts if one.observed]
     places = {place.kind: f"{place.path}:{place.line}" for one in seen for place in one.seen}
     corrections = sum(one.corrections.corrections for one in seen)
-    landing, lines = unit.landing, counted(unit.lines_written or 0, "line")
-    if unit.state == "reverted" and landing:
-        return 0, "reverted", f"reverted by {(landing.reverted_by or '')[:12]}", landing.reverted_by
-    if unit.state == "landed" and any(one.tests.last_passed is False for one in seen):
-        return 1, "tests_failed", "landed, and the last test run before it failed", places.get("tests")
-    if unit.defective:
-        return 2, "defective", "fixes changed what it added", unit.commit
-    if unit.state == "lost":
-        return 3, "lost", f"came to nothing, with {lines} written", unit.commit or unit.unit
-    if corrections:
-        return 4, "corrected", f"corrected {counted(corrections, 'time')}", places.get("correction")
+    if unit.state == "reverted" and unit.landing:
+        return "reverted", f"reverted by {(unit.landing.reverted_by or '')[:12]}", unit.landing.reverted_by
+    if unit.state == "landed" and unit.last_passed is False:
+        return "tests_failed", "landed, and the last test run before it failed", places.get("tests")
+    if outcome and outcome.defective:
+        fixed = f"fixes changed {outcome.lines_fixed} of the {outcome.lines_added} lines of code that it added"
+        taken = f"taken back by {(outcome.reverted_by or '')[:12]}, and landed again"
+        return "defective", taken if outcome.reverted_by else fixed, unit.commit
+    if unit.state == "lost" and unit.counted:
+        cost = f", at {cost_text(row.cost)}" if row.cost else ""
+        written = f", with {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
+        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.unit
+    if corrections >= LEAST_CORRECTIONS:
+        return "corrected", f"corrected {counted(corrections, 'time')}", places.get("correction")
     return None
 
 

@@ -311,16 +311,25 @@ class TestNotLanded:
         assert "branch" not in work.entry(1)
         assert work.entry(1)["files_changed"] == 1
 
-    @pytest.mark.parametrize("edits", [True, False])
-    def test_one_that_only_a_transcript_shows_says_nothing_that_only_git_knows(self, work: Work, edits: bool) -> None:
+    @pytest.mark.parametrize(
+        ("edits", "command"),
+        [
+            pytest.param(True, "git commit -am x", id="of what it edited"),
+            pytest.param(False, "git commit -am x", id="of what it did not edit"),
+            pytest.param(True, "cd /tmp/scratch && git init && git commit -am x", id="in another repository"),
+        ],
+    )
+    def test_one_that_only_a_transcript_shows_says_nothing_that_only_git_knows(
+        self, work: Work, edits: bool, command: str
+    ) -> None:
         session = work.session()
         if edits:
             session.edit(90, 1, "src/a.py")
-        session.commits(100, 2, 1, "Try it")
+        session.commits(100, 2, 1, "Try it", command)
         session.commits(160, 4, 2, "Try it", "git commit --amend -m x")  # nothing else was edited
         work.keep(session, {1: "a" * 40, 2: "b" * 40})
         done = self.twice(work)
-        if not edits:
+        if not edits or "init" in command:
             assert done == []
             return
         assert done == [

@@ -120,6 +120,23 @@ def test_what_counts_is_what_the_trunk_has_a_horizon_later(
     assert (unit["lines_written"], unit["lines_landed"], unit["yield"]) == (8, landed, landed / 8)
 
 
+def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -> None:
+    """Four of the lines are written over twice, once whole and once by an edit, before they are committed."""
+    session = history.session("s1")
+    rest = "".join(f"def other_{n}(): return {n}\n" for n in range(4))
+    for second, text in ((100, TEXT), (110, HALF + rest)):
+        writes(session, second, int(second), "src/a.py", text)
+    given = {"file_path": f"{session.cwd}/src/a.py", "old_string": rest, "new_string": HALF.upper()}
+    session.turn(120, 2, {"type": "tool_use", "id": "e1", "name": "Edit", "input": given})
+    session.result(121, "e1", "Done.")
+    mark = history.commit(200, "Add it", files={"src/a.py": HALF + HALF.upper()})
+    session.commits(200, 4, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert (unit["lines_written"], unit["lines_landed"], unit["yield"]) == (8, 8, 1.0)
+
+
 @cases(
     "path, lines",
     {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
@@ -204,6 +221,48 @@ def test_a_branch_with_a_new_commit_is_open(history: History, work: Work, tip: i
     history.commit(tip * DAY, "More", branch="try")
     history.commit(30 * DAY, "Later")
     assert state_of(work(), "commit") == state
+
+
+@cases("corrections, looked_at", {"twice": (2, []), "three times": (3, ["corrected"])})
+def test_what_was_corrected_three_times_is_worth_a_look(
+    history: History, work: Work, corrections: int, looked_at: list[str]
+) -> None:
+    session = history.session("s1")
+    writes(session, 50, 1, "src/a.py")
+    for n in range(corrections):
+        session.edit(60 + 10 * n, 2 << n, "src/a.py")
+        session.interrupt(65 + 10 * n)
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 64, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+    history.commit(30 * DAY, "Later")
+    assert [one["reason"] for one in work()["look_at"]] == looked_at
+
+
+def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(history: History, work: Work) -> None:
+    """As where tests are written first: the next commit of the session makes them pass."""
+    for who, more in (("s1", [("1 failed", True), ("3 passed", False)]), ("s2", [("2 failed", True)])):
+        session = history.session(who)
+        for n, (printed, failed) in enumerate(more):
+            at, text = 100 + 200 * n + 1000 * int(who[1]), TEXT.replace("made", f"{who}{n}")
+            writes(session, at, at, f"src/{who}{n}.py", text)
+            session.run(at + 10, at + 1, "pytest", f"{printed} in 0.1s", failed=failed)
+            mark = history.commit(
+                at + 50, f"Step {who} {n}", files={f"src/{who}{n}.py": TEXT.replace("made", f"{who}{n}")}
+            )
+            session.commits(at + 50, at + 2, mark, f"Step {who} {n}")
+            history.entry(mark, f"Step {who} {n}", who)
+    history.commit(30 * DAY, "Later")
+    found = [(one["iteration"], one["reason"], "a later run" in one["text"]) for one in work()["look_at"]]
+    assert found == [(3, "tests_failed", False), (1, "tests_failed", True)]
+
+
+def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(history: History, work: Work) -> None:
+    mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
+    history.entry(mark, "Try it")
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert (state_of(found, "commit"), found["look_at"]) == ("lost", [])
 
 
 @cases("subject, state", {"a revert": ('Revert "Add it"', "reverted"), "another revert": ('Revert "Add"', "landed")})
@@ -453,7 +512,7 @@ def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work
     ]
     assert "2 units of work: 1 of 2 landed, 0 open, 1 lost after 14 days" in page
     assert cost is None or "<$0.01 for what is lost" in page
-    assert [line.split()[:2] for line in lines if "came to nothing, with" in line] == [["-", "lost"]]
+    assert [line.split()[:2] for line in lines if ", with 8 lines written" in line] == [["-", "lost"]]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from scoring.evidence.git.graph import Contained
 from scoring.evidence.git.hunks import FileLine, added_lines, bare
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import reverted_name, reverted_shas
+from scoring.evidence.git.reverts import reverted_name, reverted_shas, whole_reverts
 from scoring.evidence.git.walk import Commit, CommitNames, named_commits, request_of, without_number
 
 HORIZON = 14 * 86_400
@@ -138,11 +138,12 @@ class AttributedLandings(Landings):
     """The landing of commits by their lines, where their change is not on the trunk as it was made."""
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
-        """Yield what may speak of a revert, with the SHA where it has the subject or the request instead."""
+        """Yield what may speak of a whole revert, with the SHA where it has the subject or the request instead."""
         place = self._graph.position
-        for at, by, message in super()._messages(walk):
+        for at, by, whole in super()._messages(walk):
+            message = whole_reverts(whole)
             known = any(len(sha) < len(self._tip) or self._graph.on_trunk(sha) for sha in reverted_shas(message))
-            title, request = ("", 0) if known else reverted_name(message)
+            title, request = ("", 0) if known or message != whole else reverted_name(message)
             alike = (*self._subjects.get(title, ()), *(self._requested.get(request, ()) if request else ()))
             older = min(((place[commit], commit) for commit in alike if place[commit] > at), default=None)
             yield at, by, f"{message}\nreverts {older[1]}" if older else message

@@ -11,12 +11,25 @@ from collections.abc import Callable, Iterable, Sequence
 _SHORTEST = 7
 _FURTHEST = 40
 _CLAUSE = 200
+_LINE = 1000  # characters of a line in which it is looked for that only a part is reverted
 _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
 _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
 
 _TITLE = re.compile(r'\ARevert "(.+)"(?: \([#!]\d{1,9}\))?$', re.MULTILINE)
 _REQUEST = re.compile(r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$", re.MULTILINE)
+
+_IN_PART = re.compile(
+    r"\bpartial(?:ly)?\b.*\brevert|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b|"
+    r"\brevert\w*\s+(?:(?:back|only|just)\s+)*(?:some|(?:a\s+)?(?:part|few|bit|half)|parts|bits|pieces|portions|most)\s",
+    re.IGNORECASE,
+)
+
+
+def whole_reverts(message: str) -> str:
+    """Return a message without the lines that say that only a part of something is reverted."""
+    lines = message.split("\n") if "revert" in message.lower() else []
+    return "\n".join(line for line in lines if not _IN_PART.search(line[:_LINE])) if lines else message
 
 
 def reverted_name(message: str) -> tuple[str, int]:

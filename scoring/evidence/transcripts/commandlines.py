@@ -234,9 +234,14 @@ _COMMIT_LINE = re.compile(r"\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1
 _LIMIT = 1000  # how many commits of one output are read, the first ones
 
 
-def makes_commits(commands: Sequence[ShellCommand]) -> bool:
-    """Return whether a command line runs git with something that makes commits."""
-    return any(name in _MAKE_COMMITS for name, _ in _git_commands(commands))
+FIRST = "(root-commit)"
+"""What git says behind the branch of a repository's first commit."""
+
+
+def commit_folders(commands: Sequence[ShellCommand]) -> list[str | None]:
+    """Return the folders in which a command line runs git with something that makes commits; None: not known."""
+    making = (at for at, one in enumerate(commands) if any(name in _MAKE_COMMITS for name, _ in _git_commands((one,))))
+    return [folder_of(commands, at, ("-C",)) for at in making]
 
 
 def commit_lines(output: str) -> list[CommitLine]:

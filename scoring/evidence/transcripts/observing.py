@@ -13,7 +13,14 @@ from itertools import islice
 from operator import itemgetter
 
 from scoring.evidence.transcripts.claims import claims_tests_pass
-from scoring.evidence.transcripts.commandlines import commit_lines, is_elsewhere, makes_commits, program_names, resets
+from scoring.evidence.transcripts.commandlines import (
+    FIRST,
+    commit_folders,
+    commit_lines,
+    is_elsewhere,
+    program_names,
+    resets,
+)
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.rows import (
     AGENT,
@@ -60,7 +67,7 @@ _SAID = {"wrong": SAID_WRONG, "report": REPORT, "unknown": FOREIGN}
 
 _Row = tuple[int, ...]
 AddedLines = Mapping[str, Hashes]
-"""The lines that an edit adds, by path."""
+"""The lines that an edit adds, and takes away, by path."""
 NO_LINES: AddedLines = {}
 
 
@@ -77,16 +84,22 @@ class _Call:
     alone: bool = False
     run: TestCommand | None = None
     folder: str = ""
-    commits: bool = False
+    commits: Sequence[str | None] = ()
     ended: bool = False
     edits: Sequence[tuple[int, int]] = ()
     resets: Sequence[_Row] = ()
     words: Sequence[_Row] = ()
     wrote: Sequence[_Row] = ()
 
-    def is_elsewhere(self, homes: Collection[str]) -> bool:
+    def tests_elsewhere(self, homes: Collection[str]) -> bool:
         """Whether it runs tests of other code than that in the folders of its session."""
-        folder = self.run.folder if self.run else None
+        return self.run is not None and self._is_elsewhere(self.run.folder, homes)
+
+    def commits_elsewhere(self, homes: Collection[str]) -> bool:
+        """Whether it makes commits, and only outside of the folders of its session."""
+        return bool(self.commits) and all(self._is_elsewhere(folder, homes) for folder in self.commits)
+
+    def _is_elsewhere(self, folder: str | None, homes: Collection[str]) -> bool:
         return folder is not None and is_elsewhere(self.folder, folder, homes)
 
 
@@ -103,6 +116,7 @@ class Observations:
         self._texts: dict[str, int] = {}
         self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, WROTE + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
+        self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
@@ -174,14 +188,14 @@ class Observations:
         if ">" in text or "tee" in text:
             written = list(_written(commands, folder))
             begun.edits = self._edits(written, BY_REDIRECTION)
-            begun.wrote = self._wrote(lines_of_documents(text, written), "", False)
+            begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
         if patched:
             begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
             begun.wrote = [*begun.wrote, *self._wrote(lines, folder, False)]
         if "worktree" in text:
             self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
-            begun.commits = makes_commits(commands)
+            begun.commits = commit_folders(commands)
             for reset in resets(commands):
                 paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
                 begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
@@ -208,7 +222,7 @@ class Observations:
             if begun.run and (verdict := self._tools.verdict(begun.run, text, failed)):
                 self._run(begun.key, WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
-                self._made(begun.key, WHOLE, text)
+                self._made(begun.key, WHOLE, text, begun)
             if begun.words or begun.edits or begun.resets or begun.agent:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
@@ -216,7 +230,7 @@ class Observations:
     def commits(self, call: str | None) -> bool:
         """Whether a call makes commits."""
         begun = self._calls.get(call or "")
-        return begun is not None and begun.commits
+        return begun is not None and bool(begun.commits)
 
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
@@ -267,11 +281,14 @@ class Observations:
                 row = (*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1)
                 self._runs.append((row, begun))
             if begun.commits:
-                self._tables[MADE].append((*where, begun.key, CALL_ONLY, 0, 0, 0))
+                self._commits.append(((*where, begun.key, CALL_ONLY, 0, 0, 0), False, None))
             self._keep(begun, where, False)
         homes = {folder for folder in (*self._trees, *(span.cwd for span in rows.spans)) if folder.startswith("/")}
-        self._tables[RUN] += [row for row, begun in self._runs if begun is None or not begun.is_elsewhere(homes)]
-        self._calls, self._without_id, self._runs = {}, [], []
+        self._tables[RUN] += [row for row, by in self._runs if not (by and by.tests_elsewhere(homes))]
+        self._tables[MADE] += [
+            (*row, int(is_first or bool(by and by.commits_elsewhere(homes)))) for row, is_first, by in self._commits
+        ]
+        self._calls, self._without_id, self._runs, self._commits = {}, [], [], []
         for kind, found in self._tables.items():
             if found:
                 rows.tables[kind] = sorted(found, key=itemgetter(1))
@@ -305,10 +322,11 @@ class Observations:
         numbers = (-1 if number is None else int(number) for number in verdict)
         self._runs.append(((self._span, self._number, key, state, label, *numbers), begun))
 
-    def _made(self, key: int, state: int, text: str) -> None:
+    def _made(self, key: int, state: int, text: str, begun: _Call | None = None) -> None:
         for line in commit_lines(text):
-            digits = line.sha[:_SHA_DIGITS]
-            self._row(MADE, key, state, int(digits, 16), len(digits), key_of(line.subject))
+            digits, is_first = line.sha[:_SHA_DIGITS], line.branch.endswith(FIRST)
+            name = int(digits, 16), len(digits), key_of(line.subject)
+            self._commits.append(((self._span, self._number, key, state, *name), is_first, begun))
 
     def _row(self, kind: int, *columns: int) -> None:
         self._tables[kind].append((self._span, self._number, *columns))
@@ -320,10 +338,10 @@ class Observations:
         return [(number, how) for number, how in numbers.items() if number >= 0]
 
     def _wrote(self, lines: AddedLines, folder: str, whole: bool) -> list[_Row]:
-        """Return the numbers of paths with the lines that are added; of a whole file, without those known before."""
+        """Return the numbers of paths with what changes of their lines, given that or the ``whole`` of them."""
         several = islice(lines.items(), PATHS_OF_A_CALL)
-        added = {path: self.files.added(path, new, whole) for name, new in several if (path := _joined(folder, name))}
-        return [(number, *new) for path, new in added.items() if new and (number := self._text(path)) >= 0]
+        found = {path: self.files.change(path, new, whole) for name, new in several if (path := _joined(folder, name))}
+        return [(number, *change) for path, change in found.items() if change and (number := self._text(path)) >= 0]
 
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""

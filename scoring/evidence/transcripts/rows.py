@@ -104,8 +104,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE = range(100, 110)
   known), whether it passed (1, 0, or -1: no verdict), how many tests passed and how many failed (-1: not said). The
   line is that of the result, of the call where there is none;
 - commit that was made: key of the call, its state, the first 15 hex digits of its SHA as a number, how many digits
-  of it are known (at most 15), the key of its subject. The line is that of the result; a call without one has 0 for
-  the last three;
+  of it are known (at most 15), the key of its subject, whether it is known to be of another repository, or the first
+  one of any. The line is that of the result; a call without one has 0 for the last four;
 - edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
 - break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response that asked for the tool (0:
   not known);
@@ -115,7 +115,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE = range(100, 110)
 - prompt of a person about the work before it: what (:data:`SAID_WRONG`: that it is wrong, :data:`REPORT`: what a
   program or a reviewer said, :data:`FOREIGN`: in another language than English). Other prompts have no row;
 - said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user;
-- wrote: the number of the path in ``texts``, and a hash of each line that the edit adds.
+- wrote: the number of the path in ``texts``, and a hash of each line that the edit adds, negative of each that it
+  takes away.
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)

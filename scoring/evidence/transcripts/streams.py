@@ -102,13 +102,17 @@ class File:
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines and commits by time; ``parent`` is the session that started it, as a sub-agent."""
+    """One session: its lines and commits by time; ``parent`` is the session that started it, as a sub-agent.
+
+    ``elsewhere`` are the names of the commits that are known to be of another repository.
+    """
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
+    elsewhere: set[str] = field(default_factory=set)
 
     @property
     def parent(self) -> str:
@@ -192,7 +196,7 @@ def _made(session: Session) -> list[Made]:
     waiting: list[tuple[int, Made]] = []
     name = session.key[1]
     for file in session.files:
-        for _, number, key, state, sha, count, subject in file.rows.tables.get(MADE, ()):
+        for _, number, key, state, sha, count, subject, is_elsewhere in file.rows.tables.get(MADE, ()):
             n = file.place[number]
             if name != file.owner and not file.names(name, n):
                 continue
@@ -200,6 +204,8 @@ def _made(session: Session) -> list[Made]:
                 calls.add(key)
                 continue
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
+            if is_elsewhere:
+                session.elsewhere.add(made.sha)
             if state == WHOLE:
                 found[made] = None
             elif state == RESULT_ONLY:

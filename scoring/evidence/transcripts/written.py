@@ -17,7 +17,7 @@ from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.streams import File
 
 Hashes: TypeAlias = tuple[int, ...]
-"""The significant lines of a text, as :func:`~scoring.evidence.git.hunks.line_hash` names them."""
+"""Significant lines, as :func:`~scoring.evidence.git.hunks.line_hash` names them; negative where they go."""
 
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
@@ -37,20 +37,33 @@ _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows th
 
 
 def lines_added(new: str, old: str = "") -> Hashes:
-    """Return the significant lines that a text has more of than another one."""
+    """Return the significant lines that a text has more of than another one, behind those that it has fewer of."""
     return (_added if len(new) + len(old) < KEPT_TEXT else _added.__wrapped__)(new, old)
 
 
 @lru_cache(1 << 12)  # checkpoints hold a session again and again
 def _added(new: str, old: str) -> Hashes:
-    return without(_hashes(new), _hashes(old))
+    return _between(_hashes(old), _hashes(new))
 
 
-def without(lines: Iterable[int], known: Iterable[int]) -> Hashes:
+def _between(old: Collection[int], new: Collection[int]) -> Hashes:
+    return (*(-line for line in _without(old, new)), *_without(new, old))
+
+
+def _without(lines: Iterable[int], known: Iterable[int]) -> Hashes:
     """Return lines but for those that are known, each as often as it is there."""
     if not (left := Counter(known)):
         return tuple(lines)
     return tuple(line for line in lines if not left[line] or left.subtract((line,)))
+
+
+def write_down(lines: Counter[int], change: Iterable[int]) -> None:
+    """Bring the lines that were written up to date by an edit: what it takes away of them was written in vain."""
+    for line in change:
+        if line > 0:
+            lines[line] += 1
+        elif lines[-line]:
+            lines[-line] -= 1
 
 
 def _hashes(text: str) -> list[int]:
@@ -63,7 +76,7 @@ def paths_patched(patch: str) -> list[str]:
 
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
-    """Return the lines that a patch of the tool ``apply_patch`` adds, by the path that a file has behind it."""
+    """Return what a patch of the tool ``apply_patch`` changes of lines, by the path that a file has behind it."""
     return (_patched if len(patch) < KEPT_TEXT else _patched.__wrapped__)(patch)
 
 
@@ -87,22 +100,22 @@ class KnownFiles:
     """What a session last wrote and was shown of files, by path: so it is known what a whole file adds."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[int]] = {}
+        self._lines: dict[str, Counter[int]] = {}
         self._shown: dict[str, Callable[[], str]] = {}
 
     def showed(self, path: str, text: Callable[[], str]) -> None:
         """Note that a tool showed a file, as a text that may have the numbers of its lines."""
         self._shown[path] = text
 
-    def added(self, path: str, lines: Hashes, whole: bool) -> Hashes:
-        """Return which lines are new of those that are written to a file, or are the ``whole`` of it."""
-        known = self._lines.setdefault(path, [])
-        if not whole:
-            known += lines
-            return lines
-        self._lines[path] = list(lines)
-        shown = self._shown.pop(path, None)
-        return without(lines, (*known, *(_hashes(_NUMBERED.sub("", shown())) if shown else ())))
+    def change(self, path: str, lines: Hashes, whole: bool) -> Hashes:
+        """Return what an edit changes of a file, by the lines that it changes, or by the ``whole`` of them."""
+        known = self._lines.setdefault(path, Counter())
+        if whole:
+            shown = self._shown.pop(path, None)
+            known.update(_hashes(_NUMBERED.sub("", shown())) if shown else ())
+            lines = _between(list(known.elements()), lines)
+        write_down(known, lines)
+        return lines
 
 
 def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
@@ -118,14 +131,17 @@ def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes
 
 
 def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collection[int]) -> dict[int, WrittenLines]:
-    """Return the lines that were written in some parts, by the number of the part; ``parts`` has that of each line."""
+    """Return what is left of the lines that were written in some parts, at the end of each, by its number.
+
+    ``parts`` has the number of the part of each line.
+    """
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
         for span, number, path, *lines in file.rows.tables.get(WROTE, ()):
             n = file.place.get(number, -1)
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
                 key = file.rows.spans[span].cwd, file.rows.texts[path]
-                found[part].setdefault(key, Counter()).update(lines)
+                write_down(found[part].setdefault(key, Counter()), lines)
     return found
 
 

@@ -256,6 +256,8 @@ class TestReverts:
             pytest.param([f'Revert "{TITLE}"'], 0, id="by-subject"),
             pytest.param([f'Revert "{TITLE}"\n\nThis reverts commit {"ab" * 20}.'], 0, id="by-a-sha-of-the-branch"),
             pytest.param(["undo it (#8)\n\nReverts some/place#7"], 0, id="by-request"),
+            pytest.param(["this reverts some of the changes of {sha}"], 1, id="in-part"),
+            pytest.param([f'Revert "{TITLE}"\n\nThis partially reverts commit {{sha}}.'], 1, id="partially"),
             pytest.param(['Revert "some other"', "Reverts some/place#6"], 1, id="of-another"),
             pytest.param([f'not to revert: "{TITLE}" (#7)'], 1, id="in-passing"),
             pytest.param([f'Revert "{TITLE}" (#8)', f'Revert "Revert "{TITLE}" (#8)" (#9)'], 1, id="of-the-revert"),

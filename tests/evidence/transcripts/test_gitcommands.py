@@ -3,7 +3,7 @@
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.commandlines import CommitLine, Reset, commit_lines, makes_commits, resets
+from scoring.evidence.transcripts.commandlines import CommitLine, Reset, commit_folders, commit_lines, resets
 from scoring.evidence.transcripts.shell import commands_of
 
 HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")
@@ -18,7 +18,7 @@ MAKE = (
 
 @pytest.mark.parametrize("text", MAKE.split("; "))
 def test_commands_that_make_commits(text: str) -> None:
-    assert makes_commits(commands_of(text))
+    assert commit_folders(commands_of(text))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_commands_that_make_commits(text: str) -> None:
     ],
 )
 def test_commands_that_make_none(text: str) -> None:
-    assert not makes_commits(commands_of(text))
+    assert not commit_folders(commands_of(text))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched
+from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched, write_down
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -24,12 +24,17 @@ def hashes(*lines: str) -> tuple[int, ...]:
     return tuple(line_hash(line.encode()) for line in lines)
 
 
+def gone(*lines: str) -> tuple[int, ...]:
+    return tuple(-line for line in hashes(*lines))
+
+
 @cases(
     "new, old, lines",
     {
         "what was not there": (f"{OLD}\n{NEW}\n", OLD, hashes(NEW)),
         "as often as it is more": (f"{OLD}\n{OLD}\n", OLD, hashes(OLD)),
         "another indentation is the same": (f"    {OLD}", f"\t{OLD}\r", ()),
+        "and takes away": (NEW, f"{OLD}\n{OLD}", (*gone(OLD, OLD), *hashes(NEW))),
         "blank lines and those of two characters say nothing": (f"\n  \n}}\n))\n{NEW}", "", hashes(NEW)),
         "letters that are longer in bytes": ("äö\näöü", "", hashes("äöü")),
     },
@@ -104,13 +109,13 @@ def shell(script: str) -> Line:
         "one that failed": (edit(old_string=OLD, new_string=NEW, failed=True), []),
         "several in one": (
             call("MultiEdit", file_path="a.py", edits=[{"old_string": OLD, "new_string": NEW}, {"new_string": MORE}]),
-            [hashes(NEW, MORE)],
+            [(*gone(OLD), *hashes(NEW, MORE))],
         ),
         "one whose text is no text": (edit(old_string=OLD, new_string=5), []),
         "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
         "a file that was read": (
             [*call("Read", "t0", f"     1→{OLD}\n     2→{NEW}", file_path="/work/app/a.py"), *write(f"{NEW}\n{MORE}")],
-            [hashes(MORE)],
+            [(*gone(OLD), *hashes(MORE))],
         ),
         "a file that was read and edited": (
             [
@@ -125,17 +130,17 @@ def shell(script: str) -> Line:
             call("Bash", command=f"cd src && cat > a.py <<'E'\n{NEW}\nE\ngofmt -w a.py"),
             [hashes(NEW)],
         ),
-        "a patch": (codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH)), [hashes(NEW)]),
+        "a patch": (codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH)), [(*gone(OLD), *hashes(NEW))]),
         "a patch that failed": (
             codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH), "Exit code: 1\nOutput:\nNo."),
             [],
         ),
-        "a patch in a command": (codex(shell(f"apply_patch <<'E'\n{PATCH}\nE")), [hashes(NEW)]),
+        "a patch in a command": (codex(shell(f"apply_patch <<'E'\n{PATCH}\nE")), [(*gone(OLD), *hashes(NEW))]),
         "a patch in a program": (
             codex(
                 item(1, "custom_tool_call", name="exec", input=f"tools.apply_patch({json.dumps(PATCH)}); exec_command")
             ),
-            [hashes(NEW)],
+            [(*gone(OLD), *hashes(NEW))],
         ),
     },
 )
@@ -146,6 +151,13 @@ def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[
     found = rows.tables.get(WROTE, [])
     assert [tuple(row[3:]) for row in found] == wrote
     assert all(rows.texts[row[2]].endswith("a.py") for row in found)
+
+
+def test_what_is_written_over_was_written_in_vain() -> None:
+    lines = Counter[int]()
+    for change in (hashes(NEW, NEW, MORE), gone(NEW, OLD), hashes(OLD), gone(OLD, OLD)):
+        write_down(lines, change)
+    assert +lines == Counter(hashes(NEW, MORE))
 
 
 @cases(

@@ -191,12 +191,18 @@ class TestRun:
 class TestMade:
     @pytest.mark.parametrize(
         "command",
-        ["git commit -m x", "git -C /a cherry-pick abc", "git add . && git commit --no-edit", "git revert --no-edit x"],
+        ["git commit -m x", "git -C src cherry-pick abc", "cd a && git commit --no-edit", "git revert --no-edit x"],
     )
-    def test_is_a_line_that_git_printed(self, command: str) -> None:
-        rows = seen(*bash(command, MADE_ONE))
-        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
+    @pytest.mark.parametrize("elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "])
+    def test_is_a_line_that_git_printed(self, command: str, elsewhere: str) -> None:
+        rows = seen(*bash(elsewhere + command, MADE_ONE))
+        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), int(bool(elsewhere)))
         assert table(rows, MADE) == [expected]
+
+    def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(self) -> None:
+        printed = f"{MADE_ONE}\n{MADE_ONE.replace('main', 'main (root-commit)')}"
+        rows = seen(*bash("cd $(mktemp -d) && git init && git commit -m x", printed))
+        assert [row[-1] for row in table(rows, MADE)] == [0, 1]
 
     @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"])
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
@@ -205,7 +211,7 @@ class TestMade:
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("git commit -m x", MADE_ONE)
-        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0)]
+        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0, 0)]
         assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
 
 
@@ -484,7 +490,7 @@ class TestCodex:
 
     def test_made_is_a_line_that_git_printed(self) -> None:
         rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
-        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"))
+        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0)
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
