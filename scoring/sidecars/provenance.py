@@ -181,7 +181,7 @@ _COMPARED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creati
 """What is compared: not how the numbers are spread over files, nor how often they were repeated."""
 
 _HARNESS = tuple(f.name for f in fields(HarnessFacts) if f.name != "flags")
-"""What is written of a harness, in its order; how many turns state no tokens, only where some do not."""
+"""What is written of a harness, in its order; of turns that state no tokens and of failed calls only what is known."""
 
 
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -245,7 +245,8 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
 
 
 def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
-    return {name: getattr(facts, name) for name in _HARNESS if name != "unmeasured" or facts.unmeasured}
+    left_out = {"unmeasured": not facts.unmeasured, "tool_errors": facts.ends_unknown}
+    return {name: getattr(facts, name) for name in _HARNESS if not left_out.get(name)}
 
 
 def _stamp(time: int | None) -> str:

@@ -103,7 +103,8 @@ def tests_value(observed: Observed) -> SignalValue:
         none = "no test run in"
         return absent_signal(f"{none} {observed.tool_calls} tool calls{attribution(observed)}", f"{none} N tool calls")
     if tests.last_passed is None:
-        runs = f"{counted(tests.runs, 'test run')}, {tests.failed} failed"
+        ended = f"{tests.failed} failed" if observed.failed_calls is not None else "how they ended is not stated"
+        runs = f"{counted(tests.runs, 'test run')}, {ended}"
         return absent_signal(f"{NO_VERDICT} ({runs}){attribution(observed)}", NO_VERDICT)
     said = _in_words(tests)
     fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"

@@ -1,9 +1,13 @@
 """One made session, which the tests of readers write as their harness does, and what is found in it."""
 
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from helpers.sessions import CORRECTION
-from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION, Rows
+from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 FOLDER = "/work/app"
 TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")
@@ -63,3 +67,32 @@ FOUND: dict[str, Any] = {
 
 UNCACHED = (495, 30195, 27450, 2745)
 """The tokens where it does not write what was written to the cache."""
+
+
+def damaged(lines: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield the lines with something of another type, or nothing, in the place of each value that they have."""
+    for number, line in enumerate(lines):
+        for other in _damaged(line):
+            yield [*lines[:number], other, *lines[number + 1 :]]
+
+
+def _damaged(value: Any) -> Iterator[Any]:
+    yield from ([], {}, 5, "x", None)
+    if isinstance(value, dict):
+        for key, found in value.items():
+            yield {name: one for name, one in value.items() if name != key}
+            yield from (value | {key: other} for other in _damaged(found))
+    elif isinstance(value, list):
+        for number, found in enumerate(value):
+            yield from ([*value[:number], other, *value[number + 1 :]] for other in _damaged(found))
+
+
+def read_anyhow(harness: str, lines: Sequence[Any]) -> Rows:
+    """Read lines of a harness; the reader must not fail, whatever they are."""
+    (of,) = [one for one in ATTRIBUTED_HARNESSES if one.name == harness]
+    reader = of.reader(Tools())
+    for number, line in enumerate(lines):
+        reader.number = number
+        reader.line(json.dumps(line).encode())
+        of.claims(json.dumps(line).encode())
+    return reader.rows()

@@ -38,6 +38,7 @@ class AmpReader(EventReader):
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take a thread."""
+        self.version = line.get("v")
         folder = next(iter(items_in(line, "env", "initial", "trees")), None)
         starter, remote = text_in(line, "mainThreadID"), text_in(folder, "repository", "url")
         self.where = LineSpan(

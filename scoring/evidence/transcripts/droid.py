@@ -52,7 +52,7 @@ class DroidReader(EventReader):
         """Say what a line holds."""
         kind, time = line.get("type"), timestamp_ns(text_in(line, "timestamp"))
         if kind == "session_start":
-            caller = text_in(line, "callingSessionId")
+            self.version, caller = line.get("version"), text_in(line, "callingSessionId")
             model = text_in(self.shown, "settings", "model")[:MODEL_LIMIT]
             self.where = LineSpan(
                 text_in(line, "cwd"), text_in(line, "id"), parent=caller, model=model, agent=bool(caller)
@@ -76,7 +76,7 @@ class DroidReader(EventReader):
         for part in items_in(line, "message", "content"):
             if member(part, "type") == "tool_use":
                 note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("input"))
-                self._shells |= {text_in(part, "id")} if part.get("name") in TOOLS.shells else set()
+                self._shells |= {text_in(part, "id")} if text_in(part, "name") in TOOLS.shells else set()
 
     def _answers(self, line: dict[str, Any]) -> None:
         """Take what is written as the user's: results of calls, and prompts with what the harness adds to them."""

@@ -58,6 +58,8 @@ class EventReader(JsonReader):
         self._at = -1, -1  # the span and the number of the event
         self.shown: Any = None
         """What the place of a store shows; see :func:`lines_behind`."""
+        self.version: object = None
+        """The version of the harness, or of its format, which names a line of an unknown kind too."""
         self._ahead = 0  # how many lines in front are no lines of the file
 
     @property
@@ -104,8 +106,7 @@ class EventReader(JsonReader):
 
     def unknown(self, kind: object) -> None:
         """Count a line, or a part of one, of a kind that this reader does not know, and name the kind."""
-        text = kind if isinstance(kind, str) and kind.isascii() and kind.isprintable() else type(kind).__name__
-        reason = f"{UNKNOWN_KIND}{text[:40]}"
+        reason = f"{UNKNOWN_KIND}{_plain(kind)}" + (f", version {_plain(self.version)}" if self.version else "")
         known = reason in self.skipped or len(self.skipped) < _MOST_KINDS
         self.skip(reason if known else f"{UNKNOWN_KIND}others")
 
@@ -180,6 +181,12 @@ def identity(name: object, *others: object) -> Sequence[object]:
     return (name,) if _id(name) else others
 
 
+def _plain(value: object) -> str:
+    """Return a short text or a number as it is; of anything else the name of its type."""
+    text = str(value) if type(value) in (str, int) else ""
+    return text[:40] if text and text.isascii() and text.isprintable() else type(value).__name__
+
+
 def id_in(value: Any, *names: str) -> str:
     """Return the id under some names; "" where there is none, or a tool that hides secrets has put its word for it."""
     found = text_in(value, *names)
@@ -223,6 +230,7 @@ def names(words: str) -> frozenset[str]:
 
 def note_call(reader: EventReader, tools: ToolNames, call: object, name: object, given: object) -> None:
     """Note a call of a tool, as its name and its arguments say what it does."""
+    name = text_in(name)
     if name in tools.shells:
         reader.command(call, script_of(_first(given, _COMMANDS)), text_in(_first(given, _FOLDERS)))
     elif name in tools.patches:

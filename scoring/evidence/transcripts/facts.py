@@ -84,6 +84,11 @@ class HarnessFacts(Frozen, frozen=True):
     flags: int = 0
     unmeasured: int = 0
 
+    @property
+    def ends_unknown(self) -> bool:
+        """Whether tools were called, and it is stated of no call whether it failed."""
+        return self.flags & (CALLED | ENDED) == CALLED
+
 
 PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """The sizes of prompts, in tokens, above which a token of some model has another price."""

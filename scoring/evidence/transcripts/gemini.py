@@ -42,7 +42,7 @@ CONTEXT = "<session_context>", "This is the Gemini CLI. We are setting up the co
 """How a message of the user begins that the harness puts in front."""
 _REFUSALS = "did not allow", "denied"
 """Words in the reason of a call that was cancelled because the user refused it."""
-_KINDS = frozenset(("user", "gemini", "info", "error", "warning"))
+_KINDS = "user", "gemini", "info", "error", "warning"
 _COUNTS = "input", "output", "cached", "thoughts", "tool"
 _TAKEN_BACK = "taken back"  # a kind of message
 
@@ -145,7 +145,7 @@ class GeminiReader(EventReader):
         if any(member(tokens, key) is not None and n is None for key, n in zip(_COUNTS, spent, strict=True)):
             self.skip(OTHER_TYPE)
             return
-        time = timestamp_ns(message.get("timestamp"))
+        time = timestamp_ns(text_in(message, "timestamp"))
         text = text_in(message, "content")
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
@@ -178,7 +178,7 @@ class GeminiReader(EventReader):
         if status == "cancelled" and any(words in text for words in _REFUSALS):
             self.refused(call)
         elif status in ("success", "error"):
-            printed, failed = shell_answer(text) if tool in self.tools.shells else (text, False)
+            printed, failed = shell_answer(text) if text_in(tool) in self.tools.shells else (text, False)
             self.result(call, True if status == "error" else failed, printed)
         elif status == "cancelled":
             self.result(call, None, "")

@@ -214,9 +214,11 @@ def read_parts(
     start = 0
     for part in parts:
         head = _head(part)
-        data = chain((head,), part)
-        opening = head.lstrip().partition(b"\n")[0]
-        if opening.rstrip() in (b"{", b"[") or any(harness.claims(opening) for harness in documents):
+        opening, ends, rest = head.lstrip().partition(b"\n")
+        more = b"" if rest or not ends else next(part, b"")
+        data = chain((head, more), part)
+        alone = not (rest + more).strip() and any(harness.claims(opening) for harness in documents)
+        if alone or opening.rstrip() in (b"{", b"["):
             text = _document(data)
             lines.document(text)
             start += len(text)

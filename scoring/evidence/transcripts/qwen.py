@@ -57,7 +57,7 @@ class QwenReader(GeminiReader):
         kind, name, session = line.get("type"), text_in(line, "uuid"), text_in(line, "sessionId")
         time, agent = timestamp_ns(text_in(line, "timestamp")), line.get("isSidechain") is True
         self.where = LineSpan(text_in(line, "cwd"), session, model=text_in(line, "model")[:MODEL_LIMIT], agent=agent)
-        self._at_uuid[name] = self.place
+        self._at_uuid[name], self.version = self.place, line.get("version")
         if kind not in _KINDS:
             self.unknown(kind)
         if not self.event(time, *identity(name, session, kind, self.place, time)):
@@ -105,7 +105,7 @@ class QwenReader(GeminiReader):
         for part in items_in(line, "message", "parts"):
             answer = member(part, "functionResponse")
             if isinstance(answer, dict):
-                status = "error" if "error" in (member(answer, "response") or ()) else "success"
+                status = "success" if member(answer, "response", "error") is None else "error"
                 if member(stated, "callId") in (None, answer.get("id")):
                     status = text_in(stated, "status") or status
                 self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))

@@ -28,7 +28,15 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
             (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
         ],
         ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"): [
-            (h.name, h.sessions, h.files, h.turns, h.tool_calls, h.tool_errors, h.duplicates_dropped)
+            (
+                h.name,
+                h.sessions,
+                h.files,
+                h.turns,
+                h.tool_calls,
+                "unknown" if h.ends_unknown else h.tool_errors,
+                h.duplicates_dropped,
+            )
             for h in survey.harnesses
         ],
         ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()] if lines else [],
@@ -149,7 +157,11 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "files": [_file(file) for file in survey.files],
             "lines_skipped": survey.lines_skipped,
             "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
-            "harnesses": [{key: n for key, n in structs.asdict(h).items() if key != "flags"} for h in survey.harnesses],
+            "harnesses": [
+                {key: n for key, n in structs.asdict(h).items() if key != "flags"}
+                | {"tool_errors": None if h.ends_unknown else h.tool_errors}
+                for h in survey.harnesses
+            ],
             "uncovered_iterations": seen.uncovered,
         },
         "attribution": seen.attribution and _attribution(seen.attribution, survey),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import NS, START, Line, stamp
 from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step
+from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import RESPONSE, Rows
 
@@ -131,9 +131,14 @@ def test_a_thread_without_a_folder_names_none(tmp_path: Path, uri: Any) -> None:
 
 def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
     rows = read(tmp_path, 5, {"role": "dream"}, {"role": "user", "content": 7}, typed(3, "Go"))
-    assert rows.skipped == {"a field of another type": 1, "of a kind that is not known: dream": 1}
+    assert rows.skipped == {"a field of another type": 1, "of a kind that is not known: dream, version 22": 1}
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'{"v": 22, "messages": []}'], ids=["cut-short", "a-list", "no-thread"])
 def test_another_document_is_no_thread(tmp_path: Path, text: bytes) -> None:
     assert read_under(put(tmp_path / "T-1.json", text, document=True).parent) == {tmp_path / "T-1.json": {}}
+
+
+def test_no_value_of_another_type_stops_the_reader() -> None:
+    for lines in damaged([thread(*(one for step in STORY for one in written(step)))]):
+        read_anyhow("amp", lines)

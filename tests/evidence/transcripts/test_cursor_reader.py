@@ -8,7 +8,7 @@ import pytest
 from helpers.harness_lines import NS, START, Line
 from helpers.places import Place
 from helpers.sessions import CORRECTION, put, rows_of, seen
-from helpers.story import FOUND, STORY, TYPED, Step
+from helpers.story import FOUND, STORY, TYPED, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.harness import SPELLED_FOLDER
 from scoring.evidence.transcripts.rows import Rows
@@ -119,3 +119,8 @@ def test_the_name_of_a_folder_is_compared_with_known_paths(tmp_path: Path, name:
     place.iteration(1)
     spelled = str(place.path).lstrip("/").replace("/", "-").replace(".", "-")
     assert WorkTrees(place.path)(f"{SPELLED_FOLDER}{spelled}{name}") is here
+
+
+def test_no_value_of_another_type_stops_the_reader() -> None:
+    for lines in damaged(list(map(written, STORY))):
+        read_anyhow("cursor", lines)

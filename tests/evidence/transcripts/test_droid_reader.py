@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import put, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step
+from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import NOTE, Rows
 
@@ -123,10 +123,15 @@ def test_a_session_that_another_one_called_is_a_subagent(tmp_path: Path) -> None
 def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path) -> None:
     state = {"type": "compaction_state", "id": "s", "timestamp": stamp(3)}
     rows = session(tmp_path, {"type": "todo_state"}, {"type": "dream"}, state, b'{"type": "mess', message(4, "user", 5))
-    assert rows.skipped == {"of a kind that is not known: dream": 1, "not JSON": 1}
+    assert rows.skipped == {"of a kind that is not known: dream, version 2": 1, "not JSON": 1}
     assert len(rows.tables[NOTE]) == 1
 
 
 def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     lines = [line for step in STORY[:4] for line in written(step)]
     assert seen(rows_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
+
+
+def test_no_value_of_another_type_stops_the_reader() -> None:
+    for lines in damaged([HEAD, *(line for step in STORY if step.what not in NO_STOPS for line in written(step))]):
+        read_anyhow("droid", lines)

@@ -14,6 +14,7 @@ from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
 from helpers.sessions import put, read_under, rows_of
 from helpers.sessions import seen as seen_in
+from helpers.story import damaged, read_anyhow
 
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
@@ -174,6 +175,12 @@ class TestLines:
             path.suffix: [key for *_, key in of["gemini"].lines] for path, of in read_under(document.parent).items()
         }
         assert keys == {".json": [key_of("m1")], ".jsonl": [key_of("m1"), key_of("m2")]}
+
+    def test_of_any_type_do_not_stop_the_reader(self) -> None:
+        ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
+        patch = {"id": "m1", "content": "…", "toolCalls": ran["toolCalls"], "updates": [{"id": "m2"}]}
+        for records in damaged([HEAD, ran, said(2, "user"), {"$set": {"messages": [ran]}}, {"$patch": patch}]):
+            read_anyhow("gemini", records)
 
     def test_of_an_unknown_kind_are_named(self, tmp_path: Path) -> None:
         assert lines(tmp_path, {"$undo": 1}, said(1, "dream")).skipped == {
