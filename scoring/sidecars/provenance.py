@@ -4,9 +4,9 @@ Harnesses delete their transcripts after some weeks, and histories are rewritten
 differs, and only this shows whether evidence was lost or has changed. It never holds a word of a conversation. See
 ``docs/SIDECARS.md``, "Provenance".
 
-The file is written beside the sidecar, one after the other, in the order that loses nothing should only one of them be
-written: the evidence first, so that no score is without the numbers behind it; but after the score when the new
-evidence lacks something that the old one has, so that no score outlives what it was computed from.
+The file is written beside the sidecar, in the order that loses nothing should only one of them be written: the evidence
+first, so that no score is without its numbers; but after the score when the new evidence lacks something that the old
+one has, so that no score outlives what it was computed from.
 """
 
 import datetime
@@ -245,8 +245,8 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
 
 
 def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
-    left_out = {"unmeasured": not facts.unmeasured, "tool_errors": facts.ends_unknown}
-    return {name: getattr(facts, name) for name in _HARNESS if not left_out.get(name)}
+    left_out = (not facts.unmeasured and "unmeasured", facts.ends_unknown and "tool_errors")
+    return {name: getattr(facts, name) for name in _HARNESS if name not in left_out}
 
 
 def _stamp(time: int | None) -> str:

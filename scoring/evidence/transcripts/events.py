@@ -1,6 +1,7 @@
 """Reads what is a JSON object a line, or a document of them, as events: what most harnesses write.
 
-A reader says what happened, one event after the other, and the rows come out; see :class:`EventReader`.
+A reader says what happened, one event after the other, and the rows come out; see :class:`EventReader`. The module is
+long, as all that such readers share is in it.
 """
 
 import json
