@@ -1,8 +1,7 @@
 """Provenance: what the score of an iteration was computed from, in numbers, kept in ``iter-N.evidence.yaml``.
 
 Harnesses delete their transcripts after some weeks, and histories are rewritten. A score that is computed anew then
-differs, and only this shows whether evidence was lost or has changed. It never holds a word of a conversation. See
-``docs/SIDECARS.md``, "Provenance".
+differs, and only this shows whether evidence was lost or changed: see ``docs/SIDECARS.md``, "Provenance".
 
 The file is written beside the sidecar, in the order that loses nothing should only one of them be written: the evidence
 first, so that no score is without its numbers; but after the score when the new evidence lacks something that the old
