@@ -161,7 +161,8 @@ class AttributedScan(Scan):
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
         counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
         of_part = counted[len(given.shares) :]
-        seen = sightings_of(files, given.parts, given.total)
+        places = {part: place for place, share in enumerate(given.shares) for part in share.own}
+        seen = sightings_of(files, given.parts, given.total, places)
         spoken = spoken_in(files, given.parts, {key for share in given.shares for key in share.sessions})
         asked_of = [(q.written, s.voting) for q, s in zip(questions, given.shares, strict=True) if q.written]
         wrote = written_lines(files, given.parts, {part for _, voting in asked_of for part in voting})
@@ -169,7 +170,7 @@ class AttributedScan(Scan):
         written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
         verifiers = (verifier for question in questions for verifier in question.verifiers)
         linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
-        places = lines_that_made(files, given.shares)
+        made_at = lines_that_made(files, given.shares)
         lines_of = lines_found(files, given.parts, given.total)
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
@@ -183,7 +184,7 @@ class AttributedScan(Scan):
                 counted[place],
                 [of_part[part] for part in share.voting],
                 together(seen[part] for part in share.voting),
-                places,
+                made_at,
                 written,
                 linked,
                 tuple(found for part in share.voting for found in lines_of[part]),

@@ -331,6 +331,7 @@ class CodexReader(JsonReader):
             seen.result(call, failed, str)
         if failed is None and (running := _RUNNING.search(_parts(payload)[0])):
             self._running[running[1]] = begun or ""
+            seen.printed(begun, _parts(payload)[1])
         else:
             seen.result(begun, None if begun in self._programs else failed, lambda: _parts(payload)[1])
 

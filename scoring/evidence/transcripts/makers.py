@@ -12,6 +12,7 @@ from scoring.evidence.transcripts.session_trees import (
     A_SECOND,
     NO_ITERATION,
     OTHER_COMMIT,
+    OTHER_REPOSITORY,
     Asked,
     ChangedFiles,
     Cut,
@@ -29,7 +30,7 @@ _A_MINUTE = 60 * NS
 
 
 class KnownCommit(NamedTuple):
-    """A commit that a session made, and the place of the iteration that it is of, or :data:`OTHER_COMMIT`.
+    """A commit that a session made, and the place of its iteration, :data:`OTHER_COMMIT` or `OTHER_REPOSITORY`.
 
     ``named`` is whether the iteration has a commit of its name.
     """
@@ -75,7 +76,7 @@ def known_commits(
     """Return the commits of each session that are known, by time; ``listed`` has the sessions that a place names.
 
     A commit that was amended, rebased or squashed is the commit that it became. One that git does not have, and that
-    became no known one, may be of any repository: it is left out.
+    became no known one, may be of any repository: it is left out, but where it was made elsewhere.
     """
     names, landed = by_prefix(one.commits for one in asked), by_prefix(one.landed for one in asked)
     found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
@@ -98,7 +99,9 @@ def known_commits(
         else:
             rest.append((key, made))
     for (key, made), place in zip(rest, _same_subject(asked, rest, found, listed), strict=True):
-        if place != NO_ITERATION or made.sha in became:
+        if made.sha in sessions[key].elsewhere and made.sha not in became:
+            found[key].append(KnownCommit(made, OTHER_REPOSITORY))
+        elif place != NO_ITERATION or made.sha in became:
             found[key].append(KnownCommit(made, OTHER_COMMIT if place == NO_ITERATION else place))
     return {key: sorted(commits) for key, commits in found.items()}
 
@@ -153,7 +156,7 @@ def cut_trees(
     commits = sorted((commit.named, commit.made, key, commit.place) for key, of_it in known.items() for commit in of_it)
     for _, made, key, place in commits:
         tree_of[key].cuts.append(Cut(tree_of[key].position(made.time, made.line) + 1, place, made))
-        if place != OTHER_COMMIT:
+        if place >= 0:
             shown[place] = made
     _cut_at_unshown(asked, changed, whole, trees, listed, shown)
     return shown
@@ -174,7 +177,7 @@ def _cut_at_unshown(
             naming.setdefault(id(tree), []).append(place)
     for tree in trees:  # a commit that was made anew, as by a rebase, keeps its author time: there it was made first
         for one in tree.cuts:
-            authored = asked[one.place].authored if one.place != OTHER_COMMIT else None
+            authored = asked[one.place].authored if one.place >= 0 else None
             if one.made and authored is not None and one.made.time - authored > _A_MINUTE:
                 naming.setdefault(id(tree), []).append(one.place)
     cut: set[int] = set()
@@ -193,6 +196,10 @@ def _cut_at_unshown(
             end, place = max(start, at), one.place
             part = SessionPart(tree, start, end, one)
             before = before if part.edits_nothing else part
+            if place == OTHER_REPOSITORY:
+                if part.is_elsewhere:
+                    tree.cuts.append(Cut(end, OTHER_COMMIT))
+                continue
             if one.made is None:
                 pending, reaches = changed.pending(place, part), reaches_commit(tree, asked[place])
                 takes = changed.of(place, before) if reaches else not pending.isdisjoint(asked[place].files)
@@ -237,7 +244,7 @@ def _start(asked: Sequence[Asked], tree: Tree, one: Cut) -> int | None:
         return tree.cuts[-1].at
     start = 0
     files = [file for file in tree.files if file.checkpoint]
-    for file in files if one.place != OTHER_COMMIT else ():
+    for file in files if one.place >= 0 else ():
         named = asked[one.place].checkpoints
         if file.checkpoint not in named or not file.start or not file.rows.opens:
             continue

@@ -73,7 +73,10 @@ NO_LINES: AddedLines = {}
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call, until its result is seen. ``alone`` is whether it does a single thing, which its failure undoes."""
+    """A call, until its result is seen. ``alone`` is whether it does a single thing, which its failure undoes.
+
+    ``failing`` is whether its tests are known to fail before they end, ``commits`` has the folders where it commits.
+    """
 
     span: int
     number: int
@@ -83,6 +86,7 @@ class _Call:
     agent: bool = False
     alone: bool = False
     run: TestCommand | None = None
+    failing: bool = False
     folder: str = ""
     commits: Sequence[str | None] = ()
     ended: bool = False
@@ -227,6 +231,12 @@ class Observations:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
+    def printed(self, call: str | None, text: str) -> None:
+        """Note what a call printed that still runs: tests that have failed will not pass."""
+        begun = self._calls.get(call or "")
+        if self._tools and begun and begun.run and (verdict := self._tools.verdict(begun.run, text, None)):
+            begun.failing = begun.failing or verdict.passed is False
+
     def commits(self, call: str | None) -> bool:
         """Whether a call makes commits."""
         begun = self._calls.get(call or "")
@@ -278,7 +288,8 @@ class Observations:
                 continue
             where = begun.span, begun.number
             if begun.run:
-                row = (*where, begun.key, CALL_ONLY, self._text(begun.run.label), -1, -1, -1)
+                passed = 0 if begun.failing else -1
+                row = (*where, begun.key, CALL_ONLY, self._text(begun.run.label), passed, -1, -1, begun.number)
                 self._runs.append((row, begun))
             if begun.commits:
                 self._commits.append(((*where, begun.key, CALL_ONLY, 0, 0, 0), False, None))
@@ -320,7 +331,8 @@ class Observations:
         if begun and begun.run and begun.run.folder is None:
             verdict = TestVerdict()  # of what code is not known
         numbers = (-1 if number is None else int(number) for number in verdict)
-        self._runs.append(((self._span, self._number, key, state, label, *numbers), begun))
+        place = self._span, self._number, key, state, label, *numbers, begun.number if begun else -1
+        self._runs.append((place, begun))
 
     def _made(self, key: int, state: int, text: str, begun: _Call | None = None) -> None:
         for line in commit_lines(text):

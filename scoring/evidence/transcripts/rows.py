@@ -101,8 +101,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE = range(100, 110)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
-  known), whether it passed (1, 0, or -1: no verdict), how many tests passed and how many failed (-1: not said). The
-  line is that of the result, of the call where there is none;
+  known), whether it passed (1, 0, or -1: no verdict), how many tests passed and how many failed (-1: not said), the
+  number of the line of the call (-1: not here). The line is that of the result, of the call where there is none;
 - commit that was made: key of the call, its state, the first 15 hex digits of its SHA as a number, how many digits
   of it are known (at most 15), the key of its subject, whether it is known to be of another repository, or the first
   one of any. The line is that of the result; a call without one has 0 for the last four;

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.facts import NS, IterationWindow
-from scoring.evidence.transcripts.rows import AGENT, EDIT, NOTE
+from scoring.evidence.transcripts.rows import AGENT, BY_TOOL, EDIT, NOTE
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 A_SECOND = NS - 1
 """What a time that git has in whole seconds may be later."""
 
-NO_ITERATION, OTHER_COMMIT = -1, -2
-"""In place of an iteration: none, and a commit of this repository that no entry is about."""
+NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
+"""In place of an iteration: none; a commit of this repository that no entry is about; one of another repository."""
 
 
 class Asked(NamedTuple):
@@ -58,6 +58,7 @@ class Tree:
     checkpoints: frozenset[str] = frozenset()  # those that hold some of it
     edits: list[int] = field(default_factory=list)  # how many lines are before each edit, or start of a sub-agent
     edited: dict[str, list[int]] = field(default_factory=dict)  # the same by the file, of those that a commit changed
+    outside: list[int] = field(default_factory=list)  # and of files outside of the folder of the session
     cuts: list[Cut] = field(default_factory=list)
 
     def position(self, time: int, line: int) -> int:
@@ -97,6 +98,11 @@ class SessionPart(NamedTuple):
     def edits_nothing(self) -> bool:
         """Whether no file was edited in it, in its sessions' folders, and no sub-agent was started that might have."""
         return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether files were edited in it, and none of them in its sessions' folders."""
+        return self.edits_nothing and any(self.start <= at < self.end for at in self.tree.outside)
 
     def last_edit(self, name: str) -> int | None:
         """Return when a file was last edited in it, in nanoseconds; None where it was not."""
@@ -196,13 +202,13 @@ def trees_of(
     known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside
     for file in files:
         spans, texts = file.rows.spans, file.rows.texts
-        for span, number, text, _ in file.rows.tables.get(EDIT, ()):
+        for span, number, text, how in file.rows.tables.get(EDIT, ()):
             path, folder = edit = texts[text], spans[span].cwd
             if edit not in known:
                 inside = not posixpath.isabs(path) or not folder or path.startswith(f"{folder}/")
                 known[edit] = changed.named(path, folder) if inside else None
-            if (name := known[edit]) is not None:
-                _note_edit(file, number, name, found)
+            if known[edit] is not None or how == BY_TOOL:
+                _note_edit(file, number, known[edit], found)
         for _, number, what in file.rows.tables.get(NOTE, ()):
             if what == AGENT:
                 _note_edit(file, number, "", found)
@@ -212,13 +218,13 @@ def trees_of(
     return found
 
 
-def _note_edit(file: File, number: int, name: str, trees: Mapping[SessionKey, Tree]) -> None:
-    """Note an edit in the tree that has its line."""
+def _note_edit(file: File, number: int, name: str | None, trees: Mapping[SessionKey, Tree]) -> None:
+    """Note an edit in the tree that has its line; the ``name`` is None for a file outside."""
     n = file.place.get(number, -1)
     for session, _ in file.sessions if n >= 0 else ():
         tree = trees.get((file.harness.name, session))
         if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
-            tree.edits.append(at)
+            (tree.outside if name is None else tree.edits).append(at)
             if name:
                 tree.edited.setdefault(name, []).append(at)
             return

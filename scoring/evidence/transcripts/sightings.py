@@ -181,15 +181,20 @@ def together(parts: Iterable[Sightings]) -> Sightings:
     return whole
 
 
-def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> list[Sightings]:
-    """Put together what was seen in the lines of each of some iterations; a line's owner below 0 is none of them."""
+def sightings_of(
+    files: Iterable[File], owners: Sequence[int], count: int, places: Mapping[int, int]
+) -> list[Sightings]:
+    """Put together what was seen in each of some parts; a line's owner below 0 is none of them.
+
+    ``places`` has the iterations of parts. A run is of that in which it began; if it ended in another, without verdict.
+    """
     edited: dict[SessionKey, dict[str, int]] = {}
     found = [Sightings(edited=edited) for _ in range(count)]
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
         if file.rows.tables:
-            _look(file, owners, found, open_runs, ended)
+            _look(file, owners, found, open_runs, ended, places)
             first = edited.setdefault((file.harness.name, file.owner), {})
             for _, number, path, _ in file.rows.tables.get(EDIT, ()):
                 n = file.place.get(number, -1)
@@ -199,7 +204,8 @@ def sightings_of(files: Iterable[File], owners: Sequence[int], count: int) -> li
     # A run with its call in one file of a session and its result in the next one.
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
-            found[owner].found.append(result._replace(text=begun[1].text))
+            same = places.get(owner) == places.get(begun[0])
+            found[begun[0]].found.append(result._replace(text=begun[1].text) if same else begun[1])
     # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
     whole = {(run.session[0], run.key, run.text) for one in found for run in one.found if run.kind == "run"}
     for owner, call in open_runs.values():
@@ -216,6 +222,7 @@ def _look(
     found: list[Sightings],
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]],
     ended: list[tuple[int, Sighting]],
+    places: Mapping[int, int],
 ) -> None:
     """Look at one file."""
     texts, session = file.rows.texts, (file.harness.name, file.owner)
@@ -228,14 +235,25 @@ def _look(
                 agent = file.rows.spans[span].agent
                 yield owner, Sighting(file.times[n], session, file, number, "call", agent=agent), row
 
-    for owner, one, (key, state, label, passed, good, bad) in owned(RUN):
-        run = one._replace(
-            kind="run",
-            key=key,
-            text=texts[label] if label >= 0 else "",
-            passed=None if passed < 0 else bool(passed),
-            good=None if good < 0 else good,
-            bad=None if bad < 0 else bad,
+    for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(RUN, ()):
+        n = file.place.get(number, -1)
+        first = file.place.get(begun, n)
+        if n < 0 or not file.fresh[n] or (owner := owners[file.ids[first]]) < 0:
+            continue
+        if places.get(owner) != places.get(owners[file.ids[n]]):
+            n, number, passed, good, bad = first, begun, -1, -1, -1
+        run = Sighting(
+            file.times[n],
+            session,
+            file,
+            number,
+            "run",
+            key,
+            texts[label] if label >= 0 else "",
+            None if passed < 0 else bool(passed),
+            None if good < 0 else good,
+            None if bad < 0 else bad,
+            agent=file.rows.spans[span].agent,
         )
         if state == RESULT_ONLY:
             ended.append((owner, run))

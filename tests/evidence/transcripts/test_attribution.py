@@ -591,6 +591,44 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (2 if known else 3)
 
+    @cases(
+        "path, kept",
+        {
+            "its files are there too": ("../other/b.py", 8 + 16),
+            "files of this repository": ("src/a.py", 1 + 2 + 8 + 16),
+            "no file at all": ("", 1 + 2 + 8 + 16),
+        },
+    )
+    def test_a_commit_in_another_repository_ends_the_work_on_that(
+        self, made: History, read: Read, path: str, kept: int
+    ) -> None:
+        session = made.session("s1")
+        session.edit(9, 1, path) if path else session.turn(9, 1)
+        session.run(10, 2, "cd ../other && git commit -am x", "[main 0123456789ab] work\n 1 file changed")
+        session.edit(15, 8, "src/a.py")
+        mark = made.commit(20, "work", files={"src/a.py": "x"})
+        session.commits(20.2, 16, mark, "work")
+        made.entry(mark, "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, kept)
+
+    @pytest.mark.parametrize("ends", [19, 21], ids=["before its commit", "behind it"])
+    def test_a_run_is_of_the_commit_before_which_it_began(self, made: History, read: Read, ends: float) -> None:
+        session = made.session("s1")
+        use = {"type": "tool_use", "id": "slow", "name": "Bash", "input": {"command": "pytest -q"}}
+        session.turn(18, 1, use)
+        one, two = made.commit(20, "a"), made.commit(30, "b")
+        if ends < 20:
+            session.result(ends, "slow", "1 failed in 9s", True)
+        session.commits(20.2, 2, one, "a")
+        if ends > 20:
+            session.result(ends, "slow", "1 failed in 9s", True)
+        session.commits(30.2, 4, two, "b")
+        made.entry(one, "a")
+        made.entry(two, "b")
+        got = read(made)
+        assert got[1].tests[:3] == ((1, 1, False) if ends < 20 else (1, 0, None))
+        assert got[2].tests[:3] == (0, 0, None)
+
     def test_a_transcript_in_a_form_that_is_not_read_is_named(self, made: History, read: Read) -> None:
         checkpoint = made.checkpoint(1, ({"session": "s1", "agent": "Other Agent"}, [{"unknown": 1}]))
         made.entry(made.commit(20, "work", checkpoint), "work")

@@ -146,8 +146,8 @@ class TestRun:
     )
     def test_has_the_verdict_of_its_result(self, printed: Any, ended: Line, expected: tuple[int, ...]) -> None:
         rows = seen(*bash("cd app && pytest -q", printed, **ended))
-        ((line, key, state, label, passed, *numbers),) = table(rows, RUN)
-        assert (line, key, state, rows.texts[label]) == (1, key_of("toolu_1"), WHOLE, "pytest -q")
+        ((line, key, state, label, passed, *numbers, begun),) = table(rows, RUN)
+        assert (begun, line, key, state, rows.texts[label]) == (0, 1, key_of("toolu_1"), WHOLE, "pytest -q")
         assert (passed, *numbers) == expected
 
     @cases(
@@ -171,7 +171,7 @@ class TestRun:
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("pytest", FAILED, is_error=True)
         ((line, key, state, *rest),) = table(seen(call), RUN)
-        assert (line, key, state, rest[1:]) == (0, key_of("toolu_1"), CALL_ONLY, [-1, -1, -1])
+        assert (line, key, state, rest[1:]) == (0, key_of("toolu_1"), CALL_ONLY, [-1, -1, -1, 0])
         ((line, same, state, *rest),) = table(seen(ended), RUN)
         assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
 
@@ -181,7 +181,7 @@ class TestRun:
         assert table(seen(*bash("cd ../wt && pytest", PASSED)), RUN) == []
 
     def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
-        ((*_, passed, good, bad),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
+        ((*_, passed, good, bad, _),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
         assert (passed, good, bad) == (-1, -1, -1)
 
     def test_that_is_written_again_counts_once(self) -> None:
@@ -208,6 +208,21 @@ class TestMade:
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
         assert table(seen(*bash(command, MADE_ONE)), MADE) == []
         assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
+
+    @cases(
+        "command, elsewhere",
+        {
+            "a clone for a trial": ("cd /tmp/trial && git init && git commit -m x", 1),
+            "another repository": ("git -C ../other commit -m x", 1),
+            "a folder of the session": ("cd app && git commit -m x", 0),
+            "no word names the folder": ('cd "$DIR" && git commit -m x', 0),
+            "one here, one there": ("git commit -m x && cd /tmp/trial && git commit -m y", 0),
+            "a work tree that the line adds": ("git worktree add ../wt && cd ../wt && git commit -m x", 0),
+        },
+    )
+    def test_is_elsewhere_in_no_folder_of_the_session(self, command: str, elsewhere: int) -> None:
+        ((*_, found),) = table(seen(*bash(command, MADE_ONE)), MADE)
+        assert found == elsewhere
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("git commit -m x", MADE_ONE)
@@ -487,6 +502,16 @@ class TestCodex:
         ((line, key, state, _, passed, *_),) = table(self.codex(call, running, more, ended), RUN)
         assert (line, key, state, passed) == (3, key_of("call_1"), WHOLE, 0)
         assert table(self.codex(call, running), RUN)[0][2] == CALL_ONLY
+
+    @cases(
+        "printed, passed",
+        {"a summary of failed tests": (FAILED, 0), "of some that passed": (PASSED, -1), "none": ("collecting", -1)},
+    )
+    def test_run_that_never_ended_failed_where_its_output_says_so(self, printed: str, passed: int) -> None:
+        call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
+        running = output(2, f"Process running with session ID 7\nOutput:\n{printed}")
+        ((*_, found, _, _, _),) = table(self.codex(call, running), RUN)
+        assert found == passed
 
     def test_made_is_a_line_that_git_printed(self) -> None:
         rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
