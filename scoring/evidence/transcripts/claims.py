@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice, takewhile
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -27,45 +27,42 @@ _MOST_TEXT, _LONGEST_CLAUSE = 20_000, 500  # characters; what is longer is no pl
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
 _IN_BACKTICKS = re.compile(r"`[^`\n]*`")
-_CLAUSES = re.compile(r"(?<=[.!?;])\s+|\n|,? (?:—|–|-|and) (?=(?:all )?(?:`|tests ))")
-_ABOUT = re.compile("test|suite|spec|phpunit", re.IGNORECASE)
-_GOOD = re.compile("pass|green|succe", re.IGNORECASE)
-
-
-class _Forms(NamedTuple):
-    says: tuple[re.Pattern[str], ...]
-    runs: tuple[re.Pattern[str], ...]
-    unless: re.Pattern[str]
-    clean: re.Pattern[str]
+_CLAUSES = re.compile(r"(?<=[.!?;])\s+|,? (?:—|–|-|and) (?=(?:all )?(?:`|tests ))")
 
 
 @cache
-def _forms() -> _Forms:
+def _forms() -> Mapping[str, re.Pattern[str]]:
+    """Return the forms, compiled; each is described in the data."""
     import tomllib  # under other rules no text is looked at
 
     data = tomllib.loads(FORMS.read_text("utf-8"))
-    says, runs = (tuple(re.compile(form, re.IGNORECASE) for form in data[key]) for key in ("says", "runs"))
-    return _Forms(says, runs, *(re.compile(data[key], re.IGNORECASE) for key in ("unless", "clean")))
+    return {name: re.compile("|".join(forms)) for name, forms in data.items()}
 
 
 def claims_tests_pass(text: str) -> bool:
     """Whether a text says, in words that are certain, that tests passed."""
-    return _claims(text[-_MOST_TEXT:])
-
-
-@lru_cache(1 << 10)  # checkpoints hold a session again and again
-def _claims(text: str) -> bool:
-    if not (_GOOD.search(text) and _ABOUT.search(text)):
+    text = text[-_MOST_TEXT:].lower()
+    if not _may_be_one(text):
         return False
+    lines = (_CODE.sub("\n", text) if "```" in text else text).split("\n")
+    return any(_may_be_one(line) and not line.lstrip().startswith(">") and _claims(line) for line in lines)
+
+
+def _may_be_one(text: str) -> bool:
+    """Whether a text has words of a claim, which costs less to know than the forms."""
+    is_good = "pass" in text or "green" in text or "clean" in text or "succe" in text or " failures" in text
+    about = "test" in text or "suite" in text or "all " in text or "spec" in text or "everything" in text
+    return (is_good or "✅" in text or "✓" in text) and (about or "phpunit" in text or "jest" in text)
+
+
+def _claims(line: str) -> bool:
+    """Whether a clause of a line is such a claim."""
     forms = _forms()
-    for clause in _CLAUSES.split(_QUOTED.sub("…", _CODE.sub("\n", text))):
-        if len(clause) > _LONGEST_CLAUSE or not (_GOOD.search(clause) and _ABOUT.search(clause)):
-            continue
-        bare = forms.clean.sub("…", _IN_BACKTICKS.sub("…", clause))
-        if bare.lstrip().startswith(">") or forms.unless.search(bare):
-            continue
-        if any(form.search(bare) for form in forms.says) or any(form.search(clause) for form in forms.runs):
-            return True
+    for clause in _CLAUSES.split(_QUOTED.sub("…", line)):
+        if len(clause) <= _LONGEST_CLAUSE and _may_be_one(clause):
+            bare = forms["clean"].sub("…", _IN_BACKTICKS.sub("…", clause))
+            if (forms["says"].search(bare) or forms["runs"].search(clause)) and not forms["unless"].search(bare):
+                return True
     return False
 
 
