@@ -135,6 +135,8 @@ def _lacking(n: int, verifier: VerifierRecord, facts: IterationFacts, observed: 
         return "its artifact gives no status" if path else "a status without an artifact is a claim"
     if _written({posixpath.normpath(path), *facts.artifacts[n : n + 1]} - {""}, observed.written):
         return "the agent wrote its artifact itself"
+    if not observed.unsure.isdisjoint(facts.artifacts[n : n + 1]):
+        return "unknown whether the agent wrote its artifact: a redirection does not say where in plain words"
     if not any(observed.ran[n : n + 1]):
         return "no command is seen that ran for it"
     return ""

@@ -107,6 +107,8 @@ def test_an_honest_entry_loses_nothing(log: Log) -> None:
         pytest.param(("run", "echo 'status: pass' > link.yaml"), id="a redirection through a link"),
         pytest.param(("run", f"echo 'status: pass' | tee {ARTIFACT}"), id="tee"),
         pytest.param(("run", f"cat > {ARTIFACT} <<EOF\nstatus: pass\nEOF"), id="a here-document"),
+        pytest.param(("run", f'eval "echo x > {ARTIFACT}"'), id="eval of a text"),
+        pytest.param(("run", f"eval echo x '>' {ARTIFACT}"), id="eval of words"),
     ],
 )
 def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str, str]) -> None:
@@ -125,12 +127,84 @@ def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str,
         pytest.param(("run", f"cat {ARTIFACT} > out.txt"), id="a copy of it"),
         pytest.param(("run", f"cat < {ARTIFACT}"), id="it was read"),
         pytest.param(("run", f"git commit -m 'wrote > {ARTIFACT}'"), id="a message names it"),
+        pytest.param(("run", "echo x > $OUT/other.yaml"), id="a variable before another name"),
+        pytest.param(("run", "make > ${NAME}.log"), id="a variable before another suffix"),
+        pytest.param(("run", "make > checks/t/*.log"), id="a glob of other files"),
+        pytest.param(("run", "make > /tmp/$$/out"), id="a variable in another folder"),
+        pytest.param(("run", 'eval "make > out.log"'), id="eval that writes another file"),
+        pytest.param(("run", "pushd checks/t && make > out.log"), id="pushd and another file"),
     ],
 )
 def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[str, str]) -> None:
     log.entry(log.work(done))
     (score,) = log.scores()
     assert row(score, "verifier").present
+
+
+@pytest.mark.sampled(100)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("echo 'status: pass' > $OUT/unit.yaml", id="a variable for its folder"),
+        pytest.param('F=checks/t/unit.yaml; echo x > "$F"', id="a variable for the whole"),
+        pytest.param("echo x > checks/$T/unit.yaml", id="a variable in the middle"),
+        pytest.param("echo x > checks/t/${NAME}.yaml", id="a variable before its suffix"),
+        pytest.param("echo x > $(echo checks/t/unit.yaml)", id="what a command prints"),
+        pytest.param("echo x > checks/t/*.yaml", id="a glob of files"),
+        pytest.param("echo x > check?/t/unit.yaml", id="a glob of folders"),
+        pytest.param("echo x > {a,checks/t}/unit.yaml", id="braces"),
+        pytest.param("pushd checks/t && echo x > unit.yaml", id="pushd"),
+        pytest.param("cd $T; echo x > unit.yaml", id="a folder that is a variable"),
+        pytest.param("cd checks/t && cd x && cd - && echo x > unit.yaml", id="the folder before"),
+        pytest.param(f'eval "echo x > $HERE/{ARTIFACT}"', id="eval of a text"),
+        pytest.param("echo x | tee $OUT", id="tee and a variable"),
+        pytest.param("bash -c 'echo x > $OUT'", id="a shell in a shell"),
+        pytest.param(": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"),
+        pytest.param("".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"),
+    ],
+)
+def test_an_artifact_that_a_redirection_may_have_written_has_no_vote(log: Log, command: str) -> None:
+    log.entry(log.work(("run", command)))
+    (score,) = log.scores()
+    why = "unknown whether the agent wrote its artifact: a redirection does not say where in plain words"
+    assert not row(score, "verifier").present
+    assert row(score, "verifier").detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+
+
+@pytest.mark.sampled(100)
+@pytest.mark.parametrize(
+    ("kind", "command", "counts"),
+    [
+        ("lint", "ruff check .", True),
+        ("lint", "npx eslint src", True),
+        ("lint", "make lint", True),
+        ("lint", "git commit -qm lint", False),
+        ("lint", "echo lint", False),
+        ("lint", "grep -rn lint src", False),
+        ("lint", "mypy .", False),
+        ("lint", "touch ruff", False),
+        ("type", "python -m mypy src", True),
+        ("type", "ruff check .", False),
+        ("build", "go build ./...", True),
+        ("build", "go vet ./...", False),
+        ("scan", "tools/scan.sh --all", True),
+        ("scan", "python scan.py", True),
+        ("scan", "cat scan.py", False),
+        ("scan", "ls; true scan", False),
+        ("git", "git status", False),
+        ("commit", "git commit -qm x", False),
+        ("-qm", "git commit -qm x", False),
+        ("", "true", False),
+    ],
+)
+def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
+    log: Log, kind: str, command: str, counts: bool
+) -> None:
+    verifiers = [CLAIMS["verifiers"][0] | {"type": kind}]
+    log.entry(log.work(("run", command)), verifiers=verifiers)
+    (score,) = log.scores()
+    assert row(score, "verifier").present is counts
+    assert counts or "no command is seen that ran for it" in row(score, "verifier").detail
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import (
     Neighbourhood,
     WorkTrees,
+    may_be_written,
     was_written,
     written_paths,
     written_through_links,
@@ -314,6 +315,7 @@ class AttributedScan(Scan):
                 frozenset(
                     v.place for v in verifiers if v.place in linked or any(was_written(p, written) for p in v[1:] if p)
                 ),
+                frozenset(v.place for v in verifiers if any(may_be_written(p, written) for p in v[1:] if p)),
                 tuple(seen.ran_for(v.kind) for v in verifiers),
                 places_seen(share.made, made.get(share.made.line) if share.made else None, last, breaks),
                 checkpoints=checkpoints,

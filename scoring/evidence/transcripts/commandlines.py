@@ -62,7 +62,7 @@ _MOST_TARGETS = 8  # of one call of a task runner
 _PATTERN = re.compile(r"[.*+\[]")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _HOME = re.compile(r"/(?:Users|home)/[^/]+|/root")
-_TEMPORARY = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/")  # noqa: S108 - names
+TEMPORARY = ("/tmp/", "/private/tmp/", "/var/tmp/", "/var/folders/", "/private/var/folders/")  # noqa: S108 - names
 _THROWN_AWAY = frozenset(("tmp", "temp", ".tmp", "node_modules"))
 
 
@@ -102,7 +102,7 @@ def folder_of(
         option, given, same = word.partition("=")
         if option in options:
             folder = _joined(folder, same if given else value)
-        elif value.startswith(_TEMPORARY) and word[:1] != "-":
+        elif value.startswith(TEMPORARY) and word[:1] != "-":
             folder = _joined(folder, value)
     if is_script:
         folder = _joined(folder, posixpath.dirname(script_of(words)[0]) or ".")
@@ -164,7 +164,7 @@ def is_elsewhere(start: str, folder: str, homes: Collection[str]) -> bool:
             return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
         if f"{top}/".startswith(f"{path}/"):
             return False
-    return bool(homes) or path.startswith(_TEMPORARY)
+    return bool(homes) or path.startswith(TEMPORARY)
 
 
 def script_of(words: Sequence[str]) -> tuple[str, str]:

@@ -274,6 +274,7 @@ class Observed(Frozen, frozen=True):
         tool_calls: how many calls of tools are in what votes, without refused ones.
         failed_calls: how many of them failed; None where that is stated of none.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
+        unsure: those of them that a redirection may have written whose path no plain word says.
         ran: for each verifier of the entry, in their order, whether a command of its kind is seen that ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
@@ -292,6 +293,7 @@ class Observed(Frozen, frozen=True):
     tests: TestsSeen = TestsSeen()
     corrections: CorrectionsSeen = CorrectionsSeen()
     written: frozenset[str] = frozenset()
+    unsure: frozenset[str] = frozenset()
     ran: tuple[bool, ...] = ()
     seen: tuple[SeenAt, ...] = ()
     checkpoint_tokens: bool = False

@@ -6,6 +6,7 @@ paths that were written and the first words of test commands. The module is long
 """
 
 import posixpath
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from operator import itemgetter
 from scoring.evidence.transcripts.claims import claims_tests_pass
 from scoring.evidence.transcripts.commandlines import (
     FIRST,
+    TEMPORARY,
     commit_folders,
     commit_lines,
     is_elsewhere,
@@ -46,13 +48,14 @@ from scoring.evidence.transcripts.rows import (
     RUN,
     SAID,
     SAID_WRONG,
+    UNSURE,
     WHOLE,
     WORD,
     WROTE,
     Rows,
     key_of,
 )
-from scoring.evidence.transcripts.shell import ShellCommand, commands_of
+from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
@@ -94,6 +97,7 @@ class _Call:
     resets: Sequence[_Row] = ()
     words: Sequence[_Row] = ()
     wrote: Sequence[_Row] = ()
+    unsure: Sequence[tuple[int, int]] = ()
 
     def tests_elsewhere(self, homes: Collection[str]) -> bool:
         """Whether it runs tests of other code than that in the folders of its session."""
@@ -118,7 +122,7 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, WROTE + 1)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, UNSURE + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
@@ -192,6 +196,9 @@ class Observations:
         if ">" in text or "tee" in text:
             written = list(_written(commands, folder))
             begun.edits = self._edits(written, BY_REDIRECTION)
+            begun.unsure = self._edits(_maybe_written(commands, folder), BY_REDIRECTION)
+            if len(text) > COMMAND_LIMIT or len(written) > PATHS_OF_A_CALL:
+                begun.unsure = self._edits(["$"], BY_REDIRECTION)
             begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
         if patched:
             begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
@@ -227,7 +234,7 @@ class Observations:
                 self._run(begun.key, WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
                 self._made(begun.key, WHOLE, text, begun)
-            if begun.words or begun.edits or begun.resets or begun.agent:
+            if begun.words or begun.edits or begun.unsure or begun.resets or begun.agent:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
@@ -323,9 +330,10 @@ class Observations:
         if not undone:
             self._tables[EDIT] += [(*written, path, how) for path, how in begun.edits]
             self._tables[WROTE] += [(*written, *row) for row in begun.wrote]
+            self._tables[UNSURE] += [(*written, path) for path, _ in begun.unsure]
             self._tables[RESET] += begun.resets
             self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
-        begun.edits = begun.resets = begun.words = begun.wrote = ()
+        begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = ()
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
         if begun and begun.run and begun.run.folder is None:
@@ -376,6 +384,20 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
         folder = _folder_after((command,), folder)
 
 
+def _maybe_written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
+    """Yield the paths that commands may write where no plain words say which: ``$`` begins what is not known."""
+    start = ""
+    for command in commands:
+        inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
+        for path in (*command.writes, *(path for one in inside for path in one.writes)):
+            elsewhere = path.startswith(TEMPORARY) and not folder.startswith(TEMPORARY)
+            if (start or inside or _EXPANDED.search(path)) and not elsewhere:
+                yield posixpath.join(start, path)
+        if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and _folder_after((command,), "") == "":
+            start = "$"
+
+
+_EXPANDED = re.compile(r"[$`*?\[{]")  # what a shell replaces in a path
 _UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 
 

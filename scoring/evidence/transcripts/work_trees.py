@@ -8,14 +8,14 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
-from scoring.evidence.transcripts.rows import EDIT
+from scoring.evidence.transcripts.rows import EDIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
 
@@ -174,13 +174,38 @@ def same_remote(url: str) -> str:
 
 
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
-    """Return the paths that an edit tool or a redirection of any session wrote, by their last part."""
-    found: dict[str, set[str]] = {}
+    """Return the paths that an edit tool or a redirection of any session wrote, by their last part.
+
+    Under "$" are those that one may have written, where ``$`` begins what no plain word says.
+    """
+    found: dict[str, set[str]] = {"$": set()}
     for file in files:
-        for text in {file.rows.texts[path] for _, _, path, _ in file.rows.tables.get(EDIT, ())}:
+        for text in {file.rows.texts[row[2]] for row in file.rows.tables.get(EDIT, ())}:
             path = posixpath.normpath(text)
             found.setdefault(posixpath.basename(path), set()).add(path)
+        found["$"] |= {file.rows.texts[row[2]] for row in file.rows.tables.get(UNSURE, ())}
     return found
+
+
+def may_be_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
+    """Whether a path of the repository may be one of those that are not known in full."""
+    return any(_may_be(path, unsure) for unsure in written.get("$", ()))
+
+
+def _may_be(path: str, unsure: str) -> bool:
+    names = posixpath.normpath(path).split("/")
+    for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
+        if not names:
+            return True
+        if "$" in part:  # what is behind the last variable is known
+            return fnmatchcase("/".join(names), "*" + _VARIABLE.sub("", part))
+        if not fnmatchcase(names.pop(), part):
+            return False
+    return True
+
+
+_ANY_FOLDERS = re.compile(r"\{[^{}]*,[^{}]*\}|\*\*|`")
+_VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
 
 
 def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
