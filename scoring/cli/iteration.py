@@ -16,6 +16,7 @@ from scoring.cli.reading import broken_entries, sources, stop_if_left_out, view_
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import PROFILE, HookOutcome, deliberation_facts, deliberation_file, hook_facts
 from scoring.jobs.close_task import bring_session_up_to_date
+from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, resolve_settings
 from scoring.score import ScoredIteration, score_iterations, write_iterations
@@ -72,7 +73,7 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:
     try:
-        found = next(view_under(version, settings, {kept.iteration}).examine(), None)
+        found = next(view_under(version, settings, Selection(only={kept.iteration})).examine(), None)
         if found is None:
             raise no_such_entry(settings.iter_log_dir, kept.iteration)
     except DaScoreError as e:

@@ -129,14 +129,14 @@ def log_view(
     return LogView(*log, rubric, recompute, selection=selection, options=how, broken=broken_entries, outcomes=rules)
 
 
-def view_under(version: str, settings: Settings, iterations: Collection[int]) -> "LogView":
+def view_under(version: str, settings: Settings, selection: Selection) -> "LogView":
     """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
     from scoring.views.examined import LogView
 
     rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
     how = options(settings, RULES[rubric.evidence], silent)
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    return LogView(*log, rubric, selection=Selection(only=iterations), options=how)
+    return LogView(*log, rubric, selection=selection, options=how)
 
 
 def rows_of(

@@ -10,21 +10,22 @@ from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.cli.reading import view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
-from scoring.sessions import SessionScore
+from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
-from scoring.sidecars.states import State
+from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.views.session_pages import session_page, session_payload
-from scoring.views.spending import Spending, together
+from scoring.views.spending import together
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
 @settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
-    """Show the score of one session, from its sidecar. ID may be the beginning of one, if no other begins so.
+    """Show the score of one session that has a sidecar. ID may be the beginning of one, if no other begins so.
 
-    Says of each of its scores whether it is what the evidence gives that is here.
+    It is what the entries of the session give that are here; says where the sidecar, or that of an entry, says else.
     """
     log_dir = settings.iter_log_dir
     session_id = _in_full(session_id, log_dir)
@@ -35,16 +36,25 @@ def command(session_id: str, settings: Settings) -> None:
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
-    members = _members(session, log_dir) if settings.json or drawn or full else {}
+    members: dict[int, PersistedScore] = {}
     states: dict[int, State] = {}
-    used: Spending | None = None
-    with contextlib.suppress(DaScoreError):  # as far as the evidence can be looked at
-        now = list(view_under(session.rubric_version, settings, session.iterations).examine())
+    state, used = CURRENT, None
+    view = view_under(session.rubric_version, settings, Selection(session=session_id))
+    try:
+        now = list(view.examine())
+    except DaScoreError:  # the evidence cannot be looked at
+        members = _members(session, log_dir)
+    else:
         states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
+        members = {one.record.iteration: one.by_evidence.score for one in now}
+        kept, session = session, session_score(view.rubric, session_id, list(map(SessionIterRef.of, members.values())))
+        state = session_state(kept, session)
     if settings.json:
-        write_json(session_payload(session, members, used, states))
+        write_json(session_payload(session, members, used, states, state))
         return
-    old = [f"iteration {n} {state}" for n, state in states.items() if state.name != "current"]
+    old = [f"iteration {n} {one}" for n, one in states.items() if one.name != "current"]
+    if state != CURRENT:
+        warn(f"session {session_id}: its sidecar is {state}")
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
     show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states))

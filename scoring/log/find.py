@@ -127,6 +127,7 @@ class Selection(Frozen, frozen=True):
     since: datetime.date | None = None
     task: str | None = None
     only: Collection[int] | None = None
+    session: str | None = None
 
     @classmethod
     def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
@@ -149,6 +150,8 @@ class Selection(Frozen, frozen=True):
 
     def _takes(self, record: IterationRecord) -> bool:
         if self.only is not None and record.iteration not in self.only:
+            return False
+        if self.session is not None and record.agent.session_id != self.session:
             return False
         if self.task is not None and record.task_id != self.task and not fnmatchcase(record.task_id, self.task):
             return False

@@ -22,6 +22,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
+from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import Value
 from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
 from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
@@ -31,7 +32,7 @@ from scoring.signals.landed import LANDED
 from scoring.signals.table import SIGNALS
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 from scoring.signals.values import SignalSet, SignalValue
-from scoring.text import cut
+from scoring.text import cut, spans
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
@@ -111,6 +112,20 @@ def state_of(
     other = "its entry or a file beside it was edited since" if edited else "its details are not those of the evidence"
     reason = more or next(_differences(kept, expected), other)
     return State("stale", reason, more, lost)
+
+
+def session_state(kept: SessionScore, given: SessionScore) -> State:
+    """Say what the sidecar of a session is worth, where ``given`` is what the iterations of the log give now."""
+    if kept == given:
+        return CURRENT
+    says, gives = (f"{one.value:.3f}" if one.scored else "no score" for one in (kept, given))
+    reason = f"it says {says}, its iterations give {gives}"
+    if kept.rubric_version != given.rubric_version:
+        reason = f"it is of rubric {kept.rubric_version or 'unknown'}"
+    elif kept.iterations != given.iterations:
+        had, has = (spans(sorted(one.iterations)) or "none" for one in (kept, given))
+        reason = f"it is of iterations {had}, and the log has {has}; {reason}"
+    return State("stale", reason)
 
 
 def _same(kept: PersistedScore, other: PersistedScore) -> bool:

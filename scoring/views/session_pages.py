@@ -9,7 +9,7 @@ from rubric import Bounds
 from rubric.breakdown import Rested
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
-from scoring.sidecars.states import State
+from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views.spending import Spending, spending_lines
 from scoring.views.table import (
@@ -158,16 +158,18 @@ def session_payload(
     members: Mapping[int, Rested],
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
+    sidecar: State = CURRENT,
 ) -> dict[str, Any]:
-    """Return one session as its sidecar holds it, with its bounds, the interval of its mean, and what it rests on.
+    """Return one session with the keys of its sidecar, its bounds, the interval of its mean, and what it rests on.
 
-    With ``states`` also what its scores are worth: the worst of it, and by iteration.
+    With ``states`` also what its scores and its ``sidecar`` are worth: the worst of it, and by iteration.
     """
     bounds, interval, worth = _bounds(session, members), _interval(session), {}
     if states is not None:
-        names = {state.name for state in states.values()}
+        names = {state.name for state in (*states.values(), *([sidecar] if states or sidecar != CURRENT else []))}
         worth = {
             "state": next((name for name in ("stale", "unverified", "current") if name in names), None),
+            "state_reason": sidecar.reason or None,
             "states": [
                 {"iteration": n, "state": state.name, "state_reason": state.reason or None}
                 for n, state in states.items()

@@ -57,8 +57,51 @@ class TestSession:
         found = da_score("session", "5c0e")
         assert "warning: session 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310: iteration 4 stale: " in found.err
         assert "stale" not in found.out
+        assert "its sidecar is stale: it says 0.707, its iterations give 0.700" in found.err
         assert da_score("session", "5c0e", "--json").json["state"] == "stale"
         assert any("good" not in line and "stale" in line for line in lines_of(on_a_terminal("session", "5c0e")[1]))
+
+
+    @pytest.mark.parametrize(
+        ("old", "new", "says"),
+        [
+            ("value: 0.7071841677569216", "value: 1", "it says 1.000, its iterations give 0.707"),
+            ("band: good\n", "band: excellent\n", "it says 0.707, its iterations give 0.707"),
+            ("value: 0.2882276115106456", "value: 0.9", "it says 0.707, its iterations give 0.707"),
+            ("    - 5\n", "", "it is of iterations 3-4, 6, and the log has 3-6; it says 0.707"),
+            ("rubric_version: 2.1.0", "rubric_version: 2.0.2", "it says 0.707, its iterations give 0.7"),
+            ("rubric_version: 2.1.0", "rubric_version: mine", "it is of rubric mine"),
+            ("", "", ""),
+        ],
+        ids=["its value", "its band", "that of a member", "a member that is left out", "its rubric", "no rubric", "nothing"],
+    )
+    def test_that_does_not_equal_what_its_iterations_give_is_stale(
+        self, da_score: DaScore, project: Path, old: str, new: str, says: str
+    ) -> None:
+        assert da_score("run").status == 0
+        before = da_score("session", "5c0e", "--json").json
+        sidecar = project / LOG / f"session-{before['session_id']}.score.yaml"
+        text = sidecar.read_text()
+        sidecar.write_text(text.replace(old, new, 1))
+        found, shown = da_score("session", "5c0e", "--json"), da_score("session", "5c0e")
+        if not says:
+            assert (found.json, found.err, before["state"], before["state_reason"]) == (before, "", "current", None)
+            return
+        assert found.json["state"] == "stale"
+        assert found.json["state_reason"].startswith(says)
+        assert f"its sidecar is stale: {says}" in shown.err
+        if "rubric" not in old:
+            assert {**found.json, "state": "current", "state_reason": None} == before
+            assert "score 0.707   band good" in shown.out
+        else:
+            assert f"rubric {found.json['rubric_version']}" in shown.out
+
+    def test_whose_entries_are_gone_has_no_score(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        for n in range(3, 7):
+            (project / LOG / f"iter-{n}.yaml").unlink()
+        found = da_score("session", "5c0e", "--json").json
+        assert (found["state"], found["scored"], found["iterations"]) == ("stale", False, [])
 
 
 class TestWarnings:

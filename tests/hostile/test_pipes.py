@@ -41,15 +41,30 @@ class TestInARepository:
         assert "packed-refs: is not a plain file" in found.out + found.err
         assert "Traceback" not in found.err
 
-    def test_that_only_git_knows_of_is_waited_for_no_longer_than_the_limit(
-        self, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("key", "chain"),
+        [("include.path", 1), ("includeIf.gitdir:/**.path", 1), ("INCLUDE.path", 3)],
+        ids=["included", "included where it is", "included by what is included"],
+    )
+    def test_that_settings_lead_to_is_named_at_once(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch, key: str, chain: int
     ) -> None:
         repo.commit({"a": "b"})
-        make_pipe(repo.path / "included")
-        repo.config("include.path", str(repo.path / "included"))
+        for n in range(1, chain):
+            (repo.path / f"{n}").write_text(f"[include]\npath = {n - 1}\n")
+        (repo.path / "0").write_text("[user]\nname = x\n")
+        repo.config(key, f"../{chain - 1}")
+        assert GitRepository(repo.path).top_level == repo.path.resolve()
+        make_pipe(repo.path / "0")
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
-        with pytest.raises(GitError, match=r"git did not answer in time: .* more than 1 seconds"):
+        with pytest.raises(GitError, match=r"/0: is not a plain file; git would wait for it for ever"):
             GitRepository(repo.path)
+
+    def test_for_attributes_is_named_at_once(self, repo: Repo) -> None:
+        repo.commit({"a": "b", "sub/b": "c"})
+        make_pipe(repo.path / ".gitattributes")
+        with pytest.raises(GitError, match=r"\.gitattributes: is not a plain file"):
+            GitRepository(repo.path / "sub")
 
     def test_among_branches_stops_whoever_looks_at_them(self, repo: Repo) -> None:
         repo.commit({"a": "b"})

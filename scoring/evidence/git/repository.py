@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from scoring.errors import GitError, NotARepositoryError
+from scoring.errors import GitError, InputError, NotARepositoryError
 from scoring.evidence.git.starter import OBJECT_WORDS, Git, as_lines, as_text, time_limit
-from scoring.files import reason, refuse_special
+from scoring.files import read_file, reason, refuse_special
 
 TRUNK = "master"  # under the reference's rules, and of the repositories that are made here
 
@@ -24,6 +24,7 @@ OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is
 MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch is left unanswered
 
 _PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
+_PLAIN_FILES += ("info/attributes", "info/grafts", "objects/info/commit-graph")
 """What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
 
 Q = TypeVar("Q")
@@ -189,15 +190,42 @@ def answered(
 def refuse_pipes(directory: Path) -> None:
     """Raise GitError where the repository of a work tree has a FIFO, or a device, in place of a file that git reads."""
     here = Path(os.path.abspath(directory))
-    if place := next((folder / ".git" for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
-        _refuse_pipes_in(place)
+    if top := next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
+        _refuse_pipes_in(top / ".git")
+        _refuse_pipe(top / ".gitattributes")
 
 
 def _refuse_pipes_in(repository: Path) -> None:
     for path in (repository, *(repository / name for name in _PLAIN_FILES)):
-        try:
-            refuse_special(path)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as e:
-            raise GitError(f"{path}: {reason(e)}; git would wait for it for ever") from e
+        _refuse_pipe(path)
+    for name in _SETTINGS:
+        _refuse_included(repository / name, _DEEPEST)
+
+
+def _refuse_pipe(path: Path) -> None:
+    try:
+        refuse_special(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as e:
+        raise GitError(f"{path}: {reason(e)}; git would wait for it for ever") from e
+
+
+_SETTINGS = ("config", "config.worktree")
+_DEEPEST = 10  # how often a file of settings may lead to another one, for git
+_INCLUDES = r"^include(if\..*)?\.path$"
+
+
+def _refuse_included(settings: Path, deepest: int) -> None:
+    """Raise GitError where settings of git lead to a FIFO, by themselves or by what they lead to."""
+    try:
+        if not deepest or b"include" not in read_file(settings).lower():
+            return
+    except (FileNotFoundError, InputError):
+        return
+    asked = ("config", "--file", os.path.abspath(settings), "--no-includes", "-z", "--get-regexp", _INCLUDES)
+    for row in Git(Path("/")).ask(*asked, limit=OPENING_TIMEOUT).stdout.split(b"\0"):
+        if named := os.fsdecode(row.partition(b"\n")[2]):
+            path = settings.parent / os.path.expanduser(named)
+            _refuse_pipe(path)
+            _refuse_included(path, deepest - 1)
