@@ -25,12 +25,13 @@ READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # to open
 SIZE_LIMIT = 16 << 20  # the largest file, in bytes, that is read as YAML or JSON
 MODE = 0o600
 STALE_AGE = 3600.0  # seconds after which a temporary file is stale, whatever its process does
-_LONGEST_AGE = 24 * 3600.0  # the same of a temporary directory
+_LONGEST_AGE = 24 * 3600.0  # the same of a temporary directory where the file system has no locks
+_UNLOCKED_AGE = 2.0  # seconds that a process may take between making a temporary directory and locking it
 _MANY = 64  # from how many files on it is cheaper to have the system write out everything than one after another
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
-_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query)-(?:([0-9]{1,10})-)?[a-z0-9_]{8}")
+_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})")
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
@@ -144,7 +145,10 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     WriteError names the first that could not be written; those before it may be written or not.
     """
     new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
+    folders = {path.parent for path, _, _ in new}
     try:
+        for folder in folders:
+            remove_stale(folder)
         for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
             with _new_file(temporary, mode, flush=len(new) < _MANY) as f:
                 f.write(data)
@@ -152,8 +156,8 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
             os.sync()
         for path, temporary, _ in new:
             os.replace(temporary, path)
-        for directory in {path.parent for path, _, _ in new}:
-            _flush_directory(directory)
+        for folder in folders:
+            _flush_directory(folder)
     except OSError as e:
         raise _cannot_write(path, e) from e
     finally:
@@ -186,19 +190,24 @@ def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
     except OSError as e:
         raise WriteError(f"{directory}: cannot write here: {reason(e)}") from e
     try:
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as e:
-                if time.monotonic() >= until:
-                    raise WriteError(f"{directory}: another da-score is at work here; try again later") from e
-                time.sleep(0.02)
-            except OSError:  # some network file systems have no locks
-                break
+        while _lock(fd) is False:
+            if time.monotonic() >= until:
+                raise WriteError(f"{directory}: another da-score is at work here; try again later")
+            time.sleep(0.02)
         yield
     finally:
         os.close(fd)
+
+
+def _lock(fd: int) -> bool | None:
+    """Lock a file for this process; False where another one has it, None where the file system has no locks."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _temporary(path: Path) -> Path:
@@ -233,29 +242,40 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
 
 
 @contextlib.contextmanager
-def temporary_directory(purpose: str) -> Iterator[Path]:
-    """Give a directory for a while, for ``git`` or a ``query``; what killed processes left is removed. OSError."""
+def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
+    """Give a directory for ``git``, a ``query`` or a ``fleet`` for a while, locked as long as it is in use. OSError.
+
+    Those that killed processes left there are removed.
+    """
     import tempfile  # most commands make no folder
 
-    remove_stale_directories()
-    prefix = f"da-score-{purpose}-{os.getpid()}-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as directory:
-        yield Path(directory)
+    remove_stale_directories(base)
+    prefix = f"da-score-{purpose}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=base, ignore_cleanup_errors=True) as directory:
+        fd = os.open(directory, _DIRECTORY)
+        try:
+            _lock(fd)
+            yield Path(directory)
+        finally:
+            os.close(fd)
 
 
-def remove_stale_directories(now: Callable[[], float] = time.time) -> None:
-    """Remove temporary directories of this user that were left behind, by name, age and owner. Never raises.
-
-    One is left alone for an hour, and for a day as long as there is a process of its number: it may run elsewhere.
-    """
+def remove_stale_directories(base: Path | None = None, now: Callable[[], float] = time.time) -> None:
+    """Remove temporary directories of this user that no process has any more. Never raises."""
     import shutil
     import tempfile
 
-    for path, found, process in _left_in(Path(tempfile.gettempdir()), _TEMPORARY_DIRECTORY):
+    for path, found, _ in _left_in(base or Path(tempfile.gettempdir()), _TEMPORARY_DIRECTORY):
         age = now() - found.st_mtime
-        is_stale = age > _LONGEST_AGE or (age > STALE_AGE and process and not _is_alive(int(process)))
-        if is_stale and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
-            shutil.rmtree(path, ignore_errors=True)
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and age > _UNLOCKED_AGE:
+            with contextlib.suppress(OSError):
+                fd = os.open(path, _DIRECTORY | os.O_NOFOLLOW)
+                try:
+                    is_free = _lock(fd)
+                finally:
+                    os.close(fd)
+                if is_free or (is_free is None and age > _LONGEST_AGE):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _left_in(directory: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result, str]]:

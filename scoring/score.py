@@ -15,7 +15,6 @@ from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.files import remove_stale, remove_stale_directories
 from scoring.frozen import Frozen
 from scoring.log.find import Selection
 from scoring.log.load import Broken, no_such_entry
@@ -345,8 +344,6 @@ def _write(iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, 
     for one in prepared:
         if one.lost:
             warn(loss_warning(one.files.score.iteration, one.lost))
-    remove_stale(Path(iter_log_dir))
-    remove_stale_directories()
     write_scores(iter_log_dir, [one.files for one in prepared if not one.is_there])
     for one in prepared:
         if known is not None and one.fingerprint is not None:  # kept once the files that it is of are written

@@ -16,10 +16,11 @@ from scoring import __version__
 from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
 from scoring.cli.output import WARNINGS
 from scoring.errors import SettingsError
+from scoring.files import remove_stale, remove_stale_directories
 from scoring.log.find import Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
-from scoring.log.settings import resolve_settings
+from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
 
 PROGRAM = "da-score"
@@ -202,11 +203,18 @@ def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
         @shared_options(*names)
         @functools.wraps(command)
         def with_settings(options: dict[str, Any], **arguments: Any) -> Any:
-            return command(settings=resolve_settings(options), **arguments)
+            return command(settings=swept(resolve_settings(options)), **arguments)
 
         return with_settings
 
     return decorate
+
+
+def swept(settings: Settings) -> Settings:
+    """Return settings, and remove what commands that were killed left in the temporary directory and in the log."""
+    remove_stale_directories()
+    remove_stale(settings.iter_log_dir)
+    return settings
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options
+from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options, swept
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
@@ -53,7 +53,7 @@ def command(
     A ROOT is a repository, a folder of repositories, or a log directory; by default the current directory. Skips what
     is up to date, continues past a broken log, can be interrupted and started again. Exit 1 when a log failed.
     """
-    settings = resolve_settings(options)
+    settings = swept(resolve_settings(options))
     rubric = find_rubric(settings.rubric)
     if only is not None and rubric.signal(only) is None:
         raise OptionError(f"--only {only!r} is no signal of rubric {rubric.version}")

@@ -9,12 +9,12 @@ import click
 from msgspec.structs import replace
 
 from rubric import is_rubric_file
-from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, shared_options
+from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, shared_options, swept
 from scoring.cli.output import alike, reply, warn
 from scoring.cli.reading import log_view
 from scoring.errors import OptionError, SettingsError, WriteError
 from scoring.evidence.rules import Sources, rules_of
-from scoring.files import reason, refuse_special, remove_stale, write_atomically
+from scoring.files import reason, refuse_special, write_atomically
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, resolve_settings, set_by
 from scoring.text import counted, printable, spans
@@ -73,7 +73,7 @@ def command(
         raise click.UsageError(
             "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
         )
-    settings = resolve_settings(options, files=not trusted)
+    settings = swept(resolve_settings(options, files=not trusted))
     if trusted:
         _refuse_untrusted(settings, given)
     elif trust_checkpoints:
@@ -87,7 +87,6 @@ def command(
     log = str(settings.iter_log_dir)
     origins = {"settings": set_by(options, settings.repo_dir, files=not trusted), "transcripts": _transcripts(view)}
     if junit_file is not None:
-        remove_stale(junit_file.parent)
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if github_summary and summary:
         _append(Path(summary), markdown(verdict, log))

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric, released_rubric, rubric_versions
-from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.cli.reading import broken_entries, sources, stop_if_left_out, view_under
@@ -41,7 +41,7 @@ def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
     Reads the iteration's sidecar, and says whether it is what the evidence gives that is here. Where there is none, or
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
-    settings = resolve_settings(options)
+    settings = swept(resolve_settings(options))
     log_dir, state, kept = settings.iter_log_dir, CURRENT, None
     with contextlib.suppress(NotFoundError):
         kept = None if recompute else read_score(log_dir, iteration)

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
-from scoring.cli.app import BROKEN
+from scoring.cli.app import BROKEN, swept
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
@@ -28,7 +28,7 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
     """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
     from scoring.evidence.git.repository import GitRepository  # other commands begin before it is loaded
 
-    settings = resolve_settings(options, files=files)
+    settings = swept(resolve_settings(options, files=files))
     try:
         top = GitRepository(settings.repo_dir).top_level
     except GitError:  # the code that needs the repository says so
@@ -90,7 +90,7 @@ def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
     from scoring.evidence.git.repository import GitRepository
 
     repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
-    return resolve_settings({**options, "repo-dir": repository})
+    return swept(resolve_settings({**options, "repo-dir": repository}))
 
 
 def outcome_rules(settings: Settings) -> "OutcomeRules":
@@ -147,5 +147,5 @@ def rows_of(
 
     found = find_logs(roots) if roots else ()
     each = [replace(settings_of(log, options), iter_log_dir=log.iter_log_dir) for log in found]
-    views = [log_view(one, recompute, selection, outcomes=True) for one in each or [resolve_settings(options)]]
+    views = [log_view(one, recompute, selection, outcomes=True) for one in each or [swept(resolve_settings(options))]]
     return (row for view in views for row in rows_of_view(view, tables))

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, model, released_rubric, rubric_versions
-from scoring.cli.app import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, settings_options, shared_options
+from scoring.cli.app import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    settings_options,
+    shared_options,
+    swept,
+)
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
 from scoring.files import write_atomically
@@ -73,7 +81,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     Shows weights and bands side by side. Where there is an iteration log, shows too which scores move from A to B, by
     how much, and which signals move them. Writes nothing.
     """
-    settings = resolve_settings(options)
+    settings = swept(resolve_settings(options))
     before, after = find_rubric(a), find_rubric(b)
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR

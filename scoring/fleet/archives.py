@@ -1,10 +1,7 @@
 """Unpacks a repository that is an archive, or a folder elsewhere, with log and transcripts; none of it is trusted."""
 
 import contextlib
-import os
 import posixpath
-import shutil
-import socket
 import tarfile
 import tempfile
 import zipfile
@@ -15,15 +12,14 @@ from typing import IO, Any
 
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.unpacking import check_out
+from scoring.files import temporary_directory
 from scoring.fleet.file_systems import file_system, one_line
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository
 from scoring.log.settings import DEFAULT_LOG_DIR
-from scoring.sidecars.fingerprint import digest_of
 
 MOST_FILES = 2_000_000  # of one archive
 _PIECE = 1 << 20
-_PREFIX = "da-score-fleet-"
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
 _CHECKED_OUT = ".da-score-work-tree"  # of objects and refs only: a configuration could run programs
@@ -33,34 +29,13 @@ _CHECKED_OUT = ".da-score-work-tree"  # of objects and refs only: a configuratio
 def scratch_folder(config: FleetConfig) -> Iterator[Path]:
     """Give a new folder, which is taken away; so is what a worker that was killed has left."""
     base = Path(config.scratch or tempfile.gettempdir())
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        _remove_left_over(base)
-        folder = Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-", dir=base))
-    except OSError as e:
-        raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            base.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(temporary_directory("fleet", base))
+        except OSError as e:
+            raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _own_prefix() -> str:
-    """Return how the folders of this machine begin: several may share a disk."""
-    return f"{_PREFIX}{digest_of(os.fsencode(socket.gethostname()))[:8]}-"
-
-
-def _remove_left_over(base: Path) -> None:
-    own = _own_prefix()
-    for place in base.glob(f"{own}*-*"):
-        process = place.name.removeprefix(own).partition("-")[0]
-        if process.isascii() and process.isdigit():
-            try:
-                os.kill(int(process), 0)
-            except ProcessLookupError:
-                shutil.rmtree(place, ignore_errors=True)
-            except (OSError, OverflowError, ValueError):  # of another user, or no process
-                continue
 
 
 def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:

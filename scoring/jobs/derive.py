@@ -21,7 +21,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
-from scoring.files import alone_in, list_names, make_folder, read_file, remove_stale, write_together
+from scoring.files import alone_in, list_names, make_folder, read_file, write_together
 from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
@@ -263,7 +263,6 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
         text += agent + ("" if known_from else f"impl:\n  summary: {quoted(trim(commit.subject))}\n")
         files.append((log_dir / f"iter-{n}.yaml", text.encode()))
     make_folder(log_dir)
-    remove_stale(log_dir)
     for path, _ in files:
         if os.path.lexists(path):
             raise WriteError(f"{path}: another process has just written it; run again")

@@ -25,7 +25,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
 from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import alone_in, is_inside, read_file, remove_stale, write_together
+from scoring.files import alone_in, is_inside, read_file, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -147,7 +147,6 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
                         raise InputError(f"{path}: is a link to a file elsewhere; nothing is added to it")
                     before[path] = read_file(path, FILE_LIMIT)
             after[path] = _with_label(path, after.get(path, before[path]), label)
-        remove_stale(log_dir)
         try:
             write_together(list(after.items()))
         except WriteError:

@@ -61,7 +61,6 @@ class TestSession:
         assert da_score("session", "5c0e", "--json").json["state"] == "stale"
         assert any("good" not in line and "stale" in line for line in lines_of(on_a_terminal("session", "5c0e")[1]))
 
-
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
@@ -73,7 +72,15 @@ class TestSession:
             ("rubric_version: 2.1.0", "rubric_version: mine", "it is of rubric mine"),
             ("", "", ""),
         ],
-        ids=["its value", "its band", "that of a member", "a member that is left out", "its rubric", "no rubric", "nothing"],
+        ids=[
+            "its value",
+            "its band",
+            "that of a member",
+            "a member that is left out",
+            "its rubric",
+            "no rubric",
+            "nothing",
+        ],
     )
     def test_that_does_not_equal_what_its_iterations_give_is_stale(
         self, da_score: DaScore, project: Path, old: str, new: str, says: str

@@ -44,45 +44,62 @@ class TestDirectories:
     @pytest.mark.parametrize(
         ("name", "hours", "stays"),
         [
-            ("da-score-git-{dead}-aaaaaaaa", 0.9, True),
-            ("da-score-git-{dead}-aaaaaaaa", 1.1, False),
-            ("da-score-query-{alive}-aaaaaaaa", 23, True),
-            ("da-score-query-{alive}-aaaaaaaa", 25, False),
-            ("da-score-git-a1b2c3d4", 25, False),  # of an earlier version
+            ("da-score-git-a1b2c3d4", 0, True),  # it may be locked in a moment
+            ("da-score-git-a1b2c3d4", 0.01, False),
+            ("da-score-query-aaaaaaaa", 0.01, False),
+            ("da-score-fleet-0123abcd-77-aaaaaaaa", 0.01, False),  # of an earlier version
             ("da-score-demo-a1b2c3d4", 1000, True),
             ("da-score-git", 1000, True),
             ("da-score-git-1-x", 1000, True),
-            ("other-git-1-aaaaaaaa", 1000, True),
+            ("other-git-aaaaaaaa", 1000, True),
         ],
     )
-    def test_go_by_name_process_and_age(self, temporary: Path, dead: int, name: str, hours: float, stays: bool) -> None:
-        path = made(temporary, name.format(dead=dead, alive=os.getpid()), hours)
+    def test_go_by_name_and_age(self, temporary: Path, name: str, hours: float, stays: bool) -> None:
+        path = made(temporary, name, hours)
         remove_stale_directories()
         assert path.exists() is stays
 
-    def test_that_is_a_link_stays_and_is_not_followed(self, temporary: Path, tmp_path: Path, dead: int) -> None:
+    def test_that_is_in_use_stays_however_old_it_is(self, temporary: Path) -> None:
+        with temporary_directory("git") as directory:
+            os.utime(directory, (1, 1))
+            remove_stale_directories()
+            assert directory.parent == temporary
+            assert directory.exists()
+
+    @pytest.mark.parametrize(("hours", "stays"), [(23, True), (25, False)])
+    def test_go_after_a_day_where_there_are_no_locks(
+        self, temporary: Path, monkeypatch: pytest.MonkeyPatch, hours: float, stays: bool
+    ) -> None:
+        monkeypatch.setattr("scoring.files._lock", lambda _: None)
+        path = made(temporary, "da-score-git-aaaaaaaa", hours)
+        remove_stale_directories()
+        assert path.exists() is stays
+
+    def test_that_is_a_link_stays_and_is_not_followed(self, temporary: Path, tmp_path: Path) -> None:
         mine = made(tmp_path, "mine", 1000)
-        link = temporary / f"da-score-git-{dead}-aaaaaaaa"
+        link = temporary / "da-score-git-aaaaaaaa"
         link.symlink_to(mine)
-        remove_stale_directories(lambda: time.time() + 1e6)
+        remove_stale_directories(now=lambda: time.time() + 1e6)
         assert link.is_symlink()
         assert (mine / "sub/file").exists()
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is somebody else's")
-    def test_of_somebody_else_stays(self, temporary: Path, dead: int) -> None:
-        path = made(temporary, f"da-score-git-{dead}-aaaaaaaa", 1000)
+    def test_of_somebody_else_stays(self, temporary: Path) -> None:
+        path = made(temporary, "da-score-git-aaaaaaaa", 1000)
         os.chown(path, 1234, 1234)
         remove_stale_directories()
         assert path.exists()
 
-    def test_goes_when_the_next_is_made_and_when_a_log_is_scored(
+    def test_goes_with_whatever_command_is_next(
         self, temporary: Path, dead: int, project: Path, da_score: DaScore
     ) -> None:
-        assert project
-        for sweep in (lambda: temporary_directory("git").__enter__(), lambda: da_score("run", "--no-cache")):
-            old = made(temporary, f"da-score-git-{dead}-aaaaaaaa", 2)
-            sweep()
-            assert not old.exists()
+        file = project / ".agents/active/iteration-log" / f".da-score-{dead}-0123456789abcdef.tmp"
+        for command in (("run", "--no-cache"), ("records",), ("lint",), ("check", "--no-unscored"), ("explain", "3")):
+            old = made(temporary, "da-score-git-aaaaaaaa", 2)
+            file.write_text("half")
+            da_score(*command)
+            assert not old.exists(), command
+            assert not file.exists(), command
         with temporary_directory("git") as directory:
             assert directory.parent == temporary
         assert not directory.exists()

@@ -23,8 +23,10 @@ _UNSAFE_IN_NAME = re.compile("[\0\n]")
 OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is answered at once
 MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch is left unanswered
 
-_PLAIN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates")
-_PLAIN_FILES += ("info/attributes", "info/grafts", "objects/info/commit-graph")
+_PLAIN_FILES = [
+    *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates"),
+    *("info/attributes", "info/grafts", "objects/info/commit-graph"),
+]
 """What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
 
 Q = TypeVar("Q")
