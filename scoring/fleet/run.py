@@ -32,6 +32,8 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": f"{_CONNECTS_WITHIN}s",
     "distributed.worker.daemon": True,
     "distributed.admin.log-format": "%(message)s",
+    "distributed.scheduler.http.routes": [],  # nothing is shown to other users of a machine
+    "distributed.worker.http.routes": [],
     # What Dask does all the time whether there is work or not, in this process for the scheduler and for each worker's
     # guard: as often as it is by default it takes a twentieth of a core.
     "distributed.admin.tick.interval": "2s",
@@ -45,7 +47,7 @@ SETTINGS = {
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
     """Give the client of a scheduler, else FleetError, or of processes here of so many bytes, 0 for their share."""
-    require("fleet", "distributed")
+    require("fleet", "distributed", "cryptography")
     import dask
     import distributed
 
@@ -76,6 +78,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
                 threads_per_worker=1,
                 processes=True,
                 memory_limit=memory or "auto",
+                security=library.Security.temporary(),  # who has no key of this cluster cannot hand it code
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,

@@ -1,5 +1,6 @@
 """Fleets on a real cluster of processes: what is killed, poisoned or lost costs a retry, and no row is there twice."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -43,6 +44,27 @@ def each_once(path: Path, repositories: int) -> None:
     found = Counter((row["repository"], row["iteration"]) for row in rows_of(path, "iterations"))
     assert set(found.values()) <= {1}
     assert len(found) == 9 * repositories
+
+
+def test_a_cluster_of_this_machine_takes_nothing_from_who_has_no_key() -> None:
+    from distributed.core import rpc
+
+    async def answers(address: str) -> bool:
+        other = rpc(address, timeout=2)
+        try:
+            await asyncio.wait_for(other.identity(), 4)
+        except (OSError, TimeoutError):
+            return False
+        return True
+
+    with scoring.fleet.run.cluster(None, 1) as client:
+        assert client.submit(os.getpid).result() != os.getpid()
+        workers = client.scheduler_info()["workers"]
+        addresses = [client.scheduler.address, *workers, *(worker["nanny"] for worker in workers.values())]
+        assert len(addresses) == 3
+        for address in addresses:
+            assert address.startswith("tls://127.0.0.1:")
+            assert not asyncio.run(answers(address.replace("tls://", "tcp://")))
 
 
 def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path: Path) -> None:
