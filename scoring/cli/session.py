@@ -36,14 +36,14 @@ def command(session_id: str, settings: Settings) -> None:
         raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
-    members: dict[int, PersistedScore] = {}
+    members = _members(session, log_dir)
     states: dict[int, State] = {}
     state, used = CURRENT, None
     view = view_under(session.rubric_version, settings, Selection(session=session_id))
     try:
         now = list(view.examine())
     except DaScoreError:  # the evidence cannot be looked at
-        members = _members(session, log_dir)
+        pass
     else:
         states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
         members = {one.record.iteration: one.by_evidence.score for one in now}
@@ -78,5 +78,5 @@ def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
             try:
                 found[iteration] = read_score(log_dir, iteration)
             except InputError as e:
-                warn(f"{e}; it is left out")
+                warn(f"{e}; it does not count")
     return found

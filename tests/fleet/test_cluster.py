@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore
@@ -47,10 +48,12 @@ def each_once(path: Path, repositories: int) -> None:
 
 
 def test_a_cluster_of_this_machine_takes_nothing_from_who_has_no_key() -> None:
-    from distributed.core import rpc
+    from distributed import core
+
+    library: Any = core
 
     async def answers(address: str) -> bool:
-        other = rpc(address, timeout=2)
+        other = library.rpc(address, timeout=2)
         try:
             await asyncio.wait_for(other.identity(), 4)
         except (OSError, TimeoutError):
