@@ -56,7 +56,7 @@ _WATCHED = {
         "scoring.sessions:aggregate_sessions",
     ),
     OUTPUT: (
-        "scoring.views.score_pages:run_page",
+        "scoring.views.run_pages:run_page",
         "scoring.views.table:pipe_text",
         "scoring.cli.output:write",
         "scoring.sidecars.provenance:sidecar_of",

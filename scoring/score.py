@@ -7,10 +7,13 @@ because the ways in are many, and each says what it raises.
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from rubric import Bounds, Coverage, Rubric, Score, default_rubric
+from rubric import Bounds, Coverage, Rubric, Score, default_rubric, newest_version
+from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, Warn, WriteError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
@@ -67,11 +70,15 @@ class ScoredIteration(Frozen, frozen=True):
         """Return what tables and sessions show of it."""
         score, record = self.score, self.record
         shown = score.value, score.scored, score.band, score.coverage, score.bounds
-        return ScoredLine(score.iteration, record.task_id, record.date, *shown, lost)
+        commit, summary = self.facts.landing.sha or "", record.impl.summary
+        return ScoredLine(score.iteration, record.task_id, record.date, *shown, lost, commit, summary)
 
 
 class ScoredLine(NamedTuple):
-    """What tables and sessions show of an iteration; ``lost`` is the evidence that its old sidecar had and it lacks."""
+    """What tables and sessions show of an iteration; ``lost`` is the evidence that its old sidecar had and it lacks.
+
+    ``commit`` is the one that it names, "" for none that is here, and ``summary`` what its entry says of the work.
+    """
 
     iteration: int
     task_id: str
@@ -82,21 +89,40 @@ class ScoredLine(NamedTuple):
     coverage: Coverage
     bounds: Bounds
     lost: tuple[Loss, ...] = ()
+    commit: str = ""
+    summary: str = ""
 
 
 class LogSummary(Frozen, frozen=True):
     """What tables show of a scored log: its iterations as lines, and its sessions sorted by id.
 
     ``shares`` has the share of iterations, 0 to 1, in which each signal of the rubric is present. ``written`` counts
-    the sidecars of iterations and of sessions that are on disk; None where none were to be written.
+    the sidecars of iterations and of sessions that are on disk; None where none were to be written. ``digest`` names
+    the scores of the whole log and the trunk: they are the same where it is.
     """
 
     rubric: Rubric
     lines: Sequence[ScoredLine]
     sessions: Sequence[SessionScore]
     shares: Mapping[str, float]
-    trunk: Trunk | None
     written: tuple[int, int] | None = None
+    digest: str = ""
+
+
+class ScoresDigest:
+    """A name for the scores of a log, and for the trunk that they were scored with."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16)
+
+    def add(self, one: ScoredIteration) -> None:
+        """Add an iteration, in order."""
+        score, landing = one.score, one.facts.landing
+        known = score.iteration, score.rubric_version, score.scored, score.value, score.band, landing.sha
+        self._hash.update(repr((*known, one.record.agent.session_id, one.facts.trunk.commit)).encode())
+
+    def __str__(self) -> str:
+        return self._hash.hexdigest()
 
 
 class ScoredLog(Frozen, frozen=True):
@@ -111,10 +137,17 @@ class ScoredLog(Frozen, frozen=True):
     broken: tuple[str, ...] = ()
 
     @property
+    def digest(self) -> str:
+        """The name of its scores, as a summary has it."""
+        digest = ScoresDigest()
+        for one in self.iterations:
+            digest.add(one)
+        return str(digest)
+
+    @property
     def summary(self) -> LogSummary:
         """What tables show of it."""
-        trunk = self.iterations[0].facts.trunk if self.iterations else None
-        return LogSummary(self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence(), trunk)
+        return LogSummary(self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence())
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
@@ -139,12 +172,14 @@ def score_iterations(
     observe: bool = False,
     labels: bool = False,
     compare: bool = True,
+    opened: Callable[[Evidence], object] = silent,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
 
     ``records`` are all of the log, sorted by iteration, and ``sources`` are under rules that all the rubrics name. With
     ``observe`` DR transcripts, and with ``labels`` labels of people, are read also where the rubrics do not have them
-    vote; ``compare`` is whether claims are compared with what was observed. Raises as :func:`score_log`.
+    vote; ``compare`` is whether claims are compared with what was observed. ``opened`` gets the evidence that is read.
+    Raises as :func:`score_log`.
     """
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     log_dir, records = Path(iter_log_dir), Records.of(records)
@@ -152,6 +187,9 @@ def score_iterations(
         if not records:
             return
         evidence = Evidence(records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics))
+        opened(evidence)
+        if (trunk := evidence.git.trunk).commit is None:
+            sources.warn(_no_trunk(trunk, rubrics[0]))
         for place, number in enumerate(records.numbers):
             if only is not None and number not in only:
                 continue
@@ -169,6 +207,13 @@ def score_iterations(
                 score = rubric.score(signals[way])
                 scored.append(ScoredIteration(record, read, signals[way], score, provenance, inputs))
             yield tuple(scored)
+
+
+def _no_trunk(trunk: Trunk, rubric: Rubric) -> str:
+    if rubric.evidence != EVIDENCE_REFERENCE:
+        return f"no trunk is here, so it is not known what landed: {trunk.how}"
+    advice = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
+    return f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed: {advice}"
 
 
 def score_log_under(
@@ -264,22 +309,30 @@ def score_whole_log(
     write: bool = False,
     observe: bool = False,
     broken: Broken = silent,
+    beside: Callable[[Evidence, Sequence[IterationFacts]], object] | None = None,
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
     All iterations are scored and written, and those of the ``selection`` shown: ``show`` takes each, in order, with the
     evidence that its sidecar had and its score lacks. ``broken`` takes every entry that a lenient rubric leaves out
-    because it cannot be read. Raises and warns as :func:`score_log` and :func:`write_scored_log`.
+    because it cannot be read, and ``beside`` the evidence with the facts of all iterations, once these are scored.
+    Raises and warns as :func:`score_log` and :func:`write_scored_log`.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
     lines: list[ScoredLine] = []
     refs: list[tuple[str, SessionIterRef]] = []
     present: Counter[str] = Counter()
-    trunk: Trunk | None = None
     waiting: list[_Prepared] = []
+    evidence: list[Evidence] = []
+    facts: list[IterationFacts] = []
+    digest = ScoresDigest()
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
-        for (one,) in score_iterations(records, iter_log_dir, sources, rubric, observe=observe, compare=False):
+        how = partial(score_iterations, observe=observe, compare=False, opened=evidence.append)
+        for (one,) in how(records, iter_log_dir, sources, rubric):
+            digest.add(one)
+            if beside:
+                facts.append(one.facts)
             lost: tuple[Loss, ...] = ()
             if write:
                 waiting.append(_prepared(iter_log_dir, one))
@@ -293,16 +346,17 @@ def score_whole_log(
             if one.record.iteration in chosen:
                 lines.append(one.line(lost))
                 present.update(_present(one, rubric))
-                trunk = one.facts.trunk
                 if show is not None:
                     show(one, lost)
         sessions = sessions_of(rubric, refs)
         if write:
             _write(iter_log_dir, waiting, sources.warn, known)
             session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
+    if beside and evidence:
+        beside(evidence[0], facts)
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
     written = (len(refs), len(session_files)) if write and refs else None
-    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), trunk, written)
+    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, str(digest))
 
 
 def _compared(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:

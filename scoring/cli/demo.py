@@ -10,12 +10,16 @@ from scoring.cli.app import PATH, settings_options
 from scoring.cli.iteration import hooks_behind
 from scoring.cli.output import on_terminal, say, show, warn, write_json
 from scoring.demo import build_demo
+from scoring.evidence.git.walk import subjects_of
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
+from scoring.views.examined import LogView
 from scoring.views.integrity import integrity_page, summarize_integrity
-from scoring.views.score_pages import iteration_page, run_item, run_page, run_payload
+from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
+from scoring.views.score_pages import iteration_page
 from scoring.views.table import Line
+from scoring.views.work_pages import work_of
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")
@@ -31,14 +35,16 @@ def command(directory: Path | None, settings: Settings) -> None:
         return
     written = len(iterations), len(sessions)
     lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))
-    rows = summarize_integrity(i.signals for i in scored.iterations)
+    claims = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    show(run_page(scored.summary, demo.iter_log_dir, written, on_terminal()))
+    rows = work_of(LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None}))
+    more = RunShown(rows, subjects_of(demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit]))
+    show(run_page(scored.summary, demo.iter_log_dir, written, more.of(on_terminal(), every=True, sessions=True)))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))
-    show([Line(), *integrity_page(rows, demo.iter_log_dir)])
+    show([Line(), *integrity_page(claims, demo.iter_log_dir)])
     say(
         f"\nThe demo is in {demo.root}. Try:\n"
         f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"

@@ -1,6 +1,5 @@
 """``da-score report``: a log to look at."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,6 @@ from scoring.views.report import page_parts, read_snapshot, report_lines
 from scoring.views.report.answers import changes, fleet_work
 from scoring.views.report.digest import Digest, digest, where_it_is
 from scoring.views.work_pages import look_at, work_of, work_summary
-
-_WIDE = 100
 
 
 @click.command(epilog="Example:  da-score report --out report.html")
@@ -71,7 +68,7 @@ def command(
         raise click.UsageError("--last, --since and --task choose among the entries of a log, not of a fleet.")
     found = _of_fleet(settings, fleet) if fleet is not None else _of_log(settings, recompute, selection, not terminal)
     if terminal:
-        show(list(report_lines(found, shutil.get_terminal_size((_WIDE, 24)).columns if on_terminal() else _WIDE)))
+        show(report_lines(found))
         return
     changed = None if before is None or fleet else changes(found.lines, before)
     page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))

@@ -1,22 +1,22 @@
-"""``da-score run``: score the whole log."""
+"""``da-score run``: what became of the work, and the scores of the whole log."""
 
-import contextlib
 from tempfile import SpooledTemporaryFile
 
 import click
 
 from rubric import find_rubric
+from rubric.model import FULL_TEXT
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
-from scoring.cli.reading import broken_entries, sources
-from scoring.errors import InputError
-from scoring.files import list_names
+from scoring.cli.reading import broken_entries, log_view, outcome_rules, sources
+from scoring.evidence.git.walk import subjects_of
 from scoring.log.find import Selection
-from scoring.log.settings import Settings
-from scoring.score import ScoredIteration, score_whole_log
+from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.validity import kept_meaning
+from scoring.score import LogSummary, ScoredIteration, score_whole_log
 from scoring.sidecars.provenance import Loss
-from scoring.sidecars.scores import is_iteration_score_name
-from scoring.views.score_pages import next_steps, pointer, run_item, run_page, run_payload
+from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
+from scoring.views.work_pages import Known, work_of
 
 _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait in a temporary file
 
@@ -24,33 +24,46 @@ _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait
 @click.command(epilog="Example:  da-score run --last 5")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
+@click.option("--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20.")
+@click.option("--sessions", is_flag=True, help="Show the sessions too where there are 20 or more.")
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
-def command(settings: Settings, selection: Selection, no_write: bool) -> None:
-    """Score every iteration and session of a log.
+def command(settings: Settings, selection: Selection, every: bool, sessions: bool, no_write: bool) -> None:
+    """Say what became of the work, score every iteration and session of a log, and say what to look at.
 
-    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries and prints a summary. --last, --since and
-    --task choose what is printed; the whole log is scored and written all the same.
+    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries. --last, --since and --task choose what is
+    printed; the whole log is scored and written all the same.
     """
     log_dir, evidence, rubric = settings.iter_log_dir, sources(settings), find_rubric(settings.rubric)
-    had_scores = False
-    with contextlib.suppress(InputError):  # loading the log says why
-        had_scores = any(map(is_iteration_score_name, list_names(log_dir)))
+    terminal = on_terminal() and not settings.json
+    looks = rubric.text == FULL_TEXT or terminal
+    read: list[Known] = []
+
     with SpooledTemporaryFile(_IN_MEMORY) as items:
 
         def add_item(one: ScoredIteration, lost: tuple[Loss, ...]) -> None:
             put_item(items, run_item(one, lost))
 
-        show_one, write = add_item if settings.json else None, not no_write
         log = score_whole_log(
-            log_dir, evidence, rubric, selection, show_one, write, observe=settings.json, broken=broken_entries
+            *(log_dir, evidence, rubric, selection, add_item if settings.json else None),
+            write=not no_write,
+            observe=settings.json,
+            broken=broken_entries,
+            beside=(lambda *found: read.append(Known(*found))) if looks and evidence.rules.attributes else None,
         )
+        more = _more(settings, selection, log, read[0] if read else None) if looks and log.lines else None
         if settings.json:
-            write_json_around(run_payload(log), "iterations", items)
+            write_json_around(run_payload(log, more=more), "iterations", items)
             return
     if not log.lines:
         say(f"score: no iterations found in {log_dir}\n")
         return
-    show(run_page(log, log_dir, log.written, on_terminal()))
-    show(pointer(log, bool(settings.transcript_dirs)))
-    if log.written and not had_scores:
-        show(next_steps(log))
+    shown = (more or RunShown()).of(terminal, every, sessions)
+    show(run_page(log, log_dir, log.written, shown))
+
+
+def _more(settings: Settings, selection: Selection, log: LogSummary, known: Known | None) -> RunShown:
+    rules, log_dir = outcome_rules(settings), settings.iter_log_dir
+    rows = work_of(log_view(settings, selection=selection, outcomes=True), known)
+    subjects = subjects_of(settings.repo_dir, [line.commit for line in log.lines if line.commit])
+    meaning = kept_meaning(cache_dir_of(settings), log_dir, log.digest, rules, log.rubric.version)
+    return RunShown(rows, subjects, meaning, rules.horizon_days)

@@ -7,8 +7,8 @@ from rubric import find_rubric
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
-from scoring.log.settings import Settings
-from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, log_cases, validity
+from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, keep_meaning, log_cases, validity
 from scoring.views.outcome_pages import gain_lines, validity_page
 
 
@@ -33,13 +33,19 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     """Say whether the scores foretell what becomes of the work, in numbers and in words.
 
     How likely sound work scores higher than defective work, with a 95 % interval by session; the same of each signal,
-    of all else that was observed, and of counting lines. Scores are computed anew, no sidecar counts. Writes nothing.
+    of all else that was observed, and of counting lines. Scores are computed anew, no sidecar counts. 'run' shows what
+    was last found. Writes nothing beside the log.
     """
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=used[0].version)
     rules, sources = outcome_rules(settings), sources_of_each(used, settings)
-    cases = log_cases(used, settings.iter_log_dir, sources, rules, outcome, broken_entries)
+    digests: list[str] = []
+    log_dir, cache_dir = settings.iter_log_dir, cache_dir_of(settings)
+    cases = log_cases(used, log_dir, sources, rules, outcome, broken_entries, lambda log: digests.append(log.digest))
     found = [validity(of, outcome, rubric.version, rules.horizon_days) for rubric, of in zip(used, cases, strict=True)]
+    if outcome == "defective":
+        for scores, measured in zip(digests, found, strict=True):
+            keep_meaning(cache_dir, log_dir, scores, rules, measured)
     gains = [gain_over(cases[0], of, outcome) for of in cases[1:]]
     if settings.json:
         payload = [one.as_dict() for one in found]

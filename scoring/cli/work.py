@@ -13,7 +13,8 @@ from scoring.log.find import day
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Unit, ledger
-from scoring.views.work_pages import is_since, look_at, work_by, work_page, work_rows, work_summary
+from scoring.views.became import work_page
+from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work_summary
 
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")

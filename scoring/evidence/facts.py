@@ -88,7 +88,7 @@ class Evidence:
         None reads none; ``labels`` of people are read where that is asked for.
         """
         self.sources, self.warn = sources, sources.warn
-        self._log_dir, self._scan = log_dir, scan
+        self._log_dir, self.scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
         self.git, self._records = self._opened(Records.of(records))
 
@@ -99,7 +99,7 @@ class Evidence:
             near = records
             if self._only is not None and not sources.rules.compares_entries:
                 near = records.near(self._only, before)
-            opened = self._scan.repository or sources.repo_dir
+            opened = self.scan.repository or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)
             if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
                 return git, near
@@ -180,10 +180,10 @@ class Evidence:
             return {}
         from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
 
-        return ask_transcripts(self._scan, self.git, self._records, self._windows, self.sources, self._only or ())
+        return ask_transcripts(self.scan, self.git, self._records, self._windows, self.sources, self._only or ())
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
         wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
-        found = self._scan.facts(wanted, self._only is None)
+        found = self.scan.facts(wanted, self._only is None)
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}

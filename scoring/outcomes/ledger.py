@@ -122,30 +122,35 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
     """
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, log_dir, sources, scan, profile=None)
-        facts = [evidence.of(record) for record in records]
-        evidence.transcripts(0)  # also where there is no entry
-        git = evidence.git
-        assert isinstance(scan, AttributedScan)
-        assert isinstance(git, AttributedHistory)
-        shown = _shown(scan.work, git)
-        anew = git.made_anew({*shown.values(), *(one.landing.sha for one in facts if one.landing.sha)})
-        whole = git.landings(anew.values())
-        facts = [replace(o, landing=whole.get(anew.get(o.landing.sha or "", ""), o.landing)) for o in facts]
-        units = _with_entries(facts, scan.checkpoints)
-        if scan.work:
-            _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
-            _add_checkpoints(units, scan)
-            _move_talk(units, scan.work)
-            _take_whole(units, git)
-            _measure(units, scan.work)
-        _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
-        if scan.repository:
-            _look_for_lines(units.values(), git, scan.repository, rules)
-        _decide(units.values(), git, rules)
-        outcomes = log_outcomes(records, sources.repo_dir, rules, sources.cache_dir, sources.trunk)
-        _judge(units.values(), outcomes)
-        found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
-        return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
+        return ledger_of(evidence, [evidence.of(record) for record in records], rules)
+
+
+def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: OutcomeRules) -> Ledger:
+    """Return the same from evidence that was read already, with the ``facts`` of all iterations; raises as it does."""
+    evidence.transcripts(0)  # also where there is no entry
+    scan, git, sources = evidence.scan, evidence.git, evidence.sources
+    assert isinstance(scan, AttributedScan)
+    assert isinstance(git, AttributedHistory)
+    shown = _shown(scan.work, git)
+    anew = git.made_anew({*shown.values(), *(one.landing.sha for one in facts if one.landing.sha)})
+    whole = git.landings(anew.values())
+    facts = [replace(o, landing=whole.get(anew.get(o.landing.sha or "", ""), o.landing)) for o in facts]
+    units = _with_entries(facts, scan.checkpoints)
+    if scan.work:
+        _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+        _add_checkpoints(units, scan)
+        _move_talk(units, scan.work)
+        _take_whole(units, git)
+        _measure(units, scan.work)
+    _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
+    if scan.repository:
+        _look_for_lines(units.values(), git, scan.repository, rules)
+    _decide(units.values(), git, rules)
+    records = [one.record for one in facts]
+    outcomes = log_outcomes(records, sources.repo_dir, rules, sources.cache_dir, sources.trunk)
+    _judge(units.values(), outcomes)
+    found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
+    return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
 
 
 Units: TypeAlias = dict[str, Unit]

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score
+from scoring.errors import silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
@@ -26,6 +27,7 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
 from scoring.statistics import GroupedDraws, Interval, within
+from scoring.store import Store
 
 OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label", "landed", "yield", "reward"]
 OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label", "landed", "yield", "reward")
@@ -249,6 +251,51 @@ def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float
     return f"{said}, {LINES_DO}" if best is not None and score.auc <= best else said
 
 
+class Meaning(NamedTuple):
+    """What is known of whether scores foretell what becomes of the work: a verdict, None where none was found yet."""
+
+    verdict: str | None
+
+    @property
+    def means_something(self) -> bool:
+        """Whether they do so better than a coin."""
+        return (self.verdict or "").startswith((USEFUL, WEAK))
+
+    @property
+    def is_no_sign(self) -> bool:
+        """Whether it is known that they do not: no better than a coin, or worse."""
+        return (self.verdict or "").startswith((COIN, WRONG_WAY))
+
+    @property
+    def name(self) -> str:
+        """What a score is called: not simply a score where it foretells nothing of what becomes of the work."""
+        return "Evidence score" if self.is_no_sign else "Score"
+
+    def __str__(self) -> str:
+        if self.verdict is None:
+            return "not measured: da-score validate"
+        return "not known yet: too few outcomes" if self.verdict == TOO_FEW else self.verdict
+
+
+def _about(log_dir: Path, scores: str, rules: OutcomeRules) -> tuple[str, bytes]:
+    return f"validity\0{log_dir.resolve()}", f"{scores} {rules!r}".encode()
+
+
+def keep_meaning(cache_dir: Path | None, log_dir: Path, scores: str, rules: OutcomeRules, found: Validity) -> None:
+    """Keep what was found of the scores of a log, which have a digest, in the cache directory."""
+    name, stamp = _about(log_dir, scores, rules)
+    with Store(cache_dir) as store:
+        store.put("fingerprint", f"{name}\0{found.rubric}", stamp, found.verdict.encode())
+
+
+def kept_meaning(cache_dir: Path | None, log_dir: Path, scores: str, rules: OutcomeRules, rubric: str) -> Meaning:
+    """Return what was last found of these scores, on this trunk and for these outcomes."""
+    name, stamp = _about(log_dir, scores, rules)
+    with Store(cache_dir, keeps=False) as store:
+        found = store.get("fingerprint", f"{name}\0{rubric}", stamp)
+    return Meaning(found.decode("utf-8", "replace") if found else None)
+
+
 def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> dict[str, Any]:
     """Return how much better one score foretells than another of the same iterations, with a paired interval.
 
@@ -271,15 +318,19 @@ def log_cases(
     rules: OutcomeRules,
     outcome: OutcomeName,
     broken: Callable[[str], object] = str,
+    scored: Callable[[ScoredLog], object] = silent,
 ) -> list[list[Case]]:
     """Score a log under each rubric, find out what became of its work, and return the cases of each.
 
     ``sources`` are where evidence comes from, by the name of the rubrics' evidence rules; ``broken`` takes every entry
-    that is left out. LogError, GitError and NotARepositoryError as scoring and outcomes raise them.
+    that is left out, and ``scored`` the scores under each rubric. LogError, GitError and NotARepositoryError as scoring
+    and outcomes raise them.
     """
     logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(text for log in logs for text in log.broken):
         broken(text)
+    for log in logs:
+        scored(log)
     place = next(iter(sources.values()))
     records = [one.record for one in logs[0].iterations]
     trunk = next((of.trunk for of in sources.values() if of.trunk), None)

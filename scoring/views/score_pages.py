@@ -3,127 +3,41 @@
 The JSON has the keys of the sidecars, and what a sidecar does not hold beside them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from rubric import SignalContribution, newest_version
-from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE, FULL_TEXT
+from rubric import SignalContribution
 from scoring.evidence.beside import HookOutcome
 from scoring.evidence.facts import IterationFacts
-from scoring.score import LogSummary, ScoredIteration, ScoredLine
-from scoring.sidecars.provenance import Loss, OwnLines
+from scoring.score import ScoredIteration
+from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.states import State, in_words
+from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
-from scoring.text import counted
-from scoring.views.session_pages import SESSIONS, session_payload, session_rows, spending_section
+from scoring.views.session_pages import spending_section
 from scoring.views.spending import Spending, spending_of
 from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    ITER,
-    SCORE,
-    TASK,
-    AnyCell,
     Block,
-    Cell,
     Column,
     Line,
     Place,
     Table,
     TableRow,
-    band_cell,
     band_text,
-    bounds_text,
-    coverage_cell,
     number,
     pairs,
     value_text,
 )
 
-_BAR = 20
-
-LOST = Column("", only="full", prose=True)
-_RUN = [ITER, TASK, SCORE, BOUNDS, BAND._replace(width=26), COVERAGE]
-_RUN += [Column("DATE", width=0), LOST]
-"""The columns of ``run``; the last is there when a score lost evidence that its sidecar had."""
 _BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
 _BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]
 _BREAKDOWN += [Column("DETAIL", width=60, cut=True, only="pipe"), Column("DETAIL", only="terminal", prose=True)]
 _HOOK_WIDTHS = {"RULE_ID": 40, "SENTINEL_ID": 32, "LIFECYCLE": 22, "RESULT": 10}
 _HOOKS = [*(Column(head, width=n, cut=True) for head, n in _HOOK_WIDTHS.items()), Column("INTERVENTION", width=0)]
-
-
-def run_page(
-    scored: LogSummary, source: Path, written: tuple[int, int] | None, intervals: bool = False
-) -> Iterator[Block]:
-    """Yield the summary of a scored log; a terminal sees too how sure the scores are, and where the log is blind.
-
-    ``written`` counts the iteration and session sidecars that were written; None when none were meant to be.
-    """
-    title, lines = f"Outcome scoring — rubric {scored.rubric.version}", scored.lines
-    full = scored.rubric.text == FULL_TEXT
-    yield Line([Cell(title, style="bold"), f" · {source}"], only="terminal")
-    yield Line(title, only="pipe")
-    yield Line(f"Iterations: {len(lines)}   Sessions: {len(scored.sessions)}   Source: {source}", only="pipe")
-    yield Line()
-    rows = [_iteration_row(line) for line in lines]
-    yield Table(_RUN if any(line.lost for line in lines) else _RUN[:-1], rows, full=full)
-    if scored.sessions:
-        members = {line.iteration: line for line in lines}
-        yield from (Line(), Table(SESSIONS, session_rows(scored.sessions, members, intervals), full=full))
-    yield Line()
-    yield from _presence(scored.shares)
-    if written is None:
-        yield Line("Wrote nothing (--no-write)")
-        return
-    count, sessions = written
-    yield Line(f"Wrote {count} iter sidecars + {sessions} session sidecars to {source}", only="pipe")
-    yield Line(f"Wrote {count} iteration and {counted(sessions, 'session sidecar')} to {source}", only="terminal")
-
-
-def pointer(scored: LogSummary, named: bool) -> Iterator[Block]:
-    """Yield what a rubric of the reference cannot see here; ``named`` is whether transcript folders were named."""
-    if scored.rubric.evidence != EVIDENCE_REFERENCE or scored.trunk is None:
-        return
-    missing = [] if scored.trunk.commit else ["there is no branch master, so nothing counts as landed"]
-    if not named:
-        missing.append("no transcript folder is named, so token use and failed calls are not known")
-    if missing:
-        newest = newest_version(EVIDENCE_ATTRIBUTED)
-        advice = f"'da-score run --rubric {newest}' finds the trunk and the transcripts that are here"
-        yield Line(f"Under rubric {scored.rubric.version} {', and '.join(missing)}: {advice}", "dim", only="terminal")
-
-
-def next_steps(scored: LogSummary) -> Iterator[Block]:
-    """Yield the line that points on after the first score of a log; only on a terminal."""
-    text = "Next: 'da-score doctor' says what there is to score from, and what is missing"
-    if with_value := [line for line in scored.lines if line.scored]:
-        lowest = min(with_value, key=lambda line: line.value).iteration
-        text = f"Next: 'da-score explain {lowest}' says why that one scored lowest, 'da-score report' draws the log"
-    yield Line(text, "dim", only="terminal")
-
-
-def _iteration_row(line: ScoredLine) -> tuple[AnyCell, ...]:
-    value, bounds = number(line.value, line.scored), bounds_text(line.bounds, line.scored)
-    lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    sure = coverage_cell(line.coverage)
-    return line.iteration, line.task_id, value, bounds, band_cell(line.band), sure, line.date, lost
-
-
-def _presence(shares: Mapping[str, float]) -> Iterator[Block]:
-    rows = []
-    for signal, share in shares.items():
-        filled = round(share * _BAR)
-        colour = "green" if share >= 0.5 else "yellow" if share else "red"
-        rows.append((signal, f"{share * 100:.0f} %", Cell(share, "█" * filled + "·" * (_BAR - filled), colour)))
-    yield Table((Column("SIGNAL"), Column("PRESENT IN", right=True), Column("")), rows, only="terminal")
-    yield Line(only="terminal")
 
 
 def iteration_page(
@@ -227,23 +141,6 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
         **claims_payload(one.facts),
     }
-
-
-def run_payload(scored: LogSummary, items: Iterable[object] = ()) -> dict[str, Any]:
-    """Return a whole scored log; ``items`` are what :func:`run_item` returns of each iteration."""
-    members = {line.iteration: line for line in scored.lines}
-    return {
-        "rubric_version": scored.rubric.version,
-        "iterations": list(items),
-        "sessions": [session_payload(session, members) for session in scored.sessions],
-        "presence": scored.shares,
-    }
-
-
-def run_item(one: ScoredIteration, lost: Sequence[Loss] = ()) -> dict[str, Any]:
-    """Return one iteration of a scored log, with what its score ``lost`` of the evidence that its sidecar had."""
-    gone = {"lost": in_words(lost)} if lost else {}
-    return {**score_payload(one.persisted, one.signals.deliberation), **gone}
 
 
 def signals_payload(one: ScoredIteration) -> dict[str, Any]:

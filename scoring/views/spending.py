@@ -5,16 +5,14 @@ nowhere, and tokens are priced at the size of their prompt.
 """
 
 import datetime
-import importlib.util
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from scoring.errors import installing
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 from scoring.frozen import Frozen
@@ -22,18 +20,12 @@ from scoring.frozen import Frozen
 _OUTPUT = 1000
 
 
-@cache
-def can_price() -> bool:
-    """Return whether the price lists are installed."""
-    return importlib.util.find_spec("genai_prices") is not None
-
-
 def price(spent: Spent, time: int | None = None) -> float | None:
-    """Return what tokens cost, in US dollars; None where the model is not known, or no price list is installed.
+    """Return what tokens cost, in US dollars; None where the model is not known.
 
     ``time`` is when they were used, in nanoseconds since 1970; None takes the prices of now.
     """
-    if not can_price() or not spent.model:
+    if not spent.model:
         return None
     rates = _rates(spent.model, spent.step, None if time is None else time // NS // 86_400)
     if rates is None:
@@ -126,8 +118,8 @@ class Spending(Frozen, frozen=True, dict=True):
             return sum(parts) if parts else None, sorted({name for part in self.parts for name in part.unpriced})
         if not self.has_price:
             return None, []
-        if not can_price() or self.source == "lines":  # lines have a response several times, and its tokens as often
-            return None, [""] if can_price() else []
+        if self.source == "lines":  # lines have a response several times, and its tokens as often
+            return None, [""]
         costs = [(one.model, price(one, self.ended)) for one in self.spent]
         known = [cost for _, cost in costs if cost is not None]
         return sum(known) if known else None, sorted({model for model, cost in costs if cost is None})
@@ -268,8 +260,6 @@ def duration_text(seconds: float | None) -> str:
 
 def price_note(found: Spending) -> str:
     """Say why a cost is missing, or what is not in it; "" where it is whole."""
-    if not can_price():
-        return f"what tokens cost needs the extra 'cost': {installing('cost')}"
     if found.source == "lines":
         return "no cost: under the reference's rules a response that is written twice counts twice"
     if not found.unpriced:

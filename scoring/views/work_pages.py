@@ -2,20 +2,21 @@
 
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.outcomes.ledger import State, Unit, ledger
+from scoring.log.model import IterationRecord
+from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.statistics import wilson
-from scoring.text import counted, printable
+from scoring.text import counted
 from scoring.views.examined import LogView
-from scoring.views.spending import Spending, can_price, cost_text, duration_text, price_note, tokens_text
-from scoring.views.table import Block, Column, Line, Table
+from scoring.views.spending import Spending
 
 JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
@@ -99,14 +100,25 @@ def work_rows(units: Iterable[Unit]) -> list[WorkRow]:
     return [work_row(unit, cached) for unit in units]
 
 
-def work_of(view: LogView) -> list[WorkRow]:
+class Known(NamedTuple):
+    """Attributed evidence of a whole log that was read already, and the facts of all of its iterations."""
+
+    evidence: Evidence
+    facts: Sequence[IterationFacts]
+
+
+def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     """Return all of the work of a log's repository, under attributed evidence, by when it ended.
 
-    Of what no entry names the selection looks at the time alone. Raises as :meth:`LogView.examine`; where there is no
-    trunk the view's options take a warning, and there is none.
+    Of what no entry names the selection looks at the time alone; ``known`` is the evidence where it was read already.
+    Raises as :meth:`LogView.examine`; where there is no trunk the view's options take a warning, and there is none.
     """
     sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
-    records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    rules = view.outcomes or OutcomeRules()
+    if known:
+        records: Sequence[IterationRecord] = [one.record for one in known.facts]
+    else:
+        records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
     by, chosen = view.selection, view.selection.numbers(records)
     takes_others = by.last is None and by.task is None and by.only is None
 
@@ -116,13 +128,13 @@ def work_of(view: LogView) -> list[WorkRow]:
         return takes_others and (by.since is None or is_since(unit, by.since))
 
     try:
-        units = ledger(records, view.iter_log_dir, sources, view.outcomes or OutcomeRules()).units
+        found = ledger_of(*known, rules) if known else ledger(records, view.iter_log_dir, sources, rules)
     except NotARepositoryError:
         raise
     except GitError as e:
         sources.warn(f"what became of the work is not known: {e}")
         return []
-    return work_rows(filter(is_wanted, units))
+    return work_rows(filter(is_wanted, found.units))
 
 
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
@@ -201,8 +213,9 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
             mended = reason == "tests_failed" and any(passed.get(t, 0) > (row.unit.ended or 0) for t in row.unit.trees)
             place = len(_REASONS) if mended else _REASONS.index(reason)
             text += "; a later run of the same session passed" if mended else ""
-            one = {"unit": row.unit.unit, "iteration": row.unit.iteration, "reason": reason, "text": text}
-            found.append((place, -(row.cost or 0), row.unit.unit, one | {"where": where}))
+            one = {key: row.values.get(key) for key in ("unit", "iteration", "ended", "subject", "commit")}
+            one |= {"unit": row.unit.unit, "reason": reason, "text": text, "where": where}
+            found.append((place, -(row.cost or 0), row.unit.unit, one))
     return [one for *_, one in sorted(found, key=lambda one: one[:3])[:MOST_LOOKED_AT]]
 
 
@@ -227,60 +240,6 @@ def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     if corrections >= LEAST_CORRECTIONS:
         return "corrected", f"corrected {counted(corrections, 'time')}", places.get("correction")
     return None
-
-
-_HEADS = (Column("STATE"), Column("UNITS", right=True), Column("COST", right=True), Column("TIME", right=True))
-
-
-def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
-    """Yield what became of the work and what that cost; then what to look at."""
-    if not rows:
-        yield Line("no work: no entry, and no session of this repository")
-        return
-    summary = work_summary(rows)
-    lines = []
-    for state in (*STATES, "talk"):
-        some = [row for row in rows if row.unit.state == state]
-        output = sum(row.values["tokens"]["output"] or 0 for row in some)
-        minutes = sum(row.unit.minutes or 0 for row in some)
-        cost = cost_text(_cost(some) if some else None)
-        lines.append((state, len(some), cost, duration_text(minutes * 60), tokens_text(output)))
-    yield Table((*_HEADS, Column("OUTPUT", right=True)), lines)
-    yield Line()
-    decided = sum(summary[state] for state in JUDGED)
-    share = f"{summary['landed']} of {decided} landed" if decided else "nothing is decided"
-    text = (
-        f"{counted(summary['units'], 'unit')} of work: {share}, {summary['open']} open, {summary['lost']} lost after "
-    )
-    text += f"{horizon_days:g} days"
-    if summary["cost"] is not None:
-        text += f"; {cost_text(summary['cost'])} in all, {cost_text(summary['cost_lost'])} for what is lost"
-    yield Line(text)
-    yield from _nothing(summary)
-    if not can_price():
-        yield Line(price_note(Spending()))
-    if summary["missing_subagents"]:
-        missing = counted(summary["missing_subagents"], "sub-agent")
-        yield Line(f"{missing} that sessions started left no transcript here: what they used is in no row")
-    if worst := look_at(rows):
-        yield Line()
-        shown = [(one["iteration"] or "-", one["reason"], one["text"], printable(one["where"] or "-")) for one in worst]
-        heads = Column("ITER", right=True), Column("LOOK AT"), Column("WHY", prose=True), Column("WHERE")
-        yield Table(heads, shown)
-
-
-def _nothing(summary: Mapping[str, Any]) -> Iterator[Block]:
-    """Yield what the work that came to nothing cost, and what is not in that figure."""
-    nothing = summary["came_to_nothing"]
-    if not nothing["units"] or not can_price():
-        return
-    text = f"{counted(nothing['units'], 'unit')} came to nothing ({nothing['lost']} lost, "
-    text += f"{nothing['reverted']} reverted): {cost_text(nothing['cost'])}"
-    if nothing["without_cost"]:
-        text += f"; what {nothing['without_cost']} of them cost is not known"
-    counts = {name: n for name in ("open", "unclear") if (n := summary[name])}
-    others = " and ".join(f"{counted(n, 'unit')} {'is' if n == 1 else 'are'} {name}" for name, n in counts.items())
-    yield Line(text + (f"; {others}, and not in it" if others else ""))
 
 
 def is_since(unit: Unit, first: datetime.date) -> bool:

@@ -48,7 +48,7 @@ HELP = ["--help", *(f"{name} --help" for name in COMMANDS)]
 Screen = Callable[[str, int], list[str]]
 
 _KNOWN = re.compile(r"""(?x)
-    [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8}  # what is said in brief
+    [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8} | \.\.\.  # what is said in brief
     | [0-9.]+ | [0-9:-]+ | ━+ | [█▁▂▃▄▅▆▇·]+  # how long something took, and bars
 """)
 
@@ -126,8 +126,8 @@ def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int
 
 
 @pytest.mark.usefixtures("scored")
-def test_a_row_of_a_log_is_one_line(screen: Screen) -> None:
-    lines = screen("run --no-write", 80)
-    rows = lines[lines.index("") + 2 :][:9]
-    assert rows[0] == "   1  store-links      1.000  (0.81–1.00)  excellent  5/7 · 81 %   2026-03-02"
-    assert [int(row.split()[0]) for row in rows] == list(range(1, 10))
+def test_a_row_of_a_log_is_one_line_and_its_names(screen: Screen) -> None:
+    lines = screen("run --no-write --last 9", 80)
+    rows = lines[lines.index("   1  526945f00405  1.000  (0.81–1.00)  excellent  5/7 · 81 %   2026-03-02") :][:18]
+    assert rows[1] == "    TASK store-links  feat(store): keep links in SQLite"
+    assert [int(row.split()[0]) for row in rows[::2]] == list(range(1, 10))

@@ -208,7 +208,8 @@ class TestTerminal:
         status, shown = on_a_terminal("run")
         assert (status, b"\x1b[31mred" in b"".join(shown)) == (0, False)
         (line,) = (line for line in lines_of(shown) if line.startswith("   2 "))
-        assert line.startswith(r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  0.500  (0.13–0.87)  fair ")
+        named = r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  "
+        assert re.match(re.escape(named) + r"Compared slug .*  - +0\.500  \(0\.13–0\.87\)  fair ", line)
         assert "\x1b" not in "".join(lines_of(shown))
 
     @pytest.mark.sampled(100)
@@ -216,7 +217,7 @@ class TestTerminal:
     def test_shows_the_path_of_a_log_as_it_is(self, project: Path, on_a_terminal: OnTerminal, name: str) -> None:
         shutil.copytree(project / LOG, project / name)
         status, shown = on_a_terminal("run", "--iter-log-dir", name)
-        assert (status, lines_of(shown)[0]) == (0, f"Outcome scoring — rubric 2.1.0 · {name}")
+        assert (status, f" in {name}, " in " ".join(lines_of(shown))) == (0, True)
         status, shown = on_a_terminal("iteration", "3", "--iter-log-dir", name)
         assert (status, lines_of(shown)[-1]) == (0, f"Source: {name}/iter-3.score.yaml")
 

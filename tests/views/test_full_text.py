@@ -18,11 +18,11 @@ DASH = "\N{EN DASH}"
 class TestPipe:
     def test_of_a_run_has_coverage_and_whole_names(self, da_score: DaScore) -> None:
         full, cut = da_score("run", "--no-write", *FULL).out, da_score("run", "--no-write", *CUT).out
-        row = r"^2 +choose-alphabet +0\.500 +fair +\d of 8 signals, \d+\.\d % of the weight +2026"
+        row = r"^2 +choose-alphabet +Compared slug .* +- +0\.500 +fair +\d of 8 signals, \d+\.\d % of the weight +2026"
         assert re.search(row, full, re.M)
         assert ("COVERAGE" in full, CODEX_SESSION in full, "..." in full) == (True, True, False)
         assert ("COVERAGE" in cut, "choose-al..." in cut) == (False, True)
-        assert DASH not in full + cut.replace("Outcome scoring", "")
+        assert DASH not in full.partition("\nITER")[2] + cut.replace("Outcome scoring", "")
 
     @pytest.mark.slow
     def test_of_an_iteration_and_a_session_are_those_of_the_rubric_that_scored_them(self, da_score: DaScore) -> None:

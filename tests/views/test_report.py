@@ -29,7 +29,7 @@ from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.views.drawing import draw
 from scoring.views.examined import LogView
-from scoring.views.report import page_parts, read_snapshot, report_lines, score_name, sparkline
+from scoring.views.report import page_parts, read_snapshot, report_lines, sparkline
 from scoring.views.report.answers import ReportChanges, changes
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
@@ -153,9 +153,9 @@ class TestPage:
         assert 'class="band excellent"' not in html
         found = digest_of(demo)
         found.validity = SimpleNamespace(verdict="weak", **dict.fromkeys(("score", "bands")))  # type: ignore[assignment]
-        assert (found.means_something, found.verdict) == (True, "weak")
+        assert (found.meaning.means_something, str(found.meaning)) == (True, "weak")
         found.validity = SimpleNamespace(verdict="no better than a coin")  # type: ignore[assignment]
-        assert (found.means_something, score_name(found)) == (False, "Evidence score")
+        assert (found.meaning.means_something, found.meaning.name) == (False, "Evidence score")
 
     @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:

@@ -15,19 +15,9 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.ledger import State, Unit
+from scoring.views.became import NO_DIFFERENCE, CountedShare, comparisons, months, trend
 from scoring.views.report import page_parts
-from scoring.views.report.answers import (
-    NO_DIFFERENCE,
-    CountedShare,
-    ReportChanges,
-    changes,
-    comparisons,
-    months,
-    nothing_known,
-    pieces,
-    signal_rows,
-    trend,
-)
+from scoring.views.report.answers import ReportChanges, changes, nothing_known, pieces, signal_rows
 from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.spending import Spending, Used, purchase

@@ -14,7 +14,7 @@ from scoring.evidence.rules import Sources, rules_of
 from scoring.log.find import Selection
 from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_log, write_scored_log
 from scoring.sidecars.provenance import Loss
-from scoring.views.score_pages import run_item, run_payload
+from scoring.views.run_pages import run_item, run_payload
 
 RUBRIC = released_rubric("2.3.0")
 ALL = Selection()

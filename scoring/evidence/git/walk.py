@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.graph import Line
@@ -155,6 +156,13 @@ def named_commits(
         return None if answer.returncode else {commit.sha: commit for commit in found}
 
     return answered(ask, shas, most_failures)
+
+
+def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
+    """Return the subjects of commits, by their SHAs, as far as git has them."""
+    wanted = list(dict.fromkeys(shas))
+    found = named_commits(GitRepository(repo_dir), wanted, len(wanted)) if wanted else {}
+    return {sha: commit.subject for sha, commit in found.items()}
 
 
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:

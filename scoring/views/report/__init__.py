@@ -4,22 +4,23 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from rubric.model import FULL_TEXT
 from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import cell, counted, json_escaped, spans
+from scoring.text import counted, json_escaped, spans
+from scoring.views import became
+from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
 from scoring.views.report.answers import Piece, ReportChanges, about
 from scoring.views.report.digest import Digest, commit_page
+from scoring.views.run_pages import scores_head
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
-from scoring.views.table import BAND_STYLES, Block, Cell, Line, Place, band_text, number
-from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_page, work_summary
+from scoring.views.table import Block, Line, band_text, number
+from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_summary
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page that is compared with; that of 100,000 iterations has about 80 MB
 _SHA = 10
@@ -49,7 +50,7 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
     pieces = answers.pieces(digest)
-    every = answers.Group.of("", digest.work)
+    every = became.Group.of("", digest.work)
     stream = template.stream(
         d=digest,
         project=digest.project or "This log",
@@ -61,13 +62,13 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
         every=every,
         pieces=pieces,
         looked_at=answers.looked_at(pieces),
-        months=answers.months(digest.work),
-        better=answers.trend(digest.work),
-        compared=answers.comparisons(digest.work),
+        months=became.months(digest.work),
+        better=became.trend(digest.work),
+        compared=became.comparisons(digest.work),
         minutes=[row.unit.minutes for row in digest.work if row.unit.minutes is not None],
         price_notes=[] if digest.is_fleet else list(_price_notes(digest.work)),
-        score=score_name(digest),
-        certainty=list(certainty(digest, digest.means_something)),
+        score=digest.meaning.name,
+        certainty=list(certainty(digest, digest.meaning.means_something)),
         foretold=_foretold(digest.validity) if digest.validity else None,
         signals=answers.signal_rows(digest),
         nothing=answers.nothing_known(digest) if digest.lines else [],
@@ -87,11 +88,6 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
     )
     stream.enable_buffering(_AT_ONCE)
     return stream
-
-
-def score_name(digest: Digest) -> str:
-    """Return what a score is called: not simply a score where it foretells nothing of what becomes of the work."""
-    return "Evidence score" if digest.is_no_sign else "Score"
 
 
 def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
@@ -133,7 +129,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         "summary": work_summary(digest.work),
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
-        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in answers.months(digest.work)],
+        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in became.months(digest.work)],
         "units": [
             (one.place, row.values["ended"], one.subject, one.commit[:_SHA], row.unit.state, row.cost, row.unit.minutes)
             for one in known
@@ -142,8 +138,8 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     }
     whole = {
         "snapshot": digest.snapshot(),
-        "score": score_name(digest),
-        "graded": digest.means_something,
+        "score": digest.meaning.name,
+        "graded": digest.meaning.means_something,
         "work": figures,
     }
     yield _json({**whole, "signals": signals})[:-1] + ',"breakdowns":['
@@ -179,90 +175,27 @@ def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
         raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
 
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_NARROWEST = 40
-
-
-def sparkline(values: Sequence[float | None], width: int) -> str:
-    """Return values in [0, 1] as block characters, a dot where there is none; means where they do not all fit."""
-    if len(values) > width:
-        bounds = [round(n * len(values) / width) for n in range(width + 1)]
-        parts = ([v for v in values[a:b] if v is not None] for a, b in pairwise(bounds))
-        values = [sum(part) / len(part) if part else None for part in parts]
-    return "".join("·" if v is None else _BLOCKS[min(int(max(v, 0) * 8), 7)] for v in values)
-
-
-def report_lines(digest: Digest, width: int) -> Iterator[Block]:
-    """Yield a report as lines of at most ``width`` columns, or 40 where that is less, and what became of the work.
-
-    Under rubrics whose text on a pipe is the reference's a pipe shows the scores alone.
-    """
-    width, old = max(width, _NARROWEST), digest.rubric.text != FULL_TEXT and not digest.is_fleet
-    place: Place | None = "terminal" if old else None
-    if digest.work:
-        for block in work_page(digest.work, digest.horizon_days):
-            yield block._replace(only=place)
-        yield Line(only=place)
-    if digest.is_fleet:
-        return
-    count = len(digest.lines)
-    mean = "no score" if digest.mean is None else f"mean {digest.mean:.3f}"
-    head = f"{counted(count, 'iteration')}, {mean}"
-    if old:
-        yield Line(cell(head, width), "bold", only="pipe")
-    yield from _said(f"{score_name(digest)}s: {head}; {digest.verdict}", width, place)
-    sure = list(certainty(digest, digest.means_something))
-    for text in certainty(digest, compares=old or digest.means_something):
-        yield from _said(text, width, None if text in sure else "pipe")
-    if digest.validity and old:
-        yield from _said(f"Foretelling defective work: {digest.validity.verdict}.", width, "pipe")
-    yield from _said(f"rubric {digest.rubric.version}", width)
-    yield from _said(digest.log, width)
-    if not digest.lines:
-        return
-    label = min(max(len("SCORE"), *(len(name) for name in digest.signals)), 20)
-    room = width - label - 8
-    trend = Cell(sparkline([line.value for line in digest.lines], room), style="cyan")
+def report_lines(digest: Digest) -> Iterator[Block]:
+    """Yield the essentials of a report: what became of the work, what the scores are worth, and what to look at."""
+    yield from became_page(digest.work, digest.horizon_days)
+    if not digest.is_fleet:
+        scores = [(line.value, line.band) for line in digest.lines]
+        yield Line()
+        yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
+        yield from map(Line, certainty(digest, digest.meaning.means_something))
+        over = [
+            f"{row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in iteration {spans(row.over_claimed)}"
+            for row in digest.integrity
+            if row.over_claims
+        ]
+        for head, texts in (
+            ("Claimed more than was seen", over),
+            ("Claimed", [digest.words.text] if digest.words else []),
+        ):
+            if texts:
+                yield from (Line(), Line(head, "bold"), *map(Line, texts))
     yield Line()
-    yield Line((f"{'SCORE':<{label}}  ", trend))
-    for name in digest.signals:
-        blocks = sparkline([line.sub_scores.get(name) for line in digest.lines], room)
-        share = f"{digest.presence(name) * 100:3.0f} %"
-        yield Line(f"{cell(name, label):<{label}}  {blocks:<{min(room, count)}} {share}")
-    first, newest = digest.lines[0].iteration, digest.lines[-1].iteration
-    yield Line(cell(f"{'':<{label}}  iterations {first} to {newest}; % present", width), "dim")
-    yield Line()
-    most = max(digest.bands.values())
-    for name, n in digest.bands.items():
-        style = BAND_STYLES.get(name, "dim") if digest.means_something else ""
-        bar = Cell("█" * round(n / most * min(room, 40)), style=style)
-        yield Line((f"{cell(band_text(name), label):<{label}}  ", bar, f" {n}"))
-    lowest = []
-    for line in digest.lowest():
-        task = f" ({line.task_id})" if line.task_id else ""
-        state = "" if line.state == "current" else f" [{line.state}]"
-        name = f"{line.iteration}{task}{state}"
-        lowest.append(f"  {line.value or 0:.3f} {band_text(line.band):<9} {name}: {line.weakest}")
-    over = [
-        f"  {row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in {spans(row.over_claimed)}"
-        for row in digest.integrity
-        if row.over_claims
-    ]
-    words = [f"  {digest.words.text}"] if digest.words else []
-    parts: list[tuple[str, list[str], Place | None]] = [("Lowest", lowest if old else [], "pipe")]
-    for head, texts, only in [*parts, ("Claimed more than was seen", over, None), ("Claimed", words, None)]:
-        if texts:
-            yield from (Line(only=only), Line(head, "bold", only=only))
-            for text in texts:
-                yield from _said(text, width, only)
-
-
-def _said(text: str, width: int, only: Place | None = None) -> Iterator[Line]:
-    """Yield a line, cut to a width on a pipe; a terminal folds it."""
-    if only != "terminal":
-        yield Line(cell(text, width), only="pipe")
-    if only != "pipe":
-        yield Line(text, only="terminal")
+    yield from look_at_page(digest.work)
 
 
 def certainty(digest: Digest, compares: bool) -> Iterator[str]:

@@ -1,20 +1,17 @@
 """What a report answers: what became of the work, by month, harness and model, what scores rest on, what changed."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from scoring.outcomes.ledger import Unit
-from scoring.statistics import wilson
-from scoring.text import as_utf8, cut, spans
+from scoring.text import spans
+from scoring.views.became import short_name
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.work_pages import JUDGED, WorkRow, look_at, work_summary
+from scoring.views.work_pages import WorkRow, look_at
 
 _WORST = 5
-_NAME = 200  # how many characters of a name a report shows
-_MOST_GROUPS = 15
-NO_DIFFERENCE = "no difference can be told"
 
 
 class Piece(NamedTuple):
@@ -32,21 +29,17 @@ class Piece(NamedTuple):
     @property
     def subject(self) -> str:
         """The commit's subject, else what an entry says; "" where neither is known."""
-        return _short(self.row.values["subject"]) if self.row else ""
+        return short_name(self.row.values["subject"]) if self.row else ""
 
     @property
     def by(self) -> str:
         """The model, or else the harness, that did it; "" where neither is known."""
-        return _short(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
+        return short_name(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
 
     @property
     def date(self) -> str:
         """The day on which it ended; "" where that is not known."""
         return str((self.row and self.row.values["ended"]) or (self.lines[0].date if self.lines else ""))[:10]
-
-
-def _short(text: str | None) -> str:
-    return cut(as_utf8(text or ""), _NAME)
 
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
@@ -73,123 +66,6 @@ def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
     """Return the pieces of work that are worth a look, each with the reason and where it is."""
     known = {piece.row.unit.unit: piece for piece in rows if piece.row}
     return [(known[one["unit"]], one) for one in look_at([piece.row for piece in rows if piece.row])]
-
-
-class CountedShare(NamedTuple):
-    """A share of a whole, with its Wilson interval."""
-
-    part: int
-    whole: int
-
-    @property
-    def range(self) -> str:
-        """The share and its interval; "" of nothing."""
-        low, high = wilson(*self)
-        return f"{_percent(self.part / self.whole)} %, {_percent(low)}\u2013{_percent(high)} %" if self.whole else ""
-
-    def __str__(self) -> str:
-        return f"{self.part} of {self.whole} ({self.range})" if self.whole else "-"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent; one that is nearly all or nearly nothing is neither."""
-    percent = round(share * 100, 6)
-    return f"{percent:.{0 if percent in (0, 100) or 0.5 <= percent < 99.5 else 1}f}"
-
-
-class Group(NamedTuple):
-    """The work of one month, harness, model or repository; ``priced`` pieces have a cost, talk too."""
-
-    name: str
-    summary: Mapping[str, Any]
-    priced: int
-    landed_priced: int
-
-    @classmethod
-    def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
-        """Return some work together."""
-        priced = [row for row in rows if row.cost is not None]
-        return cls(name, work_summary(rows), len(priced), sum(row.unit.state == "landed" for row in priced))
-
-    @property
-    def landed(self) -> CountedShare:
-        """How much landed, of what is decided."""
-        return CountedShare(self.summary["landed"], sum(self.summary[state] for state in JUDGED))
-
-    @property
-    def fixed(self) -> CountedShare:
-        """How much was reverted or fixed later, of what is old enough to judge."""
-        return CountedShare(self.summary["defective"], self.summary["judged"])
-
-    @property
-    def per_landed(self) -> float | None:
-        """What all of it cost for each unit that landed and has a cost, in US dollars."""
-        cost = self.summary["cost"]
-        return None if cost is None or not self.landed_priced else cost / self.landed_priced
-
-
-class Comparison(NamedTuple):
-    """Groups of one kind; ``more`` are not listed, and ``verdicts`` say what their intervals allow to say."""
-
-    kind: str
-    groups: list[Group]
-    more: int
-    verdicts: list[str]
-
-
-_KINDS: dict[str, Callable[[WorkRow], str]] = {
-    "Repository": lambda row: _short(row.values.get("repository")),
-    "Harness": lambda row: _short(row.values["harness"]),
-    "Model": lambda row: _short(row.values["model"]),
-}
-
-
-def comparisons(work: Sequence[WorkRow]) -> list[Comparison]:
-    """Return repositories, harnesses and models compared; a kind of which there is only one is left out."""
-    made = []
-    for kind, of in _KINDS.items():
-        groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
-        if len(groups) > 1:
-            named = [one for one in groups if one.name]
-            verdicts = [
-                _verdict("Landed", [(one.name, one.landed) for one in named]),
-                _verdict("Reverted or fixed later", [(one.name, one.fixed) for one in named]),
-            ]
-            made.append(Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts))
-    return made
-
-
-def months(work: Sequence[WorkRow]) -> list[Group]:
-    """Return the work by month in UTC, the oldest first; what has no time is left out."""
-    groups = _grouped(work, lambda row: (row.values["ended"] or "")[:7])
-    return sorted((one for one in groups if one.name), key=lambda one: one.name)
-
-
-def trend(work: Sequence[WorkRow]) -> str:
-    """Return whether more of the work lands than before; "" where fewer than two units are decided."""
-    decided = [row for row in work if row.unit.state in JUDGED and row.values["ended"]]
-    half = len(decided) // 2
-    older, newer = Group.of("", decided[:half]), Group.of("", decided[half:])
-    if not half:
-        return ""
-    verdict = _verdict("", [("the older half", older.landed), ("the newer half", newer.landed)])
-    return f"Landed of the older half: {older.landed}; of the newer half: {newer.landed}: {verdict.lstrip(': ')}"
-
-
-def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Group]:
-    found: dict[str, list[WorkRow]] = {}
-    for row in work:
-        found.setdefault(of(row), []).append(row)
-    return [Group.of(name, rows) for name, rows in found.items()]
-
-
-def _verdict(what: str, shares: Sequence[tuple[str, CountedShare]]) -> str:
-    """Return which of some shares is larger, as far as their intervals lie apart."""
-    bounds = [(*wilson(*share), name) for name, share in shares if share.whole]
-    if len(bounds) < 2:
-        return f"{what}: too little is known to compare."
-    (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
-    return f"{what}: {f'{most} more often than {least}' if low > high else NO_DIFFERENCE}."
 
 
 class SignalRow(NamedTuple):

@@ -15,7 +15,7 @@ from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
-from scoring.outcomes.validity import COIN, TOO_FEW, USEFUL, WEAK, WRONG_WAY, Validity
+from scoring.outcomes.validity import Meaning, Validity
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import Member, group_rows
@@ -74,21 +74,9 @@ class Digest:
     """What comes before the name of a commit in the address of its page; "" where there is none."""
 
     @property
-    def means_something(self) -> bool:
-        """Whether scores foretell what becomes of the work here, better than a coin does."""
-        return self.validity is not None and self.validity.verdict.startswith((USEFUL, WEAK))
-
-    @property
-    def is_no_sign(self) -> bool:
-        """Whether it is known that they do not: no better than a coin, or worse."""
-        return self.validity is not None and self.validity.verdict.startswith((COIN, WRONG_WAY))
-
-    @property
-    def verdict(self) -> str:
-        """What is known of that, in words."""
-        if self.validity is None:
-            return "not measured: da-score validate"
-        return "not known yet: too few outcomes" if self.validity.verdict == TOO_FEW else self.validity.verdict
+    def meaning(self) -> Meaning:
+        """What is known of whether scores foretell what becomes of the work."""
+        return Meaning(self.validity.verdict if self.validity else None)
 
     @functools.cached_property
     def values(self) -> list[float]:

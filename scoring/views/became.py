@@ -1,0 +1,242 @@
+"""What became of the work, for people: ``run``, ``work`` and ``report`` begin with it, and end with what to look at."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scoring.statistics import wilson
+from scoring.text import as_utf8, counted, cut, printable, short
+from scoring.views.spending import cost_text, duration_text, tokens_text
+from scoring.views.table import Block, Cell, Column, Line, Table
+from scoring.views.work_pages import JUDGED, STATES, WorkRow, look_at, work_summary
+
+_NAME = 200  # how many characters of a name are shown
+_MOST_GROUPS = 15
+_SUBJECT, _BRIEF = 72, 40  # how many characters of a subject are shown, and where there is little room
+NO_DIFFERENCE = "no difference can be told"
+
+
+class CountedShare(NamedTuple):
+    """A share of a whole, with its Wilson interval."""
+
+    part: int
+    whole: int
+
+    @property
+    def range(self) -> str:
+        """The share and its interval; "" of nothing."""
+        low, high = wilson(*self)
+        return f"{_percent(self.part / self.whole)} %, {_percent(low)}\u2013{_percent(high)} %" if self.whole else ""
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.whole} ({self.range})" if self.whole else "-"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; one that is nearly all or nearly nothing is neither."""
+    percent = round(share * 100, 6)
+    return f"{percent:.{0 if percent in (0, 100) or 0.5 <= percent < 99.5 else 1}f}"
+
+
+class Group(NamedTuple):
+    """The work of one month, harness, model or repository; ``priced`` pieces have a cost, talk too."""
+
+    name: str
+    summary: Mapping[str, Any]
+    priced: int
+    landed_priced: int
+
+    @classmethod
+    def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
+        """Return some work together."""
+        priced = [row for row in rows if row.cost is not None]
+        return cls(name, work_summary(rows), len(priced), sum(row.unit.state == "landed" for row in priced))
+
+    @property
+    def landed(self) -> CountedShare:
+        """How much landed, of what is decided."""
+        return CountedShare(self.summary["landed"], sum(self.summary[state] for state in JUDGED))
+
+    @property
+    def fixed(self) -> CountedShare:
+        """How much was reverted or fixed later, of what is old enough to judge."""
+        return CountedShare(self.summary["defective"], self.summary["judged"])
+
+    @property
+    def per_landed(self) -> float | None:
+        """What all of it cost for each unit that landed and has a cost, in US dollars."""
+        cost = self.summary["cost"]
+        return None if cost is None or not self.landed_priced else cost / self.landed_priced
+
+
+class Comparison(NamedTuple):
+    """Groups of one kind; ``more`` are not listed, and ``verdicts`` say what their intervals allow to say."""
+
+    kind: str
+    groups: list[Group]
+    more: int
+    verdicts: list[str]
+
+
+def short_name(text: str | None) -> str:
+    """Return a name as it is shown: UTF-8, and cut where it is very long; "" for None."""
+    return cut(as_utf8(text or ""), _NAME)
+
+
+_KINDS: dict[str, Callable[[WorkRow], str]] = {
+    "Repository": lambda row: short_name(row.values.get("repository")),
+    "Harness": lambda row: short_name(row.values["harness"]),
+    "Model": lambda row: short_name(row.values["model"]),
+}
+
+
+def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
+    """Return repositories, harnesses and models compared; a kind with fewer than ``least`` of them is left out."""
+    made = []
+    for kind, of in _KINDS.items():
+        groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
+        named = [one for one in groups if one.name]
+        verdicts = [
+            _verdict("Landed", [(one.name, one.landed) for one in named]),
+            _verdict("Reverted or fixed later", [(one.name, one.fixed) for one in named]),
+        ]
+        if named and len(groups) >= least:
+            verdicts = verdicts if len(named) > 1 else []
+            made.append(Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts))
+    return made
+
+
+def months(work: Sequence[WorkRow]) -> list[Group]:
+    """Return the work by month in UTC, the oldest first; what has no time is left out."""
+    groups = _grouped(work, lambda row: (row.values["ended"] or "")[:7])
+    return sorted((one for one in groups if one.name), key=lambda one: one.name)
+
+
+def trend(work: Sequence[WorkRow]) -> str:
+    """Return whether more of the work lands than before; "" where fewer than two units are decided."""
+    decided = [row for row in work if row.unit.state in JUDGED and row.values["ended"]]
+    half = len(decided) // 2
+    older, newer = Group.of("", decided[:half]), Group.of("", decided[half:])
+    if not half:
+        return ""
+    verdict = _verdict("", [("the older half", older.landed), ("the newer half", newer.landed)])
+    return f"Landed of the older half: {older.landed}; of the newer half: {newer.landed}: {verdict.lstrip(': ')}"
+
+
+def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Group]:
+    found: dict[str, list[WorkRow]] = {}
+    for row in work:
+        found.setdefault(of(row), []).append(row)
+    return [Group.of(name, rows) for name, rows in found.items()]
+
+
+def _verdict(what: str, shares: Sequence[tuple[str, CountedShare]]) -> str:
+    """Return which of some shares is larger, as far as their intervals lie apart."""
+    bounds = [(*wilson(*share), name) for name, share in shares if share.whole]
+    if len(bounds) < 2:
+        return f"{what}: too little is known to compare."
+    (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
+    return f"{what}: {f'{most} more often than {least}' if low > high else NO_DIFFERENCE}."
+
+
+def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
+    """Yield what became of the work and what it cost, then the same by harness, model and month."""
+    every = Group.of("", rows)
+    of, cost, nothing = every.summary, every.summary["cost"], every.summary["came_to_nothing"]
+    if not rows:
+        yield Line("No work is here: no entry, and no session of this repository.")
+        return
+    states = [f"{of['landed']} landed", *(f"{of[name]} {_are(of[name])} {name}" for name in ("reverted", "open"))]
+    states += [f"{of['lost']} came to nothing", f"{of['unclear']} {_are(of['unclear'])} unclear"]
+    states[1] = f"{of['reverted']} {'was' if of['reverted'] == 1 else 'were'} reverted"
+    yield Line(f"Of {counted(of['units'], 'unit')} of work {', '.join(states)}.", "bold")
+    fixed = f"{every.fixed} {'was' if every.fixed.part == 1 else 'were'} reverted or fixed later"
+    days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
+    yield Line(
+        f"Of those on the trunk for {days} {fixed}." if every.fixed.whole else f"None has been on the trunk for {days}."
+    )
+    if cost is None:
+        yield Line("What the work cost is not known: no transcript with a known model is here.")
+    else:
+        per, unknown = every.per_landed, len(rows) - every.priced
+        text = f"It cost {cost_text(cost)}"
+        if per is not None:
+            each = "the landed unit" if every.landed_priced == 1 else f"each of {every.landed_priced} landed units"
+            text += f", {cost_text(per)} for {each} with a known cost"
+        text += f"; {cost_text(nothing['cost'])} of it for what came to nothing or was reverted"
+        yield Line(text + (f"; of {unknown} others the cost is not known." if unknown else "."))
+    if missing := of["missing_subagents"]:
+        one = missing == 1
+        text = f"{counted(missing, 'sub-agent')} left no transcript here: what {'it' if one else 'they'} used is in no"
+        yield Line(f"{text} figure.", "dim")
+    yield Line()
+    compared = comparisons(rows, least=1)
+    kinds = [(one.kind, one.groups) for one in compared] + [("Month", months(rows))]
+    yield Table(_BY, [_by_row(kind, group) for kind, groups in kinds for group in groups])
+    said = [text.replace(":", f", by {one.kind.lower()}:", 1) for one in compared for text in one.verdicts]
+    said += [f"and {one.more} more of {one.kind.lower()}" for one in compared if one.more]
+    if texts := [*said, *filter(None, [trend(rows)])]:
+        yield Line()
+        yield from map(Line, texts)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+_BY = (
+    *(Column("BY"), Column("UNITS", right=True)),
+    *(Column("LANDED", right=True), Column("FIXED LATER", right=True)),
+    *(Column("COST", right=True), Column("PER LANDED UNIT", right=True)),
+)
+
+
+def _by_row(kind: str, group: Group) -> Sequence[Cell | str | int]:
+    shares = [Cell(None, str(one), brief=f"{one.part}/{one.whole}") for one in (group.landed, group.fixed)]
+    costs = cost_text(group.summary["cost"]), cost_text(group.per_landed)
+    return f"{kind.lower()} {group.name or 'unknown'}", group.summary["units"], *shares, *costs
+
+
+SHA = Column("SHA")
+SUBJECT = Column("SUBJECT", prose=True)
+_LOOK_AT = (Column("ITER", right=True), Column("DATE"), SUBJECT, SHA, Column("WHY", prose=True), Column("WHERE"))
+
+
+def subject_cell(subject: str) -> Cell:
+    """Return a subject as a cell, with its first words as a brief text."""
+    text = cut(as_utf8(subject), _SUBJECT) or "-"
+    words = text[: _BRIEF + 1].rpartition(" ")[0]
+    return Cell(subject, text, brief=f"{words} ..." if words and len(text) > _BRIEF else text)
+
+
+def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
+    """Yield the units of work that most deserve a look, each with the one reason and where it is seen."""
+    worst = look_at(rows)
+    if not worst:
+        yield Line("Nothing needs a look.")
+        return
+    yield Line("Look at", "bold")
+    shown = []
+    for one in worst:
+        number, date, sha = one["iteration"] or "-", (one["ended"] or "-")[:10], short(one["commit"] or "-")
+        where = printable(one["where"] or "-")
+        shown.append((number, date, subject_cell(one["subject"] or ""), sha, one["text"], where))
+    yield Table(_LOOK_AT, shown)
+
+
+_STATES = (*(Column(head, right=head != "STATE") for head in ("STATE", "UNITS", "COST", "TIME", "OUTPUT")),)
+
+
+def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
+    """Yield what became of the work, what each state of it cost and took, and what to look at."""
+    yield from became_page(rows, horizon_days)
+    if not rows:
+        return
+    lines = []
+    for state in (*STATES, "talk"):
+        some = [row for row in rows if row.unit.state == state]
+        output = sum(row.values["tokens"]["output"] or 0 for row in some)
+        minutes = sum(row.unit.minutes or 0 for row in some)
+        cost = Group.of(state, some).summary["cost"] if some else None
+        lines.append((state, len(some), cost_text(cost), duration_text(minutes * 60), tokens_text(output)))
+    yield from (Line(), Table(_STATES, lines), Line())
+    yield from look_at_page(rows)
