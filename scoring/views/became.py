@@ -141,29 +141,18 @@ def _verdict(what: str, shares: Sequence[tuple[str, CountedShare]]) -> str:
 def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
     """Yield what became of the work and what it cost, then the same by harness, model and month."""
     every = Group.of("", rows)
-    of, cost, nothing = every.summary, every.summary["cost"], every.summary["came_to_nothing"]
+    of = every.summary
     if not rows:
         yield Line("No work is here: no entry, and no session of this repository.")
         return
-    states = [f"{of['landed']} landed", *(f"{of[name]} {_are(of[name])} {name}" for name in ("reverted", "open"))]
-    states += [f"{of['lost']} came to nothing", f"{of['unclear']} {_are(of['unclear'])} unclear"]
-    states[1] = f"{of['reverted']} {'was' if of['reverted'] == 1 else 'were'} reverted"
+    states = [f"{of['landed']} landed", f"{of['reverted']} {_was(of['reverted'])} reverted"]
+    states.append(f"{of['open']} {_is(of['open'])} open")
+    states += [f"{of['lost']} came to nothing", f"{of['unclear']} {_is(of['unclear'])} unclear"]
     yield Line(f"Of {counted(of['units'], 'unit')} of work {', '.join(states)}.", "bold")
-    fixed = f"{every.fixed} {'was' if every.fixed.part == 1 else 'were'} reverted or fixed later"
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
-    yield Line(
-        f"Of those on the trunk for {days} {fixed}." if every.fixed.whole else f"None has been on the trunk for {days}."
-    )
-    if cost is None:
-        yield Line("What the work cost is not known: no transcript with a known model is here.")
-    else:
-        per, unknown = every.per_landed, len(rows) - every.priced
-        text = f"It cost {cost_text(cost)}"
-        if per is not None:
-            each = "the landed unit" if every.landed_priced == 1 else f"each of {every.landed_priced} landed units"
-            text += f", {cost_text(per)} for {each} with a known cost"
-        text += f"; {cost_text(nothing['cost'])} of it for what came to nothing or was reverted"
-        yield Line(text + (f"; of {unknown} others the cost is not known." if unknown else "."))
+    fixed = f"Of those on the trunk for {days} {every.fixed} {_was(every.fixed.part)} reverted or fixed later."
+    yield Line(fixed if every.fixed.whole else f"None has been on the trunk for {days}.")
+    yield from map(Line, _cost_lines(every, len(rows) - every.priced))
     if missing := of["missing_subagents"]:
         one = missing == 1
         text = f"{counted(missing, 'sub-agent')} left no transcript here: what {'it' if one else 'they'} used is in no"
@@ -179,8 +168,33 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
         yield from map(Line, texts)
 
 
-def _are(count: int) -> str:
+def _is(count: int) -> str:
     return "is" if count == 1 else "are"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
+    """Yield what all of it cost, and what the part that came to nothing did, with what is not in these figures."""
+    cost, nothing = every.summary["cost"], every.summary["came_to_nothing"]
+    if cost is None:
+        yield "What the work cost is not known: no transcript with a known model is here."
+        return
+    text = f"It cost {cost_text(cost)}"
+    if every.per_landed is not None:
+        each = "the landed unit" if every.landed_priced == 1 else f"each of {every.landed_priced} landed units"
+        text += f", {cost_text(every.per_landed)} for {each} with a known cost"
+    yield text + (f"; of {unknown} others the cost is not known." if unknown else ".")
+    if nothing["units"]:
+        text = f"{counted(nothing['units'], 'unit')} came to nothing ({nothing['lost']} lost, "
+        text += f"{nothing['reverted']} reverted): {cost_text(nothing['cost'])}"
+        if nothing["without_cost"]:
+            text += f"; what {nothing['without_cost']} of them cost is not known"
+        counts = {name: n for name in ("open", "unclear") if (n := every.summary[name])}
+        others = " and ".join(f"{counted(n, 'unit')} {_is(n)} {name}" for name, n in counts.items())
+        yield text + (f"; {others}, and not in it." if others else ".")
 
 
 _BY = (

@@ -16,7 +16,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.statistics import wilson
 from scoring.text import counted
 from scoring.views.examined import LogView
-from scoring.views.spending import Spending
+from scoring.views.spending import Spending, cost_text
 
 JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")

@@ -9,8 +9,6 @@ from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session, output_of
 from helpers.repos import START, Repo
 
-from scoring.views.spending import can_price
-
 DAY = 86_400
 TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
 Work = Callable[..., dict[str, Any]]
@@ -513,7 +511,8 @@ def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work
     ]
     became = "1 landed, 0 were reverted, 0 are open, 1 came to nothing, 0 are unclear"
     assert lines[0] == f"Of 2 units of work {became}."
-    assert cost is None or "<$0.01 of it for what came to nothing" in page
+    assert cost is not None
+    assert "1 unit came to nothing (1 lost, 0 reverted): <$0.01" in page
     assert len([line for line in lines if ", with 8 lines written" in line]) == 1
 
 
@@ -552,11 +551,10 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(history: Histo
     assert nothing | {"cost": None} == {"units": 3, "lost": 2, "reverted": 1, "without_cost": 1, "cost": None}
     place = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
     page = da_score("work", *place).out
-    if can_price():
-        assert nothing["cost"] > 0
-        assert "3 units came to nothing (2 lost, 1 reverted): " in page
-        assert "what 1 of them cost is not known" in page
-        assert "1 unit is open" in page
+    assert nothing["cost"] > 0
+    assert "3 units came to nothing (2 lost, 1 reverted): " in page
+    assert "what 1 of them cost is not known" in page
+    assert "1 unit is open" in page
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The report: what it says, that it needs nothing beside itself, and that it works in a real browser."""
 
-import io
 import json
 import math
 import os
@@ -22,14 +21,12 @@ from helpers.commands import DaScore, OnTerminal, one_line
 from helpers.deliberations import OWNED, document, outputs
 from helpers.projects import LOG, edit
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
-from rich.console import Console
 
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
-from scoring.views.drawing import draw
 from scoring.views.examined import LogView
-from scoring.views.report import page_parts, read_snapshot, report_lines, sparkline
+from scoring.views.report import page_parts, read_snapshot, report_lines
 from scoring.views.report.answers import ReportChanges, changes
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
@@ -226,50 +223,22 @@ class TestPage:
 
 
 class TestTerminal:
-    @pytest.mark.parametrize(
-        ("values", "width", "shown"),
-        [
-            ([0.0, 0.124, 0.125, 0.5, 0.999, 1.0], 10, "▁▁▂▅██"),
-            ([None, 1.0], 10, "·█"),
-            ([0.0, 1.0, 1.0, 1.0], 2, "▅█"),
-            ([None, None, 1.0, None], 2, "·█"),
-            ([1.0000000000000002, -0.1], 5, "█▁"),
-            ([], 5, ""),
-        ],
-    )
-    def test_trends_are_blocks(self, values: list[float | None], width: int, shown: str) -> None:
-        assert sparkline(values, width) == shown
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("width", [30, 60, 80, 200])
-    def test_fits_its_width(self, demo: Demo, width: int) -> None:
-        text = pipe_text(report_lines(digest_of(demo), width))
-        assert max(map(len, text.splitlines())) <= max(width, 40)
-        assert "\x1b" not in text
-
     def test_of_an_empty_log(self) -> None:
-        assert pipe_text(report_lines(made(), 80)).startswith("0 iterations, no score\n")
+        assert pipe_text(report_lines(made())).splitlines()[-1] == "Nothing needs a look."
 
-    def test_begins_with_what_became_of_the_work_on_a_terminal(self, demo: Demo) -> None:
-        drawn = io.StringIO()
-        lines = list(report_lines(digest_of(demo), 400))
-        draw(lines, Console(file=drawn, force_terminal=True, color_system="standard", width=400))
-        text = drawn.getvalue()
-        plain = re.sub(r"\x1b\[[\d;]*m", "", text)
-        before, _, _ = plain.partition("Scores: 9 iterations, mean 0.749; not measured: da-score validate")
-        assert "9 units of work" in before
-        assert re.search(r"^poor +█+ 1$", text, re.M)
-        assert "Lowest" not in plain
-        assert pipe_text(lines).startswith("9 iterations, mean 0.749\n")
-        assert "Lowest" in pipe_text(lines)
+    def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(self, demo: Demo) -> None:
+        text = pipe_text(report_lines(digest_of(demo)))
+        assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
+        assert "\nScores under rubric 2.1.0: not measured: da-score validate\n" in text
+        assert "; mean 0.749: 4 excellent, " in text
+        assert "reverted by dc5fe68d151e" in text.partition("\nLook at\n")[2]
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_command(self, da_score: DaScore) -> None:
         found = da_score("report", "--terminal")
         assert (found.status, found.err) == (0, "")
-        assert "SCORE                █▅█▆▃█▇▇▆\n" in found.out
-        assert "  0.288 poor      5 (limit-requests): landed cost most: " in found.out
+        assert found.out.startswith("Of 9 units of work ")
         assert not Path("report.html").exists()
 
 

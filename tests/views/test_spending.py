@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import genai_prices
 import msgspec
 import pytest
 from helpers.facts import facts_of
@@ -19,8 +20,6 @@ from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.views import spending
 from scoring.views.spending import Spending, duration_text, price, spending_lines, spending_of, together, tokens_text
-
-genai_prices = pytest.importorskip("genai_prices")
 
 SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
@@ -209,13 +208,6 @@ class TestSpending:
         assert spending_of(facts_of(record, transcripts=TranscriptFacts())) is None
         assert spending_lines(None) == []
         assert together([None, None]) is None
-
-    def test_without_the_library_one_line_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(spending, "can_price", lambda: False)
-        found = used(seen())
-        assert (found.cost, found.unpriced) == (None, [])
-        lines = spending_lines(found)
-        assert [line for line in lines if "da-score[cost]" in line or "cost $" in line] == [lines[-1]]
 
     def test_together_counts_what_each_used_alone(self) -> None:
         one = used(seen())
