@@ -278,8 +278,9 @@ class CodexReader(JsonReader):
             seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
             commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
+            patched = paths_patched(text)
             patch = text if "\n*** " in text else text.replace("\\n", "\n")
-            seen.command(call, commands, self._folder, paths_patched(text), lines_patched(patch))
+            seen.command(call, commands, self._folder, patched, lines_patched(patch) if patched else {})
             self._programs.add(call)
         else:
             seen.call(call)

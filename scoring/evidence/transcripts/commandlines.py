@@ -240,8 +240,7 @@ FIRST = "(root-commit)"
 
 def commit_folders(commands: Sequence[ShellCommand]) -> list[str | None]:
     """Return the folders in which a command line runs git with something that makes commits; None: not known."""
-    making = (at for at, one in enumerate(commands) if any(name in _MAKE_COMMITS for name, _ in _git_commands((one,))))
-    return [folder_of(commands, at, ("-C",)) for at in making]
+    return [folder_of(commands, at, ("-C",)) for at, name, _ in _git_commands(commands) if name in _MAKE_COMMITS]
 
 
 def commit_lines(output: str) -> list[CommitLine]:
@@ -259,7 +258,7 @@ def commit_lines(output: str) -> list[CommitLine]:
 
 def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
     """Return what a command line takes back, in order; what only changes the index takes nothing back."""
-    return [reset for name, words in _git_commands(commands) if (reset := _reset_of(name, words))]
+    return [reset for _, name, words in _git_commands(commands) if (reset := _reset_of(name, words))]
 
 
 def _reset_of(name: str, words: Sequence[str]) -> Reset | None:
@@ -291,9 +290,9 @@ def _paths(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name and the other words of each command of git."""
-    for command in commands:
+def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Yield the place, the name and the other words of each command of git."""
+    for place, command in enumerate(commands):
         words = command.words
         if not words or (words[0] != "git" and words[0].rpartition("/")[2] not in ("git", "git.exe")):
             continue
@@ -301,7 +300,7 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[str, tuple
         while at < len(words) and words[at].startswith("-"):
             at += 2 if words[at] in _VALUED else 1
         if at < len(words):
-            yield words[at], words[at + 1 :]
+            yield place, words[at], words[at + 1 :]
 
 
 # What the objective checks look for in a tool call.

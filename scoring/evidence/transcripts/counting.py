@@ -43,11 +43,11 @@ def count_lines(
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
     count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):
-        places = [
-            (parts[line] + 1 if parts[line] >= 0 else count + 1) if fresh and here else 0
-            for line, fresh, here in zip(file.ids, file.fresh, file.here, strict=True)
-        ]
-        rows = placed(file.rows, dict(zip(file.numbers, places, strict=True)))
+        lines = zip(file.numbers, file.ids, file.fresh, strict=True)
+        places = {at: parts[line] + 1 if parts[line] >= 0 else count + 1 for at, line, fresh in lines if fresh}
+        if not places:
+            continue
+        rows = placed(file.rows, places)
         if of and RESPONSE in rows.tables:
             name, responses = file.harness.name, rows.tables[RESPONSE]
             rows.tables[RESPONSE] = [(s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses]
@@ -78,16 +78,16 @@ def times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Return rows with the place of an iteration instead of a line's number, without the lines at place 0."""
-    covers = [[place for number in numbers if (place := places[number])] for numbers in rows.covers]
+    """Return rows with the place of an iteration instead of a line's number, without the lines that have none."""
+    covers = [[places[number] for number in numbers if number in places] for numbers in rows.covers]
     tables = {
-        kind: [(span, place, *rest) for span, number, *rest in found if (place := places[number])]
+        kind: [(span, places[number], *rest) for span, number, *rest in found if number in places]
         for kind, found in rows.tables.items()
         if kind < RUN
     }
     if STATED in rows.tables:
         tables[RESPONSE] = [
-            (span, place, *rest) for span, number, *rest in _measured(rows, places) if (place := places[number])
+            (span, places[number], *rest) for span, number, *rest in _measured(rows, places) if number in places
         ]
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
@@ -99,7 +99,7 @@ def _measured(rows: Rows, places: Mapping[int, int]) -> list[tuple[int, ...]]:
     silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED]
     for span, number, since, output, given, reads, writes in rows.tables[STATED]:
         among = [n for n in silent if since <= responses[n][1] <= number]
-        if len({places[responses[n][1]] for n in among}) != 1:
+        if len({places.get(responses[n][1]) for n in among}) != 1:
             continue
         model = rows.spans[span].model
         of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among

@@ -431,6 +431,7 @@ def _script_of(words: Sequence[str]) -> list[str]:
 def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     """Go over commands from the last to the first, and find out which status shows."""
     found: list[ShellCommand] = []
+    before = list(_before(events))
     outside: list[tuple[bool, bool, bool, bool]] = []  # the same four, of the groups around this one
     seen = False  # a command comes later in the group
     followed = False  # what happens later hides the status of all that is before it in the group,
@@ -441,7 +442,7 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
         if not isinstance(event, str):
             words, writes, hides, through, defines = event
             shows = is_last and bool(words)
-            found.append(ShellCommand(words, writes, hides or hidden, shows, through=through, defines=defines))
+            found.append(ShellCommand(words, writes, hides or hidden, shows, *before.pop(), through, defines))
             if words:
                 seen, is_last = True, False
         elif event == "&&":
@@ -464,8 +465,7 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
             seen, followed, statement, hidden = outside.pop()
             seen = seen or inside
     found.reverse()
-    places = zip(found, _before(events), strict=True)
-    return [one._replace(after=after, depth=depth, since=since) for one, (after, depth, since) in places]
+    return found
 
 
 def _before(events: _Events) -> Iterator[tuple[str, int, int]]:

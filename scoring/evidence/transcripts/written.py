@@ -72,7 +72,7 @@ def _hashes(text: str) -> list[int]:
 
 def paths_patched(patch: str) -> list[str]:
     """Return the files that a patch of the tool ``apply_patch`` writes."""
-    return [path.strip() for path in _PATCHED.findall(patch)]
+    return [path.strip() for path in _PATCHED.findall(patch)] if "*** " in patch else []
 
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
