@@ -210,7 +210,8 @@ _COMMANDS = "command", "cmd"
 _FOLDERS = "cwd", "workdir", "dir_path", "directory"
 _PATHS = "file_path", "path", "filePath", "notebook_path"
 _WHOLE = "content", "contents", "file_text"
-_OLD, _NEW = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString", "new_source")
+_OLD = "old_string", "old_str", "oldString", "oldText"
+_NEW = "new_string", "new_str", "newString", "newText", "new_source"
 _PATCHES = "input", "patch", "patchText"
 
 

@@ -9,11 +9,13 @@ from functools import partial
 from scoring.evidence.transcripts.amp import Amp
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
+from scoring.evidence.transcripts.copilot import CopilotCli
 from scoring.evidence.transcripts.cursor import Cursor
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.droid import Droid
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.pi import Pi
 from scoring.evidence.transcripts.qwen import QwenCode
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
@@ -27,6 +29,8 @@ ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
     Droid(),
     Cursor(),
     Amp(),
+    Pi(),
+    CopilotCli(),
 )
 """Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 

@@ -16,6 +16,8 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "gemini": WHOLE | {"tokens": UNCACHED},
     "qwen": WHOLE | {"tokens": UNCACHED, "breaks": [1]},
     "amp": WHOLE,
+    "copilot": WITHOUT_TOKENS | {"unknown": 9, "stated": [(495, 2745, 27450, 225)]},
+    "pi": WHOLE | {"responses": 8, "breaks": [0], "tokens": (438, 2438, 24380, 198)},
     "droid": {name: found for name, found in WITHOUT_TOKENS.items() if name != "breaks"}
     | {"responses": 8, "unknown": 8, "stated": [(438, 2438, 24380, 198)]},
     "cursor": {"responses": 9, "unknown": 9, "calls": 8, "breaks": [0], "runs": [-1, -1], "commits": ["0"]},

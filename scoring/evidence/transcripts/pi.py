@@ -1,0 +1,131 @@
+"""Pi: where its sessions are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "Sessions of Pi", shows the format. A fork begins with the lines of the session that it left,
+byte for byte; branches inside a file are all work that was done.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, milliseconds, names, note_call
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    MODEL_LIMIT,
+    Harness,
+    Home,
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    text_in,
+    value_of,
+)
+from scoring.evidence.transcripts.rows import LineSpan
+from scoring.files import read_file
+
+TOOLS = ToolNames(names("bash"), names("edit write"), agents=names("subagent"))
+
+_COUNTS = "output", "input", "cacheRead", "cacheWrite"
+_SUMMARIES = "compaction", "branch_summary"  # lines that a model wrote for the harness
+_STATES = "model_change", "thinking_level_change", "custom", "custom_message", "label", "session_info"
+_OF_OTHERS = "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"
+"""Roles of messages that are neither the agent's nor a prompt: what the person ran, and what extensions say."""
+_TASK = "Task: "  # how the first prompt of a session begins that an extension started for an agent
+_STOPPED = "aborted"
+_SETTINGS_LIMIT = 1 << 20  # bytes
+
+
+class PiReader(EventReader):
+    """Reads a session, of any version of the format."""
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Say what a line holds."""
+        kind, message = line.get("type"), member(line, "message")
+        if kind == "session":
+            self.version = line.get("version")
+            before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
+            self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=_session_of(before))
+            return
+        if kind != "message" and kind not in _SUMMARIES:
+            if kind not in _STATES:
+                self.unknown(kind)
+            return
+        time = timestamp_ns(text_in(line, "timestamp")) or milliseconds(member(message, "timestamp"))
+        role = member(message, "role")
+        if role == "user" and not self.where.agent and self.events == 0 and self.where.parent:
+            self.where = self.where._replace(agent=text_in(message, "content").startswith(_TASK))
+        if role == "assistant":
+            self.where = self.where._replace(model=text_in(message, "model")[:MODEL_LIMIT])
+        # An id has eight digits and is the file's own, so the time is part of what an event is known by.
+        if not self.event(time, *identity(line.get("id"), self.where.session, self.place), time):
+            return
+        if kind in _SUMMARIES:
+            if kind == "compaction":
+                self.seen.compacted()
+            if member(line, "usage") is not None:
+                self._response(line, text_in(line, "id"))
+        elif role == "assistant":
+            self._answered(line, message)
+        elif role == "user":
+            self.prompt(text_in(message, "content"))
+        elif role == "toolResult":
+            self.result(message.get("toolCallId"), message.get("isError") is True, text_in(message, "content"))
+        elif role not in _OF_OTHERS:
+            self.unknown(role)
+
+    def _answered(self, line: dict[str, Any], message: dict[str, Any]) -> None:
+        """Take a response of the model; one that was stopped before it began is none."""
+        stopped, content = message.get("stopReason") == _STOPPED, items_in(message, "content")
+        if content or not stopped:
+            self._response(message, text_in(line, "id"))
+        self.seen.said(text_in(content))
+        for part in content:
+            if member(part, "type") == "toolCall":
+                note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+        if stopped:
+            self.seen.interrupted()
+
+    def _response(self, holder: dict[str, Any], name: str) -> None:
+        output, given, reads, writes = (count_in(holder, "usage", key) for key in _COUNTS)
+        if output is None or given is None:
+            self.response(name)
+        else:
+            self.response(name, output, given, reads or 0, writes or 0)
+
+
+def _session_of(path: str) -> str:
+    """Return the id of the session of a file, ``<time>_<id>.jsonl``; "" where there is none."""
+    return path.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl").rpartition("_")[2]
+
+
+class Pi(Harness):
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = "pi"
+    reader = PiReader
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of all sessions."""
+        if named := environment.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
+            return [Home(Path(named).expanduser(), "PI_CODING_AGENT_SESSION_DIR")]
+        origin = "PI_CODING_AGENT_DIR" if environment.get("PI_CODING_AGENT_DIR", "").strip() else ""
+        home = Path(environment[origin].strip() if origin else "~/.pi/agent").expanduser()
+        try:
+            set_to = text_in(json.loads(read_file(home / "settings.json", _SETTINGS_LIMIT)), "sessionDir").strip()
+        except (OSError, ValueError, RecursionError):
+            set_to = ""
+        if set_to:
+            return [Home(home / Path(set_to).expanduser(), f"{home}/settings.json")]
+        return [Home(home / "sessions", origin or "~/.pi/agent/sessions")]
+
+    def claims(self, line: bytes) -> bool:
+        """Know a session by its first line, and a message by the time that is in it once more."""
+        keys = keys_of(line)
+        if not {"type", "timestamp"} <= keys or "sessionId" in keys:
+            return False
+        value = value_of(line)
+        if member(value, "type") == "session":
+            return {"id", "cwd"} <= keys
+        return member(value, "type") == "message" and type(member(value, "message", "timestamp")) is int
