@@ -3,19 +3,16 @@
 ``docs/EVIDENCE.md``, "Threads of Amp", shows the format: one document, in which not every message has a time.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, milliseconds, names, note_call
+from scoring.evidence.transcripts.events import EventReader, ToolNames, milliseconds, names, note_calls
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     MODEL_LIMIT,
     OTHER_TYPE,
     FileNames,
     Harness,
-    Home,
     count_in,
     items_in,
     keys_of,
@@ -80,9 +77,7 @@ class AmpReader(EventReader):
         elif text or any(member(part, "type") == "tool_use" for part in content):
             self.response()
         self.seen.said(text)
-        for part in content:
-            if member(part, "type") == "tool_use":
-                note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("input"))
+        note_calls(self, TOOLS, content)
         if member(message, "state", "type") == "cancelled":
             self.seen.interrupted()
 
@@ -123,13 +118,8 @@ class Amp(Harness):
 
     name = "amp"
     files = (FileNames("T-*.json", document=True),)
+    places = (("XDG_DATA_HOME", "~/.local/share", "amp/threads"),)
     reader = AmpReader
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all threads."""
-        named = environment.get("XDG_DATA_HOME", "").strip()
-        origin = "XDG_DATA_HOME" if named else "~/.local/share/amp/threads"
-        return [Home(Path(named or "~/.local/share").expanduser() / "amp" / "threads", origin)]
 
     def claims(self, line: bytes) -> bool:
         """Know a thread by what only a thread has."""

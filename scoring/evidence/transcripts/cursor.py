@@ -6,18 +6,17 @@ prompts alone: what is not there stays unknown.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, lines_behind, names, note_call
+from scoring.evidence.transcripts.events import EventReader, ToolNames, lines_behind, names, note_calls
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.harness import (
     SPELLED_FOLDER,
     FileNames,
     Harness,
-    Home,
     Hook,
     items_in,
     keys_of,
@@ -94,9 +93,7 @@ class CursorReader(EventReader):
         elif line.get("role") == "assistant":
             self.response()
             self.seen.said(text.replace(_HIDDEN, ""))
-            for part in items_in(line, "message", "content"):
-                if member(part, "type") == "tool_use":
-                    note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("input"))
+            note_calls(self, TOOLS, items_in(line, "message", "content"))
         elif line.get("status") == "aborted":
             self.seen.interrupted()
 
@@ -120,13 +117,8 @@ class Cursor(Harness):
     name = "cursor"
     hook = Hook(".cursor/hooks.json", "CURSOR_CONFIG_DIR", "hooks.json", "stop", flat=True)
     files = (FileNames("*.jsonl", folder=f"projects/*/{FOLDER}*", store=True),)
+    places = (("CURSOR_CONFIG_DIR", "~/.cursor", "projects"),)
     reader = CursorReader
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all projects."""
-        named = environment.get("CURSOR_CONFIG_DIR", "").strip()
-        origin = "CURSOR_CONFIG_DIR" if named else "~/.cursor/projects"
-        return [Home(Path(named or "~/.cursor").expanduser() / "projects", origin)]
 
     def claims(self, line: bytes) -> bool:
         """Know a line by its role, which in lines of other harnesses is in the message or has a type beside it."""

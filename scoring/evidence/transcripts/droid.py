@@ -5,17 +5,16 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, names, note_call
+from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, names, note_calls
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.harness import (
     MODEL_LIMIT,
     FileNames,
     Harness,
-    Home,
     Hook,
     count_in,
     items_in,
@@ -73,10 +72,9 @@ class DroidReader(EventReader):
         self.response(text_in(line, "id"))
         self._responses += 1
         self.seen.said(text_in(line, "message", "content"))
-        for part in items_in(line, "message", "content"):
-            if member(part, "type") == "tool_use":
-                note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("input"))
-                self._shells |= {text_in(part, "id")} if text_in(part, "name") in TOOLS.shells else set()
+        parts = items_in(line, "message", "content")
+        note_calls(self, TOOLS, parts)
+        self._shells |= {text_in(part, "id") for part in parts if text_in(part, "name") in TOOLS.shells}
 
     def _answers(self, line: dict[str, Any]) -> None:
         """Take what is written as the user's: results of calls, and prompts with what the harness adds to them."""
@@ -120,13 +118,8 @@ class Droid(Harness):
     name = "droid"
     hook = Hook(".factory/settings.json", "FACTORY_HOME_OVERRIDE", ".factory/settings.json")
     files = (FileNames("*.jsonl", folder=".factory/sessions*", store=True),)
+    places = (("FACTORY_HOME_OVERRIDE", "~", ".factory/sessions"),)
     reader = DroidReader
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions."""
-        named = environment.get("FACTORY_HOME_OVERRIDE", "").strip()
-        origin = "FACTORY_HOME_OVERRIDE" if named else "~/.factory/sessions"
-        return [Home(Path(named or "~").expanduser() / ".factory" / "sessions", origin)]
 
     def claims(self, line: bytes) -> bool:
         """Know a session by its first line, and a later line by what only this harness writes."""

@@ -250,6 +250,13 @@ def note_call(reader: EventReader, tools: ToolNames, call: object, name: object,
         reader.call(call, name in tools.questions, name in tools.agents)
 
 
+def note_calls(reader: EventReader, tools: ToolNames, parts: Iterable[object]) -> None:
+    """Note the calls among the parts of a message."""
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "tool_use":
+            note_call(reader, tools, part.get("id"), part.get("name"), part.get("input"))
+
+
 def _first(given: object, of: Iterable[str]) -> Any:
     """Return the first of some arguments that is there; None where none is."""
     return next((value for key in of if (value := member(given, key)) is not None), None)

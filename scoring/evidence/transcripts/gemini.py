@@ -4,7 +4,7 @@
 A chat names no folder, only the hash of one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from scoring.evidence.transcripts.harness import (
     OTHER_TYPE,
     FileNames,
     Harness,
-    Home,
     Hook,
     count_in,
     items_in,
@@ -57,7 +56,8 @@ class GeminiReader(EventReader):
         super().__init__(tools)
         self._said: list[Any] = []  # the messages, each at the place where it was first
         self._places: dict[str, int] = {}  # of messages, by their ids
-        self._active: list[str] = []  # the ids of those that the conversation has, in its order
+        self._active: dict[str, None] = {}  # the ids of those that the conversation has, in its order
+        self._summaries: set[str] = set()  # the ids of those that took the place of others
         self._about: dict[str, Any] = {}
         self._lines = False
 
@@ -71,7 +71,9 @@ class GeminiReader(EventReader):
         elif "id" in line:
             self._put(line)
         elif isinstance(changed := line.get("$set"), dict):
-            if isinstance(changed.get("messages"), list):  # what is left out was said before, and paid for
+            if isinstance(listed := changed.get("messages"), list):  # what is left out was said before, and paid for
+                ids = {text_in(message, "id") for message in listed}
+                self._summaries |= ids - self._places.keys() if self._active.keys() - ids else set()
                 self._active.clear()
             line = changed
         elif "$rewindTo" in line:
@@ -93,18 +95,17 @@ class GeminiReader(EventReader):
             if name:
                 self._places[name] = len(self._said)
             self._said.append(message)
-        if name and name not in self._active[-1:]:
-            self._active = [one for one in self._active if one != name] if name in self._active else self._active
-            self._active.append(name)
+        if name:
+            self._active[name] = None
 
     def _rewind(self, name: object) -> None:
         """Take back what the user wrote from a message on, or everything; what the agent did was done."""
-        at = self._active.index(name) if name in self._active else 0
-        for back in self._active[at:]:
+        ids = list(self._active)
+        for back in ids[ids.index(text_in(name)) if text_in(name) in self._active else 0 :]:
+            del self._active[back]
             message = self._said[self._places[back]]
             if member(message, "type") == "user":
                 self._said[self._places[back]] = message | {"type": _TAKEN_BACK}
-        del self._active[at:]
 
     def _patch(self, change: Any) -> None:
         """Change a message that is known: its content, and the results of its calls."""
@@ -161,7 +162,9 @@ class GeminiReader(EventReader):
                 if isinstance(call, dict):
                     self._call(call)
         elif kind == "user":
-            if text.lstrip().startswith(self.contexts):
+            if name in self._summaries:
+                self.seen.compacted()
+            elif text.lstrip().startswith(self.contexts):
                 self.seen.asked()
             else:
                 self.prompt(text.partition(FILES)[0])
@@ -170,7 +173,10 @@ class GeminiReader(EventReader):
 
     def _call(self, call: dict[str, Any]) -> None:
         """Note a call and how it ended, which is written with it."""
-        note_call(self, self.tools, call.get("id"), call.get("name"), call.get("args"))
+        if text_in(call, "agentId"):
+            self.call(call.get("id"), agent=True)
+        else:
+            note_call(self, self.tools, call.get("id"), call.get("name"), call.get("args"))
         self.ended(call.get("id"), call.get("name"), call.get("status"), answer_of(call.get("result")))
 
     def ended(self, call: object, tool: object, status: object, text: str) -> None:
@@ -205,14 +211,9 @@ class GeminiCli(Harness):
         FileNames("*.jsonl", folder=".gemini/tmp/*/chats*", store=True),
         FileNames("session-*.jsonl"),
     )
+    places = tuple(("GEMINI_CLI_HOME", usual, ".gemini/tmp") for usual in ("~", "~/.cache"))  # in a sandbox of macOS
     reader = GeminiReader
     input_holds_cached = True
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all projects, and that of those that ran in the sandbox of macOS."""
-        if named := environment.get("GEMINI_CLI_HOME", "").strip():
-            return [Home(Path(named).expanduser() / ".gemini" / "tmp", "GEMINI_CLI_HOME")]
-        return [Home(Path(origin).expanduser(), origin) for origin in ("~/.gemini/tmp", "~/.cache/.gemini/tmp")]
 
     def claims(self, line: bytes) -> bool:
         """Know a chat by what only a chat has."""

@@ -218,9 +218,17 @@ class Harness(ABC):
         """Whether some of its transcripts are one JSON text each."""
         return any(names.document for names in self.files)
 
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002 - for those that have some
+    places: Sequence[tuple[str, str, str]] = ()
+    """Where it keeps transcripts: variables that may name a folder, the usual one in its stead, what is below it."""
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders where it keeps transcripts; they need not be there."""
-        return []
+        found: dict[Path, Home] = {}
+        for variables, usual, below in self.places:
+            name = next((name for name in variables.split() if environment.get(name, "").strip()), "")
+            path = Path(environment[name].strip() if name else usual).expanduser() / below
+            found.setdefault(path, Home(path, name or f"{usual}/{below}"))
+        return list(found.values())
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Yield the lines of a store (raises OSError: it cannot be read, or is in a form that is not known)."""

@@ -132,10 +132,18 @@ class Lines:
         self._number += bool(line)
 
     def document(self, text: bytes) -> None:
-        """Read a whole document; one that no harness that writes documents claims says nothing."""
-        writers = (harness for harness in self._harnesses if harness.writes_documents)
-        if writer := next((harness for harness in writers if harness.claims(text)), None):
-            self._reader(writer).line(text)
+        """Read a whole document, or lines in its place; of one that no harness claims nothing is known."""
+        if writer := self._document_writer(text):
+            writer.line(text)
+        elif writer := self._document_writer(text.lstrip().partition(b"\n")[0]):
+            for number, line in enumerate(text.split(b"\n")):
+                if line.strip():
+                    writer.number = number
+                    writer.line(line)
+
+    def _document_writer(self, text: bytes) -> JsonReader | None:
+        writers = (harness for harness in self._harnesses if harness.writes_documents and harness.claims(text))
+        return next(map(self._reader, writers), None)
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""

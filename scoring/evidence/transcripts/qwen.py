@@ -4,7 +4,7 @@
 Qwen Code was made; up to version 0.3 its chats were Gemini CLI's too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from scoring.evidence.transcripts.harness import (
     MODEL_LIMIT,
     FileNames,
     Harness,
-    Home,
     Hook,
     count_in,
     items_in,
@@ -121,15 +120,9 @@ class QwenCode(Harness):
         *(FileNames(f"*.{kind}", none=True) for kind in ("ledger.jsonl", "runtime.json", "worktree.json")),
         FileNames("session-*.json", folder=".qwen/tmp/*/chats", store=True),
     )
+    places = tuple(("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", folder) for folder in ("projects", "tmp"))
     reader = QwenReader
     input_holds_cached = True
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all projects, and that of older versions."""
-        variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
-        origin = next((name for name in variables if environment.get(name, "").strip()), "")
-        home = Path(environment[origin].strip() if origin else "~/.qwen").expanduser()
-        return [Home(home / folder, origin or f"~/.qwen/{folder}") for folder in ("projects", "tmp")]
 
     def claims(self, line: bytes) -> bool:
         """Know a line by how its messages are written, or by what is beside them."""

@@ -20,10 +20,13 @@ from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import (
+    AGENT,
     BREAK,
+    COMPACTION,
     EDIT,
     INTERRUPT,
     MADE,
+    NOTE,
     PROMPT,
     REJECTION,
     RUN,
@@ -175,6 +178,24 @@ class TestLines:
             path.suffix: [key for *_, key in of["gemini"].lines] for path, of in read_under(document.parent).items()
         }
         assert keys == {".json": [key_of("m1")], ".jsonl": [key_of("m1"), key_of("m2")]}
+
+    def test_that_set_a_summary_are_a_compaction(self, tmp_path: Path) -> None:
+        done = [said(1, toolCalls=[shell("ls")]), said(2, "user")]
+        summary = said(3, "user", content=WRONG)
+        rows = lines(tmp_path, *done, {"$set": {"messages": [summary, said(2, "user")]}})
+        assert [what for _, what in table(rows, NOTE)] == [COMPACTION]
+        assert PROMPT not in rows.tables
+        assert NOTE not in lines(tmp_path, {"$set": {"messages": done}}, {"$set": {"messages": done[1:]}}).tables
+
+    def test_of_a_call_of_an_agent_start_a_subagent(self, tmp_path: Path) -> None:
+        asked = call("investigate", "found") | {"agentId": "a"}
+        assert [what for _, what in table(lines(tmp_path, said(1, toolCalls=[asked])), NOTE)] == [AGENT]
+
+    @pytest.mark.parametrize("end", [b"", b'\n{"id": "m3", "ti'], ids=["whole", "cut-short"])
+    def test_in_a_file_of_a_document_are_read(self, tmp_path: Path, end: bytes) -> None:
+        text = b"\n".join(json.dumps(one).encode() for one in (HEAD, said(1, toolCalls=[shell("ls")]), said(2))) + end
+        path = put(tmp_path / CHATS / "session-1.json", text, document=True)
+        assert len(rows_of(path, "gemini").lines) == 2
 
     def test_of_any_type_do_not_stop_the_reader(self) -> None:
         ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
