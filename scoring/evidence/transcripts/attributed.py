@@ -38,7 +38,7 @@ from scoring.evidence.transcripts.facts import (
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness, InRepository
 from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.rows import Rows
-from scoring.evidence.transcripts.scan import Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
 from scoring.evidence.transcripts.sightings import (
     Sightings,
@@ -374,6 +374,7 @@ def _found(files: Sequence[File]) -> list[FileFound]:
         for file in parts:
             rows.setdefault(file.harness.name, []).append(file.rows)
         named = any(span.cwd for file in parts for span in file.rows.spans)
-        why = "" if any(any(file.here) for file in parts) else ELSEWHERE if named else NO_FOLDER
+        why = ELSEWHERE if named else NO_FOLDER if any(file.numbers for file in parts) else NOTHING_USABLE
+        why = "" if any(any(file.here) for file in parts) else why
         found.append(file_found(path, rows, dict.fromkeys(rows, why)))
     return found

@@ -13,7 +13,15 @@ from itertools import chain
 from pathlib import Path
 
 from scoring.errors import Warn
-from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, Harness, JsonReader
+from scoring.evidence.transcripts.harness import (
+    HALF_WRITTEN,
+    NOT_JSON,
+    TOO_LONG,
+    UNKNOWN_KIND,
+    Harness,
+    JsonReader,
+    keys_of,
+)
 from scoring.evidence.transcripts.rows import FileRows
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import READ_PLAIN, reason, refuse_special
@@ -132,7 +140,7 @@ class Lines:
         self._number += bool(line)
 
     def document(self, text: bytes) -> None:
-        """Read a whole document, or lines in its place; of one that no harness claims nothing is known."""
+        """Read a whole document, or lines in its place; one that is not understood is its harness's by its name."""
         if writer := self._document_writer(text):
             writer.line(text)
         elif writer := self._document_writer(text.lstrip().partition(b"\n")[0]):
@@ -140,6 +148,8 @@ class Lines:
                 if line.strip():
                     writer.number = number
                     writer.line(line)
+        elif len(by_name := [harness for harness in self._harnesses if harness.writes_documents]) == 1:
+            self._reader(by_name[0]).skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
     def _document_writer(self, text: bytes) -> JsonReader | None:
         writers = (harness for harness in self._harnesses if harness.writes_documents and harness.claims(text))

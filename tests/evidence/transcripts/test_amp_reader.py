@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import NS, START, Line, stamp
-from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
+from helpers.sessions import CORRECTION, put, rows_of, seen
 from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import RESPONSE, Rows
@@ -134,9 +134,14 @@ def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
     assert rows.skipped == {"a field of another type": 1, "of a kind that is not known: dream, version 22": 1}
 
 
-@pytest.mark.parametrize("text", [b"{", b"[]", b'{"v": 22, "messages": []}'], ids=["cut-short", "a-list", "no-thread"])
-def test_another_document_is_no_thread(tmp_path: Path, text: bytes) -> None:
-    assert read_under(put(tmp_path / "T-1.json", text, document=True).parent) == {tmp_path / "T-1.json": {}}
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(b'{"v": 22, "id"', "not JSON"), (b'{"v": 22, "messages": []}', "of a kind that is not known: document")],
+    ids=["cut-short", "no-thread"],
+)
+def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> None:
+    rows = rows_of(put(tmp_path / "T-1.json", text, document=True), "amp")
+    assert (rows.skipped, rows.lines) == ({why: 1}, [])
 
 
 def test_no_value_of_another_type_stops_the_reader() -> None:
