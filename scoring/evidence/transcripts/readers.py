@@ -7,6 +7,7 @@ the second table.
 from functools import partial
 
 from scoring.evidence.transcripts.amp import Amp
+from scoring.evidence.transcripts.atif import Atif
 from scoring.evidence.transcripts.claude import ClaudeCode
 from scoring.evidence.transcripts.codex import Codex
 from scoring.evidence.transcripts.copilot import CopilotCli
@@ -31,6 +32,7 @@ ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
     Amp(),
     Pi(),
     CopilotCli(),
+    Atif(),
 )
 """Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 

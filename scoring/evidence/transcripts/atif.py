@@ -1,0 +1,117 @@
+"""ATIF, the trajectories in which jobs of Harbor keep what an agent did: what the steps of one say.
+
+``docs/EVIDENCE.md``, "Trajectories of ATIF", shows the format: a document, and others that go on from it. They are read
+where a folder is named; there is no verdict on a call, and no folder.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scoring.evidence.transcripts.events import EventReader, ToolNames, names, note_call
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.harness import (
+    MODEL_LIMIT,
+    OTHER_TYPE,
+    FileNames,
+    Harness,
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    text_in,
+    value_of,
+)
+from scoring.evidence.transcripts.rows import LineSpan
+
+TOOLS = ToolNames(
+    names("Bash bash shell exec_command run_shell_command execute_bash run_command"),
+    names("Edit Write MultiEdit edit write create edit_file create_file write_file replace str_replace_editor"),
+    names("apply_patch"),
+    agents=names("Task Agent task agent"),
+)
+"""The tools of the agents that are run in this way, each with the names that its own harness has."""
+
+_SOURCES = "user", "agent", "system"
+_TOTALS = "total_completion_tokens", "total_prompt_tokens", "total_cached_tokens", "total_cache_creation_tokens"
+
+
+class AtifReader(EventReader):
+    """Reads a trajectory; the place of a step in it is its number."""
+
+    in_documents = True
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take a trajectory, and those of the sub-agents that are in it."""
+        self.version, session = line.get("schema_version"), text_in(line, "session_id")
+        self._steps(line, session, False)
+        for inside in items_in(line, "subagent_trajectories"):
+            self._steps(inside, session, True)
+
+    def _steps(self, trajectory: Any, session: str, agent: bool) -> None:
+        steps, now, measured = items_in(trajectory, "steps"), None, False
+        for step in steps:
+            self.messages += () if agent else (self.events,)
+            if not isinstance(step, dict):
+                self.skip(OTHER_TYPE)
+                continue
+            now = timestamp_ns(text_in(step, "timestamp")) or now
+            if step.get("is_copied_context") is True:  # an earlier document has it
+                self.opens = False
+                continue
+            model = text_in(step, "model_name") or text_in(trajectory, "agent", "model_name")
+            self.where = LineSpan(session=session, model=model[:MODEL_LIMIT], agent=agent)
+            if step.get("source") not in _SOURCES:
+                self.unknown(step.get("source"))
+            elif self.event(now, session, text_in(trajectory, "session_id"), step.get("step_id"), step.get("message")):
+                measured |= self._take(step)
+        totals = [count_in(trajectory, "final_metrics", name) for name in _TOTALS]
+        if self.events and self.opens and not measured and None not in totals[:2]:
+            output, given, reads, writes = (count or 0 for count in totals)
+            self.totals(0, output, max(given - reads - writes, 0), reads, writes)
+
+    def _take(self, step: dict[str, Any]) -> bool:
+        """Say what a step holds; return whether it states its tokens."""
+        text, measured = text_in(step, "message"), False
+        if member(step, "extra", "context_management", "type") == "compaction":
+            self.seen.compacted()
+        if step["source"] == "user":
+            self.prompt(text)
+        elif step["source"] == "agent":
+            measured = step.get("llm_call_count") != 0 and self._response(step)
+            self.seen.said(text)
+            self._calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
+        return measured
+
+    def _response(self, step: dict[str, Any]) -> bool:
+        given, output, reads = (
+            count_in(step, "metrics", key) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")
+        )
+        if given is None or output is None:
+            self.response()
+            return False
+        reads, writes = reads or 0, count_in(step, "metrics", "extra", "cache_creation_input_tokens") or 0
+        self.response("", output, max(given - reads - writes, 0), reads, writes)
+        return True
+
+    def _calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
+        """Take the calls of a step and their results; one that names no call is that of the call in its place."""
+        for call in calls:
+            if isinstance(call, dict):
+                note_call(self, TOOLS, call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
+        for place, result in enumerate(results):
+            of = member(calls[place], "tool_call_id") if place < len(calls) else None
+            self.result(member(result, "source_call_id") or of, None, text_in(result, "content"))
+
+
+class Atif(Harness):
+    """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
+
+    name = "atif"
+    files = (FileNames("trajectory*.json", document=True),)
+    reader = AtifReader
+
+    def claims(self, line: bytes) -> bool:
+        """Know a trajectory by the version of its form."""
+        return keys_of(line) >= {"schema_version", "steps"} and text_in(value_of(line), "schema_version").startswith(
+            "ATIF"
+        )
