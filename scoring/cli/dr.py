@@ -145,14 +145,15 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
 def from_session(session: str, iteration: int | None, settings: Settings) -> None:
     """Write the rounds of a deliberation that a session holds: sub-agents that answered one prompt.
 
-    SESSION is an id, looked up in checkpoints and transcript directories, or a transcript of Claude Code.
+    SESSION is an id, or how one begins, of checkpoints and transcript directories, or a transcript of Claude Code.
     """
     from scoring.evidence.transcripts.deliberations import deliberations_in, session_transcript, transcript_from
     from scoring.evidence.transcripts.facts import TranscriptPlaces
 
     folders = tuple(settings.transcript_dirs)
     places = TranscriptPlaces(settings.repo_dir, folders, not folders and settings.transcripts != "none")
-    found = deliberations_in(session_transcript(session, places, warn))
+    session, data = session_transcript(session, places, warn)
+    found = deliberations_in(data)
     if not found:
         raise InputError(f"{session}: no two sub-agents answered one prompt in it, so it holds no deliberation")
     chosen = transcript_from(max(found, key=len), session)

@@ -28,23 +28,32 @@ class SubAgentAnswer(NamedTuple):
     text: str
 
 
-def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> bytes:
-    """Return the transcript of a session, named by its id or its file: the longest copy; InputError for none."""
+def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tuple[str, bytes]:
+    """Return the id and the transcript of a session, the longest copy, named by its file, its id or how that begins.
+
+    InputError where there is none, or where several ids begin so.
+    """
     if Path(session).is_file():
-        return read_file(session)
-    copies: list[bytes] = []
+        return session, read_file(session)
+    copies: dict[str, list[bytes]] = {}
     try:
         repository = GitRepository(places.repo_dir)
         for checkpoint in read_checkpoints(repository, warn).values():
-            here = [s.blobs for s in checkpoint.sessions if s.session_id == session and not s.missing]
-            copies += [b"\n".join(repository.contents(blobs).values()) for blobs in here]
-    except DaScoreError:  # in no repository there are no checkpoints
-        pass
-    found = discover(places, ATTRIBUTED_HARNESSES, warn).transcripts
-    copies += [read_file(file.path) for file in found if file.path.stem == session and not file.store]
+            for s in checkpoint.sessions:
+                if s.session_id.startswith(session) and not s.missing:
+                    text = b"\n".join(repository.contents(s.blobs).values())
+                    copies.setdefault(s.session_id, []).append(text)
+    except DaScoreError as e:  # in no repository there are no checkpoints
+        warn(str(e))
+    for file in discover(places, ATTRIBUTED_HARNESSES, warn).transcripts:
+        if file.path.stem.startswith(session) and not file.store:
+            copies.setdefault(file.path.stem, []).append(read_file(file.path))
     if not copies:
         raise InputError(f"{session}: no transcript of such a session in checkpoints or transcript directories")
-    return max(copies, key=len)
+    if len(copies) > 1 and session not in copies:
+        raise InputError(f"{session}: {len(copies)} sessions begin so; write more of the id")
+    name = session if session in copies else next(iter(copies))
+    return name, max(copies[name], key=len)
 
 
 def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:

@@ -82,9 +82,14 @@ def test_a_copy_of_an_answer_counts_once() -> None:
 
 def test_a_session_is_found_by_its_id_in_transcript_directories(tmp_path: Path) -> None:
     (tmp_path / "s1.jsonl").write_text(REVIEW, "utf-8")
-    assert session_transcript("s1", TranscriptPlaces(tmp_path, (tmp_path,)), silent) == REVIEW.encode()
-    with pytest.raises(ValueError, match="s2: no transcript of such a session"):
-        session_transcript("s2", TranscriptPlaces(tmp_path, (tmp_path,)), silent)
+    (tmp_path / "s1-b.jsonl").write_text(REVIEW, "utf-8")
+    (tmp_path / "s1-c.jsonl").write_text(REVIEW, "utf-8")
+    places = TranscriptPlaces(tmp_path, (tmp_path,))
+    for name, found in (("s1", "s1"), ("s1-b", "s1-b")):
+        assert session_transcript(name, places, silent) == (found, REVIEW.encode())
+    for name, said in (("s2", "no transcript of such a session"), ("s1-", "2 sessions begin so; write more of the id")):
+        with pytest.raises(ValueError, match=f"{name}: {said}"):
+            session_transcript(name, places, silent)
 
 
 @pytest.mark.slow
