@@ -31,12 +31,13 @@ FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is add
 def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False) -> Path:
     """Put a transcript beside an entry as it is, and return its path.
 
-    TranscriptError for none, and for a round without claims, because no text votes; InputError without a log directory,
+    InputError for none, and for a round without claims, because no text votes; InputError without a log directory,
     or where there is a transcript and no ``force``; WriteError.
     """
-    from scoring.meters.dr.transcript import decoded, parse_transcript
+    from scoring.meters.dr.transcript import parse_transcript
+    from scoring.meters.plaindata import decode
 
-    text = decoded(data, source)
+    text = decode(data, source)
     parse_transcript(text, source)
     _require_log(log_dir)
     as_json, as_lines = (log_dir / name for name in deliberation_names(iteration))

@@ -1,5 +1,6 @@
 """Reads plain data, JSON and JSONL strictly, configuration as TOML, JSON or YAML, and checks it by a model."""
 
+import contextlib
 import json
 import math
 import sys
@@ -90,6 +91,17 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
         raise InputError(f"{source}: {where}: {what}{near}; {remedy}") from e
     except RecursionError as e:
         raise InputError(f"{source}: line {line}: nested too deep; nothing that is read here goes so deep") from e
+
+
+@contextlib.contextmanager
+def raised_as(kind: type[InputError]) -> Iterator[None]:
+    """Raise every InputError as one of a kind."""
+    try:
+        yield
+    except kind:
+        raise
+    except InputError as e:
+        raise kind(str(e)) from e
 
 
 def is_object(line: str | bytes) -> bool:

@@ -15,7 +15,8 @@ from scoring.meters.dr import score_transcript
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
-from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, decoded, parse_transcript
+from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, parse_transcript
+from scoring.meters.plaindata import decode
 from scoring.statistics import wilson
 
 KEY = "_expected"  # the label, beside the rounds of a transcript, in JSONL in the header
@@ -144,7 +145,7 @@ def read_collection(directory: Path) -> Collection:
             others.append(name)
             continue
         try:
-            text = decoded(read_file(path), str(path))
+            text = decode(read_file(path), str(path))
             transcript = parse_transcript(text, str(path))
             if (expected := _expected(text)) is None:
                 unlabelled.append(name)
@@ -159,7 +160,7 @@ def read_collection(directory: Path) -> Collection:
 
 def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
     """Return a transcript as plain data with a label in place of the one that it has; TranscriptError for none."""
-    given = parse_transcript(decoded(data, source), source, texts=True)
+    given = parse_transcript(decode(data, source), source, texts=True)
     return {**given.model_dump(mode="json", exclude_unset=True, exclude_none=True), KEY: dict(label)}
 
 

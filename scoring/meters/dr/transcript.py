@@ -1,9 +1,9 @@
 """The transcript of a deliberation: its model, and how one is read from JSON or JSONL, unknown keys ignored."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,10 +17,9 @@ from pydantic import (
     model_validator,
 )
 
-from scoring.errors import InputError, TranscriptError
-from scoring.files import SIZE_LIMIT, read_file
+from scoring.errors import TranscriptError
 from scoring.meters.dr.extraction import transcript_of, with_claims
-from scoring.meters.plaindata import checked, decode, is_object, json_schema, read_json, read_standard_input, utf8
+from scoring.meters.plaindata import checked, decode, is_object, json_schema, raised_as, read_given, read_json, utf8
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"  # the types of the lines that count in JSONL
@@ -131,34 +130,37 @@ def line_schema() -> dict[str, Any]:
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
     """Read a transcript from a file, ``-`` is standard input; ``texts`` has claims cut out of text; TranscriptError."""
-    if str(path) == "-":
-        return parse_transcript(decoded(read_standard_input(), "standard input"), "standard input", texts)
-    try:
-        data = read_file(path)
-    except FileNotFoundError as e:
-        raise TranscriptError(f"{path}: no such file; name a transcript, JSON or JSONL") from e
-    except InputError as e:
-        raise TranscriptError(f"{e}; a transcript is a plain file of at most {SIZE_LIMIT >> 20} MiB") from e
-    return parse_transcript(decoded(data, str(path)), str(path), texts)
-
-
-def decoded(data: bytes, source: str) -> str:
-    """Return the text of a transcript; TranscriptError, with the line, when it is not UTF-8."""
-    try:
-        return decode(data, source)
-    except InputError as e:
-        raise TranscriptError(str(e)) from e
+    with raised_as(TranscriptError):
+        data, source = read_given(path, "a transcript, JSON or JSONL")
+        return parse_transcript(decode(data, source), source, texts)
 
 
 def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     """Read a transcript, JSON or JSONL, from text; ``source`` is named in the TranscriptError for what is none."""
-    if not text.strip():
-        raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
-    if _is_lines(text, source):
-        found = transcript_of_lines(text, source, texts)
-        assert found is not None  # it is final
-        return found
-    document = _json(text, source)
+    with raised_as(TranscriptError):
+        if not text.strip():
+            raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
+        header, given = _from_lines(text, source) if _is_lines(text, source) else _from_document(text, source)
+        rounds: dict[int, Round] = {}
+        places: dict[int, str] = {}
+        for place, named, item in given:
+            if texts and isinstance(item, dict) and isinstance(outputs := item.get("outputs"), dict):
+                item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
+            found = checked_part(Round, item, source, named)
+            if (before := places.setdefault(found.round, place)) != place:
+                what = f"round {found.round} is given already by {before}; number each once"
+                raise TranscriptError(f"{source}: {place}: {what}")
+            rounds[found.round] = found
+        if not rounds:
+            raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
+        return Transcript(rounds=tuple(rounds.values()), **dict(checked_part(_Head, header, source, "")))
+
+
+_Given: TypeAlias = tuple[dict[str, Any], list[tuple[str, str, Any]]]  # the head, and rounds, each with its place twice
+
+
+def _from_document(text: str, source: str) -> _Given:
+    document = read_json(text, source)
     if not isinstance(document, dict):
         raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
     if "rounds" not in document:
@@ -166,62 +168,35 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     rounds = document.pop("rounds")
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    given = (
-        (f"rounds[{n}]", f"rounds[{n}]" if (number := _number(item)) is None else f"round {number}", item)
-        for n, item in enumerate(rounds)
-    )
-    return _transcript(_rounds(given, source, texts), document, source)
+    numbers = [(n, item, _number(item)) for n, item in enumerate(rounds)]
+    return document, [
+        (f"rounds[{n}]", f"rounds[{n}]" if number is None else f"round {number}", item) for n, item, number in numbers
+    ]
 
 
-def transcript_of_lines(text: str, source: str, texts: bool = False, is_final: bool = True) -> Transcript | None:
-    """Read a transcript from JSONL, else TranscriptError; None where it has no round yet and is not ``is_final``."""
+def _from_lines(text: str, source: str) -> _Given:
     headers: list[dict[str, Any]] = []
-    rounds = _rounds(_round_lines(text, source, headers), source, texts)
-    return _transcript(rounds, headers[0] if headers else {}, source) if rounds or is_final else None
-
-
-def _round_lines(text: str, source: str, headers: list[dict[str, Any]]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the lines of rounds, each with its place twice; the lines that are headers are added to ``headers``."""
+    rounds = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        place, value = f"line {number}", _json(line, source, number)
+        place, value = f"line {number}", read_json(line, source, number)
         if not isinstance(value, dict):
             raise TranscriptError(f"{source}: {place}: {shown(value)} where an object belongs")
         kind = value.get("type")
         if kind == ROUND:
-            yield place, place, value
+            rounds.append((place, place, value))
         elif kind == HEADER:
             checked_part(HeaderLine, value, source, place)
             headers.append(value)
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
-
-
-def _rounds(given: Iterable[tuple[str, str, Any]], source: str, texts: bool) -> list[Round]:
-    places: dict[int, str] = {}
-    rounds = []
-    for place, named, item in given:
-        if texts and isinstance(item, dict) and isinstance(outputs := item.get("outputs"), dict):
-            item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
-        found = checked_part(Round, item, source, named)
-        if (before := places.setdefault(found.round, place)) != place:
-            what = f"round {found.round} is given already by {before}; number each once"
-            raise TranscriptError(f"{source}: {place}: {what}")
-        rounds.append(found)
-    return rounds
-
-
-def _transcript(rounds: list[Round], header: dict[str, Any], source: str) -> Transcript:
-    if not rounds:
-        raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-    fields = checked_part(_Head, header, source, "")
-    return Transcript(rounds=tuple(rounds), **dict(fields))
+    return headers[0] if headers else {}, rounds
 
 
 def extracted(data: bytes, source: str) -> dict[str, Any]:
-    """Return running text, or a transcript with texts, with claims, as plain data; TranscriptError when broken."""
-    text = decoded(data, source)
+    """Return running text, or a transcript with texts, with claims, as plain data; InputError when broken."""
+    text = decode(data, source)
     if not text.strip():
         raise TranscriptError(f"{source}: is empty; give a text or a transcript")
     if text.lstrip()[0] != "{":
@@ -251,10 +226,3 @@ def checked_part(model: type[_M], value: Any, source: str, place: str) -> _M:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise TranscriptError(f"{source}: {faults[0]}{more}")
     return found
-
-
-def _json(text: str, source: str, line: int = 1) -> Any:
-    try:
-        return read_json(text, source, line)
-    except InputError as e:
-        raise TranscriptError(str(e)) from e

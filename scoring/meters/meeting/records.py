@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from scoring.errors import InputError, MeetingError
-from scoring.meters.plaindata import checked, decode, fault, json_schema, read_given, read_values, utf8
+from scoring.errors import MeetingError
+from scoring.meters.plaindata import checked, decode, fault, json_schema, raised_as, read_given, read_values, utf8
 from scoring.text import shown
 
 _LARGEST = 10**9
@@ -230,12 +230,8 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
 
 
 def _parsed(text: str | bytes, source: str) -> tuple[list[JudgeRecord], Mapping[str, Any]]:
-    try:
+    with raised_as(MeetingError):
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
-    except MeetingError:
-        raise
-    except InputError as e:
-        raise MeetingError(str(e)) from e
     state: Mapping[str, Any] = {}
     if len(values) == 1 and isinstance(values[0], Mapping) and isinstance(values[0].get("records"), list):
         state = values[0]
