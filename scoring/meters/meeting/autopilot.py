@@ -61,9 +61,10 @@ def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
             _end(process)
 
         timer = threading.Timer(seconds, stop)
+        timer.daemon = True  # an interruption does not wait for it
         with process:
-            timer.start()
             try:
+                timer.start()
                 assert process.stdout is not None  # it is a pipe
                 answer = process.stdout.read(ANSWER_LIMIT + 1)
                 if len(answer) <= ANSWER_LIMIT:

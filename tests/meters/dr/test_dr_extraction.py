@@ -117,7 +117,7 @@ def together(**said: list[str]) -> Transcript:
 
 
 class TestStructuralAgreement:
-    """Modify vs endorse vs rephrase."""
+    """What the second agent does with the answer of the first."""
 
     @pytest.mark.parametrize(
         ("second", "agreement"),

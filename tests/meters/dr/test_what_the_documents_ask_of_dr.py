@@ -1,4 +1,4 @@
-"""Cases of the documents that the meter of diminishing returns had wrong or lacked, each quoted."""
+"""Cases of the documents that the meter of diminishing returns had wrong or lacked."""
 
 import pytest
 from helpers.deliberations import BLOCKED, OWNED, outputs, transcript
@@ -16,7 +16,7 @@ NEWS = ["something else entirely", "and more of that kind", "plus this"]
 
 
 class TestNext:
-    """A single low round may be a natural pause. You can be converged but blocked."""
+    """What the advice says to do next, in the first low round, in later ones and where something blocks."""
 
     @pytest.mark.parametrize(
         ("rounds", "k", "hint", "follows"),
@@ -56,7 +56,7 @@ class TestNext:
 
 
 class TestClaimInflation:
-    """A sudden spike with low novelty suggests inflation."""
+    """A round of many claims and little news is flagged, and says whether it grew."""
 
     OTHERWISE = "a loop that has converged repeats as many claims as before"
 
@@ -82,7 +82,7 @@ BY_THE_LISTS = ReadinessMeter(Profile.from_data(released_profile("dr-1"), "dr-1"
 
 
 class TestBeyondTheLists:
-    """Clear ownership language; references a concrete artifact; any blocker keyword found."""
+    """Owners, things and blockers that the first profile takes otherwise."""
 
     @pytest.mark.parametrize("action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"])
     def test_a_name_and_will_says_who_acts(self, action: str) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -270,6 +272,24 @@ class TestCommands:
         assert said["speaker_id"] == "ann"
         assert "which road" in said["text"]
         assert da_score("meeting", "run", "--state", path, "--answer", "park").out.endswith("no decision, parked\n")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda s: s.name)
+    def test_a_process_that_is_ended_while_it_waits_is_taken_up_again(self, tmp_path: Path, number: int) -> None:
+        state, waiting = tmp_path / "m.json", tmp_path / "waiting"
+        slow = shlex.join(["sh", "-c", f"touch {waiting}; exec sleep 5"])
+        asked = [sys.executable, "-m", "scoring", "meeting", "run", "--state", str(state), "--expert", "ann=cat"]
+        errors = tmp_path / "errors"
+        with errors.open("w") as err, subprocess.Popen([*asked, "--expert", f"bob={slow}"], stderr=err) as running:
+            while not waiting.exists():
+                time.sleep(0.02)
+            running.send_signal(number)
+            running.wait(timeout=20)
+        said = errors.read_text()
+        assert running.returncode == (-number if number == signal.SIGKILL else 130)
+        assert ("interrupted" in said, "Traceback" in said) == (number != signal.SIGKILL, False)
+        subprocess.run([*asked, "--expert", "bob=cat"], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        assert [m["speaker_id"] for m in json.loads(state.read_text())["messages"]] == ["ann", "bob"]
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

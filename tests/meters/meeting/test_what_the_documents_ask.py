@@ -1,4 +1,4 @@
-"""Cases of the documents that the meeting meter had wrong, each quoted with the sentence that asks for it."""
+"""Cases of the documents that the meeting meter had wrong."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def circles(number: int, **more: Any) -> list[dict[str, Any]]:
 
 
 class TestADebateInCircles:
-    """Shall we decide between these remaining options now, or record as 'no decision' with blockers?"""
+    """Asks people to choose among what remains, or to write down why they cannot."""
 
     def test_is_asked_the_either_or_question_before_it_is_parked(self) -> None:
         verdict = last(circles(5))
@@ -59,7 +59,7 @@ POINTS = ("novel_points_count", "repeated_points_count")
 
 
 class TestFocusFromMessages:
-    """Judge agent labels each chunk."""
+    """Annotations count where the judge gave no counts."""
 
     def test_counts_annotations_where_counts_are_missing(self) -> None:
         given = without(record(focus__message_annotations=annotations(2, 1, 1)), "focus", *COUNTS)
@@ -92,7 +92,7 @@ def messages(*texts: str) -> list[dict[str, str]]:
 
 
 class TestNoveltyFromMessages:
-    """For each new contribution, compare to all previous contributions."""
+    """A message is new when it is like none before it."""
 
     def test_counts_messages_where_points_are_not_counted(self) -> None:
         first = record(3, messages=(1, 0, 0)) | {"messages": messages(*SAID)}
@@ -128,7 +128,7 @@ def cost(number: int, cumulative: float) -> dict[str, Any]:
 
 
 class TestCost:
-    """total_cost_so_far = r * cost_per_step."""
+    """What a meeting has cost, and a limit of it."""
 
     def test_is_that_of_the_steps_where_no_record_has_it(self) -> None:
         assert last([record(3)], ("cost_per_step", 0.4)).as_dict()["pressure"]["cost_total"] == 1.2
@@ -187,7 +187,7 @@ class TestWhatIsStated:
 
 
 class TestNoDecision:
-    """Record as 'no decision' with blockers."""
+    """What a meeting leaves that ends undecided."""
 
     def test_has_options_positions_and_blockers(self) -> None:
         given = circles(5, convergence__options_considered=["A", "B", "C | D"])
