@@ -57,7 +57,7 @@ class MessageNovelty:
 
 
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
-    """Return the novelty of the messages of each round that has some, by round; docs/DELIBERATION.md, "From messages".
+    """Return the novelty of the messages of each round that has some, by round; docs/DELIBERATION.md, "Records".
 
     Each is compared with all before it, in order, by its words (L1) and with an embedder by its meaning (L2).
     """
