@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.repos import Repo
 
 from benchmarks.corpus import Corpus, Size, make_corpus, multiplied, open_corpus, part_of
 from benchmarks.floor import read_transcripts, read_trunk
+from benchmarks.landings import NEVER, asked_of
 from benchmarks.measure import Case, Spread, Times, environment, take_times, timed
 from benchmarks.parts import long_log
 from benchmarks.parts.memory import peak_memory
@@ -50,6 +52,24 @@ def digest(directory: Path) -> str:
     refs = ["git", "-C", str(directory / "repo"), "for-each-ref"]
     found.update(subprocess.run(refs, check=True, capture_output=True).stdout)
     return found.hexdigest()
+
+
+def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "old", branch="main")
+    repo.commit({"a": "a\n"}, "base")
+    for one in range(12):
+        repo.branch(f"side-{one}")
+        for part in "xy":
+            words = "".join(f"line {n} of {part} in {one}\n" for n in range(6))
+            repo.commit({f"{one}/{part}": words}, f"write {part} in {one}")
+        repo.checkout("main")
+        repo.git("merge", "-q", "--no-ff", "-m", f"Merge pull request #{one} from me/side", f"side-{one}")
+    new = tmp_path / "new"
+    subprocess.run(["git", "clone", "-q", "--no-checkout", repo.path, new], check=True)
+    for asked in asked_of(new, 1).values():
+        assert len(asked) == 24
+        assert {each.said for each in asked if each.way == NEVER} == {False}
+        assert {each.said for each in asked if each.way != NEVER} == {True}
 
 
 class TestBacklog:

@@ -154,7 +154,16 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _weighed(self) -> dict[str, Landing]:
-        return self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
+        weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
+        lost = [sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED]
+        marks = self._graph.marks(lost)
+        there = [(marks.get(sha, 0), by.commit) for sha, by in weighed.items() if by.landed and by.commit]
+        for n, sha in enumerate(lost):
+            if holds := next((commit for mark, commit in there if mark >> n & 1), None):
+                # A later commit of its side landed, and may have written its lines anew.
+                lines = weighed[sha].lines
+                weighed[sha] = self._found(sha, unknown=Unknown.PART, part_of=holds, lines=lines)
+        return weighed
 
     @cached_property
     def _asked(self) -> dict[str, Landing]:

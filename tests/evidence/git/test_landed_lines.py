@@ -210,6 +210,23 @@ class TestNotThere:
         later(made)
         assert verdict(asked(made.repo, made.sha)[0]) == (None, "its lines are in other files of the trunk")
 
+    @pytest.mark.parametrize("landed", [True, False], ids=["which landed by its lines", "which did not"])
+    def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(
+        self, tmp_path: Path, landed: bool
+    ) -> None:
+        made = work(tmp_path)
+        made.repo.checkout("work")
+        settled = made.repo.commit({"work.txt": lines(*TEN, of="guests")}, "settle it")
+        made.repo.checkout("master")
+        files = {"work.txt": lines(*TEN, *OTHER, of="guests")} if landed else {"b.txt": "c\n"}
+        sha = made.repo.commit(files, "visitors")
+        without_branch(made)
+        made.repo.git("update-ref", "refs/kept/settled", settled)
+        later(made)
+        one, two = asked(made.repo, made.sha, settled)
+        assert (two.landed, two.commit) == ((True, sha) if landed else (False, None))
+        assert (verdict(one)[0], one.part_of) == ((None, sha) if landed else (0, None))
+
     @pytest.mark.parametrize(
         ("limit", "unknown"),
         [("MOST_TEXTS", "it adds too many lines"), ("MOST_READ", "too many commits of the trunk came after it")],
