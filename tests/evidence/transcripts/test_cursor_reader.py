@@ -1,12 +1,16 @@
 """Cursor: what a transcript says, and what it leaves unknown."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.commands import DaScore
 from helpers.harness_lines import NS, START, Line
 from helpers.places import Place
+from helpers.repos import START as COMMITTED
+from helpers.repos import STEP
 from helpers.sessions import CORRECTION, put, rows_of, seen
 from helpers.story import FOUND, STORY, TYPED, Step, damaged, read_anyhow
 
@@ -124,3 +128,24 @@ def test_the_name_of_a_folder_is_compared_with_known_paths(tmp_path: Path, name:
 def test_no_value_of_another_type_stops_the_reader() -> None:
     for lines in damaged(list(map(written, STORY))):
         read_anyhow("cursor", lines)
+
+
+@pytest.mark.slow
+def test_what_it_does_not_write_is_unknown_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    place = Place(tmp_path)
+    place.iteration(1)
+    monkeypatch.chdir(place.path)
+    monkeypatch.setenv("CURSOR_CONFIG_DIR", str(tmp_path / "config"))
+    spelled = str(place.path).lstrip("/").replace("/", "-").replace(".", "-")
+    typed = datetime.fromtimestamp(COMMITTED - STEP // 2, UTC).strftime("%A, %b %d, %Y, %I:%M %p (UTC)")
+    lines = [user("Go", typed), *(written(step) for step in STORY if step.what == "run"), STOPPED]
+    put(tmp_path / "config/projects" / spelled / "agent-transcripts/k1.jsonl", *lines)
+    (unit,) = [one for one in da_score("work", "--json").json["units"] if one["harness"] == "cursor"]
+    assert (unit["calls"], unit["cost"], set(unit["tokens"].values())) == (3, None, {None})
+    (found,) = da_score("signals", "--rubric", "3.1.0").json
+    details = {name: signal["detail"] for name, signal in found["signals"].items()}
+    assert details["tests"].startswith("last run has no verdict (2 test runs, how they ended is not stated)")
+    assert details["correction_pressure"].startswith("0 retries, 1 user corrections; seen: 1 interruption")
+    assert details["token_efficiency"].startswith("tokens unknown: 3 turns that state none")

@@ -7,6 +7,9 @@ import pytest
 from helpers.sessions import read_under, seen
 from helpers.story import FOUND, UNCACHED
 
+from scoring.evidence.transcripts.harness import Home
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+
 SAMPLES = Path("/work/shared/real/harnesses")
 FOLDER = "/home/mira/src/cart/src"
 WHOLE = {name: found for name, found in FOUND.items() if name not in ("corrections", "edits")}
@@ -33,3 +36,21 @@ def test_a_sample_has_what_its_page_says(harness: str) -> None:
     assert {name for name, _ in read} == {harness}
     edits = [f"{FOLDER}/cart.ts", f"{FOLDER}/round.ts"]
     assert seen(found) == DIFFERENT[harness] | {"edits": edits}
+
+
+@pytest.mark.parametrize(
+    ("harness", "variable", "below"),
+    [
+        ("gemini", "GEMINI_CLI_HOME", [".gemini/tmp"]),
+        ("qwen", "QWEN_HOME", ["projects", "tmp"]),
+        ("qwen", "QWEN_RUNTIME_DIR", ["projects", "tmp"]),
+        ("droid", "FACTORY_HOME_OVERRIDE", [".factory/sessions"]),
+        ("cursor", "CURSOR_CONFIG_DIR", ["projects"]),
+        ("amp", "XDG_DATA_HOME", ["amp/threads"]),
+    ],
+)
+def test_a_variable_names_another_folder(tmp_path: Path, harness: str, variable: str, below: list[str]) -> None:
+    (of,) = [one for one in ATTRIBUTED_HARNESSES if one.name == harness]
+    assert of.homes({variable: str(tmp_path)}) == [Home(tmp_path / folder, variable) for folder in below]
+    assert [home.origin for home in of.homes({variable: " "})] == [home.origin for home in of.homes({})]
+    assert all(home.path.is_relative_to(Path.home()) for home in of.homes({}))
