@@ -82,10 +82,11 @@ def _harnesses(seen: Examination) -> list[str]:
     top = seen.repository.top_level
     used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
     found = []
-    for name, hook in HOOKS.items() if top else ():
+    known = [(name, hook.file) for name, hook in HOOKS.items() if hook and top]
+    for name, file in known:
         try:
             places = [hook_settings(name, scope, top or Path()) for scope in ("project", "user")]
-            if hook and hook.file.partition("/")[0] in used and not any(map(installed_in, places)):
+            if file.partition("/")[0] in used and not any(map(installed_in, places)):
                 found.append(name)
         except (DaScoreError, RuntimeError) as e:
             warn(str(e))

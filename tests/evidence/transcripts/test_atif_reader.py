@@ -95,18 +95,18 @@ def test_a_result_without_a_call_is_that_of_the_call_in_its_place(tmp_path: Path
 
 def test_a_subagent_is_no_person_and_a_compaction_is_noted(tmp_path: Path) -> None:
     inside = document(step(2, "user", CORRECTION), session_id="s2")
-    extra = {"extra": {"context_management": {"type": "compaction"}}}
+    extra: Line = {"extra": {"context_management": {"type": "compaction"}}}
     rows = trajectory(tmp_path, step(1, "agent", **called("Bash", "x")), subagent_trajectories=[inside])
     assert (sorted(span.agent for span in rows.spans), "corrections" in seen(rows)) == ([False, True], False)
     assert len(trajectory(tmp_path, step(1, "system", **extra)).tables[NOTE]) == 1
 
 
-def test_sources_that_are_not_known_are_named_and_another_form_is_none(tmp_path: Path) -> None:
+def test_sources_that_are_not_known_are_named_and_another_form_too(tmp_path: Path) -> None:
     rows = trajectory(tmp_path, step(1, "ghost"), 5)
     kinds = {"of a kind that is not known: ghost, version ATIF-v1.7": 1, "a field of another type": 1}
     assert rows.skipped == kinds
     other = put(tmp_path / "trajectory.json", {"schema_version": "2", "steps": []}, document=True)
-    assert read_under(other.parent)[other] == {}
+    assert rows_of(other, "atif").skipped == {"of a kind that is not known: document": 1}
 
 
 def test_no_value_of_another_type_stops_the_reader() -> None:
