@@ -55,7 +55,7 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
     named = os.environ.get(hook.variable, "").partition(",")[0].strip()
     if scope == "user" and named:
         return Path(named).expanduser() / hook.below
-    return (project if scope == "project" else Path.home()) / hook.file
+    return project / hook.file if scope == "project" else Path.home() / (hook.at_home or hook.file)
 
 
 def refuse_outside(path: Path, project: Path) -> None:

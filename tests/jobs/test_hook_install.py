@@ -45,12 +45,15 @@ PLACES = {
     ("qwen", "user"): "home/.qwen/settings.json",
     ("droid", "project"): "project/.factory/settings.json",
     ("cursor", "user"): "home/.cursor/hooks.json",
+    ("copilot", "project"): "project/.github/hooks/da-score.json",
+    ("copilot", "user"): "home/.copilot/hooks/da-score.json",
 }
 HOOKS = {
     "gemini": ("AfterAgent", {"timeout": 30_000}),
     "qwen": ("Stop", {}),
     "droid": ("Stop", {"timeout": 30}),
     "cursor": ("stop", {"timeout": 30}),
+    "copilot": ("agentStop", {"timeoutSec": 30}),
 }
 """The event of each other harness, and how long a hook may take there, in its own unit."""
 BACKUP = ".da-score-backup"
@@ -309,8 +312,9 @@ def file_of(harness: str) -> str:
     if harness not in HOOKS:
         return NEW_FILE
     event, limit = HOOKS[harness]
-    hook = {"type": "command", "command": "da-score close-task >/dev/null"} | limit
-    flat = harness == "cursor"
+    key = "bash" if harness == "copilot" else "command"
+    hook = {"type": "command", key: "da-score close-task >/dev/null"} | limit
+    flat = harness in ("cursor", "copilot")
     written = {"hooks": {event: [hook if flat else {"hooks": [hook]}]}} | ({"version": 1} if flat else {})
     return json.dumps(written, indent=2) + "\n"
 
@@ -340,8 +344,8 @@ class TestCommand:
         groups = [{"hooks": [{"command": "da-score close-task"}]}]
         given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": groups, "SubagentStop": groups}}))
         assert da_score("hook", "show").out.splitlines()[:4:2] == [
-            "claude  project  not installed       .claude/settings.json",
-            "codex   project  Stop, SubagentStop  .codex/hooks.json",
+            "claude   project  not installed       .claude/settings.json",
+            "codex    project  Stop, SubagentStop  .codex/hooks.json",
         ]
 
     def test_says_where_a_harness_runs_none(self, da_score: DaScore) -> None:

@@ -7,7 +7,7 @@ of a session states all tokens, by model.
 import errno
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from scoring.evidence.transcripts.harness import (
     MODEL_LIMIT,
     FileNames,
     Harness,
-    Home,
+    Hook,
     count_in,
     keys_of,
     member,
@@ -178,19 +178,23 @@ class CopilotCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "copilot"
+    hook = Hook(
+        file=".github/hooks/da-score.json",
+        variable="COPILOT_HOME",
+        below="hooks/da-score.json",
+        event="agentStop",
+        limit={"timeoutSec": 30},
+        key="bash",
+        flat=True,
+        at_home=".copilot/hooks/da-score.json",
+    )
     files: Sequence[FileNames] = (
         FileNames("events.jsonl"),
         FileNames("*.jsonl", folder="session-state"),
         FileNames("session_*.json", folder="history-session-state", store=True),
     )
+    places = tuple(("COPILOT_HOME", "~/.copilot", f"{kind}session-state") for kind in ("", "history-"))
     reader = CopilotReader
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions, and that of older versions."""
-        named = environment.get("COPILOT_HOME", "").strip()
-        home = Path(named or "~/.copilot").expanduser()
-        folders = "session-state", "history-session-state"
-        return [Home(home / folder, "COPILOT_HOME" if named else f"~/.copilot/{folder}") for folder in folders]
 
     def claims(self, line: bytes) -> bool:
         """Know an event by its keys, and by a kind in two words."""

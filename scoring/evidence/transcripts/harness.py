@@ -45,8 +45,9 @@ class FileNames(NamedTuple):
 class Hook(NamedTuple):
     """How a harness runs a command when its agent stops: in which settings ``file`` of a project, or of a user's home.
 
-    ``variable`` may name another folder of the user, in which the file is ``below``. Hooks of an event are in groups,
-    or in one ``flat`` list. ``limit`` bounds the time of one. A ``quiet`` one must not print: that would be an answer.
+    ``variable`` may name another folder of the user, in which the file is ``below``; ``at_home`` is where else it is in
+    a home. Hooks of an event are in groups, or in one ``flat`` list. ``limit`` bounds the time of one. A ``quiet`` one
+    must not print: that would be an answer.
     """
 
     file: str
@@ -57,6 +58,7 @@ class Hook(NamedTuple):
     key: str = "command"
     flat: bool = False
     quiet: bool = True
+    at_home: str = ""
 
 
 JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
