@@ -27,12 +27,19 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     """
     if not spent.model:
         return None
-    rates = _rates(spent.model, spent.step, None if time is None else time // NS // 86_400)
+    day = None if time is None else time // NS // 86_400
+    rates = next(filter(None, (_rates(name, spent.step, day) for name in _names_of(spent.model))), None)
     if rates is None:
         return None
     for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
     counts = spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, for_minutes, spent.cache_write_1h_tokens
     return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
+
+
+def _names_of(model: str) -> list[str]:
+    """Return the names to look a model up by: as it is written, without the provider, and without the cloud."""
+    behind = model.rpartition("/")[2]
+    return list(dict.fromkeys((model, behind, behind.rpartition("anthropic.")[2])))
 
 
 @lru_cache(maxsize=4096)

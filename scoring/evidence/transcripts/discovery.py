@@ -62,6 +62,7 @@ class _Place(NamedTuple):
     names: Sequence[FileNames]
     harness: str = ""
     whole: bool = False
+    below: bool = True
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
@@ -75,7 +76,7 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
-            named = _walk(place.path, _any_of(place.names), warn)
+            named = _walk(place.path, _any_of(place.names), warn, place.below)
             paths = [path for path in named if path.name.startswith(place.prefix)]
             problem = "" if paths else no_files
         except (OSError, ValueError) as e:
@@ -138,7 +139,8 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
         homes = [
             home for home in harness.homes(os.environ) if not (places.trusted and is_inside(home[0], places.repo_dir))
         ]
-        yield from (_Place(*home, harness.files, harness.name) for home in homes)
+        for path, origin, prefix, below in homes:
+            yield _Place(path, origin, prefix, harness.files, harness.name, below=below)
 
 
 def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
@@ -157,7 +159,7 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     return fits
 
 
-def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
+def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = True) -> list[Path]:
     found: list[Path] = []
     seen: set[tuple[int, int]] = set()
     if is_of_the_system(top):
@@ -176,7 +178,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn) -> list[Path]:
                     if entry.is_symlink() and not is_inside(entry.path, top):
                         continue
                     if _is_folder(entry):
-                        waiting.append(entry.path)
+                        waiting += [entry.path] if below else []
                     elif wanted(entry.path):
                         found.append(Path(entry.path))
         except OSError as e:

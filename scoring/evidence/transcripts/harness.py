@@ -17,7 +17,7 @@ from scoring.evidence.transcripts.testruns import TestTools
 
 
 class Home(NamedTuple):
-    """A folder where a harness keeps transcripts, in it or below, with names that begin with ``prefix``.
+    """A folder where a harness keeps transcripts, in it or ``below``, with names that begin with ``prefix``.
 
     ``origin`` is how it is known: the name of a variable, or the usual folder as it is written.
     """
@@ -25,6 +25,7 @@ class Home(NamedTuple):
     path: Path
     origin: str
     prefix: str = ""
+    below: bool = True
 
 
 class FileNames(NamedTuple):

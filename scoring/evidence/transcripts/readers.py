@@ -16,6 +16,7 @@ from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.droid import Droid
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import Harness
+from scoring.evidence.transcripts.opencode import Kilo, OpenCode
 from scoring.evidence.transcripts.pi import Pi
 from scoring.evidence.transcripts.qwen import QwenCode
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
@@ -33,6 +34,8 @@ ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
     Pi(),
     CopilotCli(),
     Atif(),
+    Kilo(),
+    OpenCode(),
 )
 """Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
 
