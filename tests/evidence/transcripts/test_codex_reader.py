@@ -28,8 +28,7 @@ from helpers.harness_lines import (
 from helpers.sessions import CORRECTION, put, rows_of, table
 from helpers.sessions import seen as seen_in
 
-from scoring.evidence.transcripts.codex import Codex
-from scoring.evidence.transcripts.codex_counting import TURN
+from scoring.evidence.transcripts.codex import TURN, Codex
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, HarnessFacts
 
 
