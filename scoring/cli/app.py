@@ -105,8 +105,8 @@ def _set_loudness(_: click.Context, param: click.Parameter, wanted: bool) -> Non
 def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-q`` and ``-v``, which act by themselves."""
     how: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _set_loudness}
-    quiet = click.option("-q", "--quiet", help="Say no warnings.", **how)
-    return quiet(click.option("-v", "--verbose", help="Say every warning by itself.", **how)(command))
+    quiet = click.option("-q", "--quiet", help="Print no warnings.", **how)
+    return quiet(click.option("-v", "--verbose", help="Print every warning by itself.", **how)(command))
 
 
 @click.group(

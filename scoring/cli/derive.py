@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from scoring.cli.app import EVIDENCE_OPTIONS, PATH, shared_options
-from scoring.cli.output import reply, warn
+from scoring.cli.init import settings_as_here
+from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive, derive_runs
-from scoring.log.find import day
+from scoring.log.find import day, holds_entries
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table
@@ -39,9 +40,11 @@ def command(
     An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
     agent is its co-author. Looks at the commits of the trunk, without merges, and at what became no commit of it: on
     any branch, in checkpoints that no commit names, and in transcripts alone. Fills in what git knows and the session;
-    claims nothing. Never changes an entry that is there.
+    claims nothing. Never changes an entry that is there. Where there are no settings and no log yet, writes the
+    settings that 'init' would.
     """
     settings = settings_of_whole(options)
+    bare = settings == settings_of_whole(options, files=False) and not holds_entries(settings.iter_log_dir)
     if jobs is not None:
         runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
         rows = [{"iteration": n, "kind": "run", **run._asdict()} for n, run in runs]
@@ -59,6 +62,9 @@ def command(
     )
     for text in done.broken:
         warn(f"{text}; left as it is")
+    made = settings_as_here(settings) if bare and done.written and not dry_run else None
+    if made and not settings.json:
+        say(f"Wrote {printable(str(made))}\n")
     reply(settings.json, done.as_dict(), _page(done, settings, dry_run))
 
 

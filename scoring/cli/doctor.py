@@ -17,17 +17,19 @@ from scoring.evidence.rules import rules_of
 from scoring.jobs.hook_install import HOOKS, hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
-from scoring.views.doctor.findings import Finding, findings
+from scoring.views.doctor.findings import Finding, findings, most_useful_first
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
 @click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
-@click.option("--files", "list_files", is_flag=True, help="List every transcript, not only how many there are.")
-def command(options: dict[str, Any], list_files: bool) -> None:
+@click.option("--all", "every", is_flag=True, help="Show all that was found, not only the five most useful things.")
+@click.option("--files", "list_files", is_flag=True, help="List every transcript too.")
+def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
     """Show what there is to score from: log, repository, trunk, transcripts, and how much each signal gets of it.
 
-    Says what was left out and why, and what to do about each. Works on whatever is there, and writes nothing.
+    Says at most five things to do, the most useful first, and what each would change. Works on whatever is there, and
+    writes nothing.
     """
     broken: list[Finding] = []
     settings = _settings(options, broken)
@@ -43,8 +45,10 @@ def command(options: dict[str, Any], list_files: bool) -> None:
         broken.append(Finding("settings", "note", text, "leave the setting out, or score under rubric 2.3.0"))
 
     found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
-    advice_on = [*broken, *_hooks(settings.repo_dir), *findings(found)]
-    reply(settings.json, doctor_payload(found, advice_on), doctor_page(found, advice_on, list_files))
+    advice_on = most_useful_first([*broken, *_hooks(settings.repo_dir), *findings(found)])
+    reply(
+        settings.json, doctor_payload(found, advice_on), doctor_page(found, advice_on, every or list_files, list_files)
+    )
 
 
 def _hooks(repository: Path) -> Iterator[Finding]:
@@ -52,7 +56,7 @@ def _hooks(repository: Path) -> Iterator[Finding]:
     for path in (hook_settings(harness, scope, repository) for harness in known for scope in ("project", "user")):
         with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
             for why in hooks_that_do_not_run(path):
-                advice = "'da-score hook uninstall' and 'install' write the path of the da-score that is here"
+                advice = "'da-score hook install' repairs it, and writes the path of the da-score that is here"
                 yield Finding("hook", "problem", f"the hook in {path} does not run: {why}", advice)
 
 

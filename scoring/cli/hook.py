@@ -24,6 +24,12 @@ def command() -> None:
     """Install, remove and show the hook that scores every task of an agent."""
 
 
+def warn_of_tracked(path: Path, repo_dir: Path) -> None:
+    """Warn where git tracks a settings file, so that a path of this machine would reach others; raises without one."""
+    if GitRepository(repo_dir).ask("ls-files", "--error-unmatch", "--", str(path.absolute())).returncode == 0:
+        warn(f"{path}: git tracks it, and the hook names a path of this machine: others need --scope user instead")
+
+
 def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     how: dict[str, Any] = {"show_default": True}
     scopes = click.Choice(["project", "user"])
@@ -44,7 +50,7 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     settings = resolve_settings(options)
     place = _place(harness, scope, settings, options)
     if scope == "project":
-        GitRepository(settings.repo_dir)  # where there is none, the hook would never score anything
+        warn_of_tracked(place, settings.repo_dir)
     _report(
         hook_install.install_command(place, hook_install.HOOKS[harness] or hook_install.USUAL),
         settings,
@@ -110,7 +116,7 @@ def show(settings: Settings) -> None:
         path = hook_install.hook_settings(harness, scope, settings.repo_dir)
         events = hook_install.installed_in(path)
         for problem in (problems := list(hook_install.hooks_that_do_not_run(path)) if events else []):
-            warn(f"{path}: the hook does not run: {problem}; 'da-score hook uninstall' and 'install' mend that")
+            warn(f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it")
             broken[str(path)] = {"problems": problems}
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
     table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)

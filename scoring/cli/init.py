@@ -10,14 +10,17 @@ from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
 from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.output import on_terminal, say, warn, write, write_json
+from scoring.cli.hook import warn_of_tracked
+from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.errors import DaScoreError, SettingsError
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
+from scoring.files import make_folder, write_atomically
 from scoring.jobs.derive import derive
 from scoring.jobs.hook_install import HOOKS, USUAL, hook_settings, install_command, installed_in, refuse_outside
 from scoring.jobs.init import settings_text, write_settings
-from scoring.log.settings import SETTINGS_FILE
+from scoring.log.settings import SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination, examine
 
@@ -28,8 +31,9 @@ _BY_HAND = "entry new writes an entry by hand; da-score derive looks again once 
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--force", is_flag=True, help="Replace a settings file that is there.")
 @click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
+@click.option("--no-hook", is_flag=True, help="Install no hook, and do not offer it.")
 @click.option("--yes", is_flag=True, help="Do all that is offered, without a question; for scripts.")
-def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -> None:
+def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: bool, yes: bool) -> None:
     """Make a repository ready to be scored, after looking at it: settings, a log, the hook.
 
     Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work and notes what was found,
@@ -39,7 +43,8 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
     settings = settings_of_whole(options, files=False)
     rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))  # gives each iteration its own evidence
     under = replace(settings, rubric=rubric.version)
-    seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
+    with progress("Looking at git and transcripts"):
+        seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
     if seen.repository.trunk_problem:
         raise SettingsError(seen.repository.trunk_problem)
     if only_print:
@@ -51,10 +56,13 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
         resolve = settings_of_whole(options)  # stops before anything is done where the file cannot be used
         under, kept = replace(resolve, json=settings.json), True
     derives = not seen.log.iterations and (yes or (asks and _wanted("There is no log. Derive one from git?")))
-    harnesses = [name for name in _harnesses(seen) if yes or (asks and _wanted(f"Score every task of {name}?"))]
+    offered = [] if no_hook else _harnesses(seen)
+    harnesses = [name for name in offered if yes or (asks and _wanted(f"Score every task of {name}?"))]
     if not kept:
         write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
-    done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
+    ignored = asks and _wanted("Keep .agents/ out of git? No leaves it for you to commit.") and _ignore(seen)
+    with progress("Writing entries"):
+        done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
     for text in done.broken if done else ():
         warn(f"{text}; left as it is")
     hooks = [str(hook) for name in harnesses for hook in _installed(name, path.parents[1])]
@@ -68,6 +76,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
         lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit of an agent")
     elif done:
         lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
+    lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
     nothing = not seen.log.iterations and not (done and done.written)
     lines.append(f"Next: da-score {'run' if not nothing else _BY_HAND if derives else 'derive'}")
@@ -76,6 +85,27 @@ def command(options: dict[str, Any], force: bool, only_print: bool, yes: bool) -
 
 def _wanted(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
+
+
+def settings_as_here(settings: Settings) -> Path:
+    """Write the settings file that this command writes, with what is found here, and return where."""
+    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
+    under = replace(settings, rubric=rubric.version, derive=True)
+    seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
+    return write_settings(seen, settings_text(seen, under), force=False)
+
+
+def _ignore(seen: Examination) -> Path | None:
+    """Have git leave .agents/ alone in this clone, and return the file that says so; None where it does already."""
+    top = seen.repository.top_level
+    if top is None or GitRepository(top).ask("check-ignore", "-q", ".agents/x").returncode == 0:
+        return None
+    answer = GitRepository(top).ask("rev-parse", "--git-path", "info/exclude")
+    path = top / os.fsdecode(answer.stdout.strip())
+    before = path.read_bytes() if path.is_file() else b""
+    make_folder(path.parent)
+    write_atomically(path, before + (b"" if not before or before.endswith(b"\n") else b"\n") + b"/.agents/\n")
+    return path
 
 
 def _harnesses(seen: Examination) -> list[str]:
@@ -97,7 +127,11 @@ def _installed(harness: str, top: Path) -> list[Path]:
     try:
         path = hook_settings(harness, "project", top)
         refuse_outside(path, top)
-        return [install_command(path, HOOKS[harness] or USUAL).path]
+        warn_of_tracked(path, top)
+        done = install_command(path, HOOKS[harness] or USUAL)
+        if done.backup:  # what was added is one hook, which 'hook uninstall' takes out again
+            done.backup.unlink(missing_ok=True)
     except DaScoreError as e:
         warn(str(e))
         return []
+    return [done.path]

@@ -12,9 +12,10 @@ from rubric import find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import broken_entries, sources, stop_if_left_out, view_under
+from scoring.cli.reading import broken_entries, iteration_named, sources, stop_if_left_out, view_under
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import PROFILE, HookOutcome, deliberation_facts, deliberation_file, hook_facts
+from scoring.evidence.facts import IterationFacts
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
@@ -26,49 +27,56 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
-from scoring.views.examined import Examined
+from scoring.views.became import named_commit
+from scoring.views.examined import Examined, subject_of
 from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import spending_of
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
-@click.argument("iteration", type=int, shell_complete=complete_iterations)
+@click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")
-def command(iteration: int, options: dict[str, Any], recompute: bool) -> None:
+def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about.
 
+    ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
     Reads the iteration's sidecar, and says whether it is what the evidence gives that is here. Where there is none, or
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = swept(resolve_settings(options))
+    number = iteration_named(iteration, settings)
     log_dir, state, kept = settings.iter_log_dir, CURRENT, None
     with contextlib.suppress(NotFoundError):
-        kept = None if recompute else read_score(log_dir, iteration)
+        kept = None if recompute else read_score(log_dir, number)
     if kept is None:
-        now = _score(settings, iteration)
+        now = _score(settings, number)
+        facts: IterationFacts | None = now.facts
         score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
         payload, used = scored_now_payload(now), spending_of(now.facts)
     else:
         score, deliberation, objectives = kept, None, None
-        if deliberation_file(log_dir, iteration) is not None:
+        if deliberation_file(log_dir, number) is not None:
             version = kept.rubric_version
             rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
-            measured = deliberation_facts(log_dir, iteration, meter_profile(rubric, observe=True) or PROFILE)
-            deliberation = deliberation_shown(measured, iteration)
+            measured = deliberation_facts(log_dir, number, meter_profile(rubric, observe=True) or PROFILE)
+            deliberation = deliberation_shown(measured, number)
         state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
         used = found.spending if found else None
-        provenance = read_provenance(log_dir, iteration) if settings.json else None
+        provenance = read_provenance(log_dir, number) if settings.json else None
         payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
         payload |= claims_payload(found.facts) if found else {}
+        facts = found.facts if found else None
+    subject = subject_of(settings.repo_dir, facts) if facts else ""
     if settings.json:
-        write_json(payload)
+        write_json(payload | {"subject": subject or None})
         return
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
     if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
-        warn(f"iteration {iteration}: its sidecar is {state}")
-    hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, iteration)
-    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used))
+        warn(f"iteration {number}: its sidecar is {state}")
+    hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
+    named = named_commit(facts.landing.sha, subject) if facts else ""
+    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, named))
 
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:

@@ -12,7 +12,7 @@ import click
 from scoring.cli import app
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
-from scoring.cli.reading import log_view
+from scoring.cli.reading import iteration_named, log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
@@ -33,7 +33,7 @@ _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default
 
 
 @click.command("label", cls=app.OwnCommand)
-@click.argument("iteration", metavar="N", type=app.Whole(0), shell_complete=complete_iterations)
+@click.argument("named", metavar="N", shell_complete=complete_iterations)
 @_AS
 @click.option("--correctness", type=app.Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
 @click.option("--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that.")
@@ -41,13 +41,14 @@ _AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
 @app.settings_options(*app.SCORING_OPTIONS)
-def label_one(iteration: int, actor: str | None, override: bool, settings: Settings, **given: Any) -> None:
+def label_one(named: str, actor: str | None, override: bool, settings: Settings, **given: Any) -> None:
     """Label one iteration."""
     asks = all(value is None for value in given.values())
     if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
         )
+    iteration = iteration_named(named, settings)
     if iteration not in _iterations(settings):
         raise no_such_entry(settings.iter_log_dir, iteration)
     who = _actor(actor, settings)

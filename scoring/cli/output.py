@@ -4,7 +4,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, TextIO
 
 from scoring.errors import WriteError
@@ -105,7 +106,8 @@ def show(page: Iterable[Block]) -> None:
 
     from scoring.views.drawing import draw, unpadded  # rich, which a pipe does not need
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    colours: Any = None if os.environ.get("NO_COLOR") else "auto"  # without them there is no bold and no dim either
+    console = Console(highlight=False, markup=False, emoji=False, color_system=colours)
     with console.capture() as captured:
         draw(page, console)
     # A terminal that lacks a character gets another one.
@@ -120,6 +122,20 @@ def reply(as_json: bool, value: Any, page: Iterable[Block] | str, indent: int | 
         say(page)
     else:
         show(page)
+
+
+@contextlib.contextmanager
+def progress(text: str) -> Iterator[None]:
+    """Say on a terminal what takes longer than a second, on standard error."""
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    timer = threading.Timer(1.0, lambda: print(f"{text} …", file=sys.stderr, flush=True))
+    timer.daemon = True
+    if shown:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def on_terminal() -> bool:

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
 from scoring.cli.app import BROKEN, swept
 from scoring.cli.output import complain, warn
-from scoring.errors import GitError, LogError, Warn, silent
+from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
 from scoring.log.find import FoundLog, Selection, find_logs
+from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.text import short
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import OutcomeRules
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from scoring.views.examined import LogView
 
 _EVERYTHING = Selection()
+_SHA_DIGITS = 7  # fewer of them name no commit
 
 
 def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
@@ -115,6 +118,40 @@ def stop_if_left_out(log_dir: Path, iteration: int) -> None:
     entry = re.compile(rf"{re.escape(str(log_dir))}/iter-0*{iteration}\.yaml: ")
     if any(map(entry.match, context.meta.get(BROKEN, {}))):
         context.exit(1)
+
+
+def iteration_named(text: str, settings: Settings) -> int:
+    """Return the iteration that a number, ``last``, a commit or a session names; of a session its last one.
+
+    A commit is a SHA of at least 7 digits, ``HEAD~2`` or a branch; ``last`` is the iteration with the newest commit.
+    Raises NotFoundError where the log has no such iteration, and SettingsError where several sessions begin so.
+    """
+    from scoring.evidence.git.repository import GitRepository
+    from scoring.evidence.git.walk import named_commits
+
+    if re.fullmatch(r"-?[0-9]+", text):
+        return int(text)
+    records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
+    repository = GitRepository(settings.repo_dir)
+    shas = repository.resolve([*(record.commit.strip() for record in records), text])
+    if len(text) < _SHA_DIGITS and (shas[text] or "").startswith(text):
+        shas[text] = None
+    if text == "last" and records:
+        times = {sha: one.time or 0 for sha, one in named_commits(repository, filter(None, shas.values())).items()}
+        return max((times.get(shas[one.commit.strip()] or "", 0), one.iteration) for one in records)[1]
+    found = [one.iteration for one in records if shas[text] and shas[one.commit.strip()] == shas[text]]
+    if found:
+        return found[0]  # it counts for the lowest
+    sessions = {one.agent.session_id: one.iteration for one in records if one.agent.session_id.startswith(text)}
+    if len(sessions) > 1 and text not in sessions:
+        raise SettingsError(f"several sessions begin with {text!r}: {', '.join([*sessions][:5])}")
+    if not sessions:
+        sha = shas[text]
+        what = (
+            f"commit {short(sha)} has no entry here" if sha else f"no iteration, commit or session is called {text!r}"
+        )
+        raise NotFoundError(f"{settings.iter_log_dir}: {what}; name one by number, last, SHA, branch or session")
+    return sessions.get(text) or max(sessions.values())
 
 
 def log_view(

@@ -100,13 +100,20 @@ def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
 
 
 def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL) -> HookChange:
-    """Put the hook into a settings file, which may be new, unless it is in it.
+    """Put the hook into a settings file, which may be new, unless it is in it; one that does not run is repaired.
 
     InputError where the file cannot be read or has another shape, WriteError; then it is as it was.
     """
     text, data = _read(path)
-    if _hooks(data):
-        return HookChange(path, changed=False)
+    if places := _hooks(data):
+        bare = [
+            one
+            for *_, one in places
+            if os.path.isabs(_program(command)) and not os.access(_program(_command_of(one)), os.X_OK)
+        ]
+        for one in bare:  # it needs a path that is set up, or names a da-score that is gone
+            one["command" if "command" in one else "bash"] = command
+        return HookChange(path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None)
     hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
     groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None
     if not isinstance(groups, list):
@@ -182,6 +189,15 @@ def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 def _command_of(hook: dict[str, Any]) -> Any:
     return hook.get("command", hook.get("bash"))
+
+
+def _program(command: str) -> str:
+    """Return the program that a hook's command runs; a bare name is no path."""
+    with contextlib.suppress(ValueError):
+        for word in shlex.split(command):
+            if os.path.basename(word) == PROGRAM:
+                return word if "/" in word else ""
+    return ""
 
 
 def _is_the_hook(command: object) -> bool:

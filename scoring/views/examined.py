@@ -4,6 +4,7 @@ The score that is shown is that of the sidecar, which may rest on evidence that 
 (:mod:`scoring.sidecars.states`); an iteration without a sidecar is scored in memory, and all are when asked to.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
 from scoring.log.find import Selection
@@ -88,6 +90,15 @@ class Examined(Frozen, frozen=True):
     def by_evidence(self) -> "Examined":
         """The same with the score that the evidence gives, unless the sidecar rests on evidence that is gone."""
         return replace(self, score=self.computed, origin="computed") if self.state.name == "stale" else self
+
+
+def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
+    """Return the subject of an iteration's commit, else what its entry says of the work; "" where neither is known."""
+    sha, subjects = facts.landing.sha, dict[str, str]()
+    if sha:
+        with contextlib.suppress(GitError):
+            subjects = subjects_of(repo_dir, [sha])
+    return subjects.get(sha or "") or facts.record.impl.summary
 
 
 class LogView(Frozen, frozen=True):

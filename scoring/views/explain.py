@@ -13,6 +13,7 @@ from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, printable, short
+from scoring.views.became import named_commit
 from scoring.views.examined import Examined
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
@@ -54,6 +55,7 @@ class Explanation:
     entry: str | None
     kept: OwnLines | None = None
     horizon_days: float = 0
+    subject: str = ""
 
     @property
     def raises(self) -> list[ExplainedSignal]:
@@ -76,6 +78,7 @@ class Explanation:
             "differs_from_evidence_now": one.differs,
             "entry": self.entry,
             "commit": one.facts.landing.sha,
+            "subject": self.subject or None,
             "window": window_text(one.facts.window) if one.facts.window else None,
             "attribution": chain_payload(one.facts) or kept_payload(self.kept),
             "signals": [asdict(signal) for signal in self.signals],
@@ -86,11 +89,13 @@ class Explanation:
         }
 
 
-def explain(one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, days: float = 0) -> Explanation:
+def explain(
+    one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, days: float = 0, subject: str = ""
+) -> Explanation:
     """Explain a score; ``entry`` is where the fields are, ``days`` how long the work was watched."""
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
     signals = tuple(_explained(row, votes, one, entry) for row in one.score.breakdown)
-    return Explanation(one, signals, str(entry.path) if entry else None, kept, days)
+    return Explanation(one, signals, str(entry.path) if entry else None, kept, days, subject)
 
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
@@ -131,6 +136,8 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield f"Iteration {score.iteration}{task} scored {value}, {means} {band_text(score.band)}."
     else:
         yield f"Iteration {score.iteration}{task} has no score: no signal is present."
+    if named := named_commit(one.facts.landing.sha, explanation.subject):
+        yield named
     provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
     yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
     if one.state.name != "current":
@@ -161,7 +168,7 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
         yield from ("", "What did not vote")
         for signal in silent:
             if not signal.applicable:
-                yield f"  {signal.label}: {signal.detail}; there is nothing it could say of this iteration"
+                yield f"  {signal.label}: {signal.detail}; it has no part in this iteration"
                 continue
             yield f"  {signal.label}: {signal.detail}"
             if signal.advice:

@@ -49,10 +49,12 @@ def iteration_page(
     full: bool = False,
     state: State | None = None,
     spending: Spending | None = None,
+    commit: str = "",
 ) -> Iterator[Block]:
     """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
 
-    ``source`` is the sidecar. With ``full`` a pipe shows all that a terminal does but ``objectives``, and cuts nothing.
+    ``source`` is the sidecar, ``commit`` what the iteration is about. With ``full`` a pipe shows all that a terminal
+    does but ``objectives``, and cuts nothing.
     """
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
@@ -61,6 +63,8 @@ def iteration_page(
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
     only: Place | None = None if full else "terminal"
+    if commit:
+        yield Line(commit, only=only)
     yield Line(str(score.coverage), "dim", only=only)
     if state is not None:
         yield Line(f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only)

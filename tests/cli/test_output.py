@@ -178,7 +178,8 @@ class TestTerminal:
         status, shown = on_a_terminal("iteration", "5")
         lines = lines_of(shown)
         assert (status, lines[0]) == (0, "Iteration 5   rubric 2.1.0   score 0.288  (0.29–0.29)   band poor")
-        assert lines[1] == "7 of 7 signals, 100.0 % of the weight"
+        assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
+        assert lines[2] == "7 of 7 signals, 100.0 % of the weight"
         below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
         assert below.startswith(
             "    outside: shortlink/app.py, shortlink/store.py · 2/4 changed files within declared "

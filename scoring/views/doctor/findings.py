@@ -1,7 +1,7 @@
 """What an examination means for the user, and what to do about each thing. Pure."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rubric.model import STRICT
@@ -25,13 +25,35 @@ class Finding:
     level: Level
     what: str
     advice: str
+    change: str = ""
+    """What following the advice would change; "" where that is nothing."""
+    gain: float = 0.0
+    """How much evidence it would bring, in iterations with all of the rubric's weight."""
+
+
+def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings: problems first, then those that change most, and last those about which nothing is to do."""
+    known = (one if one.change else replace(one, change=_CHANGES.get(one.topic, "")) for one in found)
+    return sorted(known, key=lambda one: (one.level != "problem", one.advice.startswith("nothing"), -one.gain))
+
+
+_CHANGES = {
+    "log": "what cannot be read now gets a score",
+    "repository": "what landed can be known, and how",
+    "trunk": "what landed can be known",
+    "entries": "whether these iterations landed can be known, and which lines are theirs",
+    "transcripts": "tests, corrections and tokens can be known",
+    "attribution": "tests, corrections and tokens can be known",
+    "hook": "a task is scored when the agent stops",
+    "settings": "the settings are used",
+    "rubric": "evidence is read where it is, and each response once",
+}
 
 
 def findings(seen: Examination) -> list[Finding]:
-    """Return everything worth saying of an examination: by topic, problems before notes."""
+    """Return everything worth saying of an examination, by topic."""
     rules = _log, _repository, _trunk, _entries, _transcripts, _attribution, _lines, _signals, _rules, _warnings
-    found = [finding for rule in rules for finding in rule(seen)]
-    return sorted(found, key=lambda finding: finding.level != "problem")
+    return [finding for rule in rules for finding in rule(seen)]
 
 
 def _log(seen: Examination) -> Iterator[Finding]:
@@ -137,9 +159,8 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         yield Finding("attribution", "problem", f"{count} not in this clone, as {names[0]}", advice)
     for why, numbers in seen.attribution.without.items():
         what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
-        yield Finding(
-            "attribution", "note", what, _FOUND_AGAIN.get(why, _OVERLAP if why.endswith(OVERLAP) else _NOTHING_TO_DO)
-        )
+        advice = _FOUND_AGAIN.get(why, _OVERLAP if why.endswith(OVERLAP) else _NOTHING_TO_DO)
+        yield Finding("attribution", "note", what, advice, gain=len(numbers) / 2)
     if unclaimed := survey.unclaimed:
         count = counted(len(unclaimed), "session worked here and belongs", "sessions worked here and belong")
         what = f"{count} to no iteration, as {unclaimed[0].session}"
@@ -177,7 +198,10 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
             level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
-            yield Finding("signals", level, what, signal.advice or "see the rubric's document")
+            spec, total = seen.rubric.signal(signal.signal), sum(one.weight for one in seen.rubric.signals)
+            share, missing = (spec.weight / total if spec else 0.0), signal.total - signal.present
+            change = f"{share * 100:.0f} % more of the weight would vote in up to {counted(missing, 'iteration')}"
+            yield Finding("signals", level, what, signal.advice or "see the rubric's document", change, share * missing)
 
 
 def _rules(seen: Examination) -> Iterator[Finding]:

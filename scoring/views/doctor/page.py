@@ -14,11 +14,11 @@ from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
-_EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS = 2, 5, 10
+_EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS, _MOST_FINDINGS = 2, 5, 10, 5
 
 
-def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -> Iterator[Block]:
-    """Yield what was looked at, and then what to do; ``list_files`` lists every transcript."""
+def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_files: bool) -> Iterator[Block]:
+    """Yield what was looked at and what to do, with ``every`` all of it; ``list_files`` lists every transcript."""
     title = f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence"
     yield from (Line(title, "bold"), Line(), pairs(list(_heads(seen)), 12))
     survey, lines = seen.transcripts, seen.attribution
@@ -61,16 +61,21 @@ def doctor_page(seen: Examination, found: Sequence[Finding], list_files: bool) -
             for f in survey.files
         ]
     for heads, rows in tables.items():
-        yield from (Line(), Table([Column(head) for head in heads], rows)) if rows else ()
+        if rows and (every or heads[0] == "SIGNAL"):
+            yield from (Line(), Table([Column(head) for head in heads], rows))
     yield Line()
     if not found:
         yield Line("Nothing is missing.")
         return
     yield Line("WHAT TO DO", "bold")
-    for number, finding in enumerate(found, 1):
+    for number, finding in enumerate(found if every else found[:_MOST_FINDINGS], 1):
         level = Cell(finding.level, style="bold red" if finding.level == "problem" else "yellow")
         yield Line([f"{number:>3}. ", level, f": {finding.what}"])
         yield Line(f"     → {finding.advice}")
+        if finding.change and not finding.advice.startswith("nothing"):
+            yield Line(f"     → then {finding.change}", "dim")
+    if not every and len(found) > _MOST_FINDINGS:
+        yield Line(f"{len(found) - _MOST_FINDINGS} more, and what was found: da-score doctor --all", "dim")
 
 
 def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
