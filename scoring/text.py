@@ -152,3 +152,13 @@ def spans(numbers: Sequence[int]) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: ``1 entry``, ``2 entries``; ``many`` is for nouns that take more than an s."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+# Whole numbers of 64 bits, signed: the reference's integers, limits and overflow included.
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+
+def wrap64(number: int) -> int:
+    """Bring a number into 64 bits, the way signed integers wrap around."""
+    return number if INT_MIN <= number <= INT_MAX else (number - INT_MIN) % 2**64 + INT_MIN

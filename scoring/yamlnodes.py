@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from scoring.errors import YamlError
-from scoring.numbers import INT_MAX, INT_MIN
-from scoring.text import cut
+from scoring.text import INT_MAX, INT_MIN, cut
 
 MAX_DEPTH = 100  # how deep a document may nest; logs nest four deep
 

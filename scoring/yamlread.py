@@ -19,8 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from scoring.errors import YamlError
-from scoring.numbers import INT_MAX, INT_MIN
-from scoring.text import trim
+from scoring.text import INT_MAX, INT_MIN, trim
 from scoring.yamlnodes import (
     BINARY,
     BOOL,

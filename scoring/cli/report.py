@@ -13,14 +13,14 @@ from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.files import atomic_stream
-from scoring.log.find import Selection, day_of
+from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.validity import Case, validity
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
-from scoring.views.report import page_parts, read_snapshot, report_lines
-from scoring.views.report.answers import changes, fleet_work
+from scoring.views.report import is_report, page_parts, report_lines
+from scoring.views.report.answers import fleet_work
 from scoring.views.report.digest import Digest, digest, where_it_is
 from scoring.views.work_pages import look_at, work_of, work_summary
 
@@ -36,9 +36,7 @@ from scoring.views.work_pages import look_at, work_of, work_summary
     help="Where the page goes; - is standard output.",
 )
 @click.option("--last", type=Whole(1), metavar="K", help="The K newest iterations only.")
-@click.option(
-    "--since", metavar="DATE|FILE", help="Only iterations of this day or later; or the earlier report to compare with."
-)
+@click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
 @click.option("--task", metavar="ID", help="Only iterations of this task; * and ? stand for any characters.")
 @click.option("--fleet", metavar="URL", help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
@@ -48,30 +46,25 @@ def command(
 ) -> None:
     """Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.
 
-    Also says what changed since the page that was at the same place before. Needs the extra 'report',
-    --terminal does not.
+    Needs the extra 'report', --terminal does not.
     """
-    earlier = Path(since) if since and day_of(since) is None else None
-    selection = Selection.of(since=None if earlier else since, **chosen)
-    piped, before = out == Path("-") and not terminal, None
+    selection = Selection.of(since=since, **chosen)
+    piped = out == Path("-") and not terminal
     if piped and settings.json:
         raise OptionError("--out - and --json both want standard output: give --out FILE")
     if piped and on_terminal():
         raise OptionError("HTML is not for a terminal: give --out FILE")
     if not terminal:
         require("report", "jinja2")
-        before = None if piped and not earlier else read_snapshot(earlier or out)
-        if earlier and before is None:
-            wrong = InputError if earlier.suffix or earlier.name != since else OptionError  # a word names no report
-            raise wrong(f"--since {since}: neither a day (YYYY-MM-DD) nor an earlier report")
+        if not piped and not is_report(out):
+            raise InputError(f"{out}: is no report of da-score; give another file with --out")
     if fleet is not None and not selection.takes_all:
         raise click.UsageError("--last, --since and --task choose among the entries of a log, not of a fleet.")
     found = _of_fleet(settings, fleet) if fleet is not None else _of_log(settings, recompute, selection, not terminal)
     if terminal:
         show(report_lines(found))
         return
-    changed = None if before is None or fleet else changes(found.lines, before)
-    page = (part.encode("utf-8", "replace") for part in page_parts(found, changed))
+    page = (part.encode("utf-8", "replace") for part in page_parts(found))
     if piped:
         write_bytes(b"".join(page))
         return

@@ -15,8 +15,7 @@ from scoring.errors import InputError, TranscriptError, Warn, YamlError
 from scoring.files import is_inside, read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.numbers import wrap64
-from scoring.text import trim
+from scoring.text import trim, wrap64
 from scoring.yamlread import Reader, Take, items_of, parse
 
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter

@@ -112,7 +112,8 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook 
             if os.path.isabs(_program(command)) and not os.access(_program(_command_of(one)), os.X_OK)
         ]
         for one in bare:  # it needs a path that is set up, or names a da-score that is gone
-            one["command" if "command" in one else "bash"] = command
+            key = "command" if "command" in one else "bash"
+            one[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: _program(command), one[key], count=1)
         return HookChange(path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None)
     hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
     groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None
@@ -192,11 +193,11 @@ def _command_of(hook: dict[str, Any]) -> Any:
 
 
 def _program(command: str) -> str:
-    """Return the program that a hook's command runs; a bare name is no path."""
+    """Return the program that a hook's command runs; "" where none is named."""
     with contextlib.suppress(ValueError):
         for word in shlex.split(command):
             if os.path.basename(word) == PROGRAM:
-                return word if "/" in word else ""
+                return word
     return ""
 
 

@@ -9,10 +9,9 @@ from scoring.evidence.beside import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
-from scoring.numbers import wrap64
 from scoring.signals.signal import Signal, attribution, named_fields, seen_source, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.text import counted
+from scoring.text import counted, wrap64
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 

@@ -41,7 +41,7 @@ from scoring.meters.meeting.records import parse_meeting_records
 from scoring.meters.plaindata import read_config
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import read_score, read_session
-from scoring.views.report import read_snapshot
+from scoring.views.report import is_report
 
 SECONDS = 20
 """After how many seconds a reader of a few KiB hangs."""
@@ -189,7 +189,7 @@ READERS: dict[str, Reader] = {
     "config in TOML": _file("config.toml", read_config),
     "config of a meeting": _file("meeting.json", find_meeting_config),
     "state of a meeting": _file("state.json", open_state),
-    "report": _file("report.html", read_snapshot),
+    "report": _file("report.html", is_report),
     "settings of a harness": _file("settings.json", lambda path: (install_hook(path), uninstall_hook(path))),
     "input of a hook": lambda _, data: parse_hook_input(data),
     "deliberation": lambda _, data: score_transcript(parse_transcript(data.decode("utf-8", "replace"), "x")),

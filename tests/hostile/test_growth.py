@@ -50,7 +50,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.sidecars.scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates import _md, _xml
-from scoring.views.report import read_snapshot
+from scoring.views.report import is_report
 from scoring.yamlnodes import resolve
 
 Work = Callable[[str], object]
@@ -191,7 +191,7 @@ def _report(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         page.write_text(text)
-        read_snapshot(page)
+        is_report(page)
 
 
 def _globs(text: str) -> None:

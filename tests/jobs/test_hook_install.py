@@ -162,6 +162,27 @@ class TestInstall:
         assert json.loads(settings.read_text())["hooks"] == hooks
 
 
+class TestRepair:
+    @pytest.mark.parametrize(
+        ("command", "wanted"),
+        [
+            pytest.param("da-score close-task", "{} close-task", id="a bare name"),
+            pytest.param("A=1 da-score close-task || true", "A=1 {} close-task || true", id="inside a longer command"),
+            pytest.param("/gone/da-score close-task", "{} close-task", id="a path that is gone"),
+            pytest.param("{} close-task --json", "{} close-task --json", id="one that runs stays"),
+        ],
+    )
+    def test_writes_the_path_of_the_da_score_that_is_here(
+        self, settings: Path, tmp_path: Path, command: str, wanted: str
+    ) -> None:
+        here = given(tmp_path / "bin/da-score", "#!/bin/sh\n", 0o755)
+        before = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command.format(here)}]}]}})
+        given(settings, before)
+        changed = install_hook(settings, f"{here} close-task").changed
+        assert settings.read_text() == before.replace(command.format(here), wanted.format(here))
+        assert changed == (command != wanted)
+
+
 class TestUninstall:
     @pytest.mark.parametrize(
         ("text", "wanted"),

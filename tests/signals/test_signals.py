@@ -27,7 +27,6 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.numbers import wrap64
 from scoring.parity import (
     BackfillSignals,
     GitSignals,
@@ -58,6 +57,7 @@ from scoring.signals.values import (
     present_signal,
 )
 from scoring.signals.verifier import verifier_claim
+from scoring.text import wrap64
 
 HOUR = 3_600
 LARGEST = 2**63 - 1

@@ -24,10 +24,9 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from rubric import default_rubric
 from scoring.demo import Demo
-from scoring.errors import InputError, installing
+from scoring.errors import installing
 from scoring.views.examined import LogView
-from scoring.views.report import page_parts, read_snapshot, report_lines
-from scoring.views.report.answers import ReportChanges, changes
+from scoring.views.report import page_parts, report_lines
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.spending import cost_text
@@ -46,12 +45,12 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 
 def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
-    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, "", rows, ())
+    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, rows, ())
 
 
 def page(digest: Digest) -> str:
     """Return a report as HTML."""
-    return "".join(page_parts(digest, None))
+    return "".join(page_parts(digest))
 
 
 def made(*lines: ReportedIteration) -> Digest:
@@ -70,19 +69,9 @@ class TestDigest:
         assert list(found.signals) == [spec.id for spec in default_rubric().signals]
         assert math.isclose(found.presence("hook_outcomes"), 5 / 9)
 
-    def test_lowest_leaves_out_what_has_no_score(self) -> None:
-        found = made(line(1, None), line(2, 0.0), line(3, 0.9), line(4, 0.1))
-        assert [one.iteration for one in found.lowest(2)] == [2, 4]
-
     def test_bands_of_other_rubrics_and_no_score_come_last(self) -> None:
         found = made(line(1, 0.5, band="fine"), line(2, None, band="unscored"), line(3, 0.9))
         assert found.bands == {"excellent": 0, "good": 1, "fair": 0, "poor": 0, "fine": 1, "unscored": 1}
-
-    def test_changes_since_a_snapshot(self) -> None:
-        before = made(line(1, 0.5), line(2, 0.5), line(3, 0.5)).snapshot()
-        now = [line(1, 0.5), line(2, 0.6), line(4, 0.7)]
-        assert changes(now, before) == ReportChanges([now[2]], [(now[1], 0.5)], [3])
-        assert not changes(now[:1], {"1": ["2.1.0", 0.5, "good"]})
 
 
 class _Structure(HTMLParser):
@@ -199,28 +188,6 @@ class TestPage:
         assert structure(html).external == []
         assert "What became of the work is not known." in page(made(line(1, None, band="unscored")))
 
-    @pytest.mark.slow
-    def test_holds_what_the_next_one_compares_with_and_is_the_same_every_time(self, demo: Demo, tmp_path: Path) -> None:
-        found = digest_of(demo)
-        (tmp_path / "r.html").write_text(page(found))
-        assert (tmp_path / "r.html").read_text() == page(digest_of(demo))
-        assert read_snapshot(tmp_path / "r.html") == found.snapshot()
-        assert read_snapshot(tmp_path / "none.html") is None
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param("", id="nothing"),
-            pytest.param(DATA, id="data that never ends"),
-            pytest.param(f"{DATA}{{}}</script>", id="data without iterations"),
-            pytest.param(f"{DATA}[" * 9000, id="many beginnings"),
-        ],
-    )
-    def test_what_is_no_report_is_not_compared_with(self, tmp_path: Path, data: str) -> None:
-        (tmp_path / "r.html").write_text(data)
-        with pytest.raises(InputError, match="is no report of da-score"):
-            read_snapshot(tmp_path / "r.html")
-
 
 class TestTerminal:
     def test_of_an_empty_log(self) -> None:
@@ -244,25 +211,6 @@ class TestTerminal:
 
 @pytest.mark.usefixtures("here")
 class TestCommand:
-    @pytest.mark.slow
-    def test_writes_a_page_and_then_what_changed(self, demo: Demo, da_score: DaScore) -> None:
-        assert da_score("report").out == "Wrote report.html: 9 iterations\n"
-        assert "Since the last report" not in Path("report.html").read_text()
-        (demo.iter_log_dir / "iter-1.yaml").unlink()
-        edit(demo.iter_log_dir / "iter-9.yaml", "tests_total_pass: true", "tests_total_pass: false")
-        da_score("report")
-        html = Path("report.html").read_text()
-        assert "Since the last report: 1 lower, 1 gone." in html
-        assert "<p>Gone: 1</p>" in html
-        assert re.search(r'<li><a href="#iter-9">Iteration 9</a> \(export-links\) 0.704 → <b>0\.', html)
-
-    @pytest.mark.slow
-    def test_compares_with_another_report(self, da_score: DaScore, tmp_path: Path) -> None:
-        da_score("report", "--last", "8", "--out", tmp_path / "old.html")
-        da_score("report", "--since", tmp_path / "old.html")
-        new = r'<h4>New <span class="dim">1</span></h4>\s*<ul><li><a href="#iter-1">'
-        assert re.search(new, Path("report.html").read_text())
-
     @pytest.mark.slow
     @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
     def test_has_the_figures_of_work_and_run(self, da_score: DaScore, rubric: str) -> None:
@@ -297,11 +245,6 @@ class TestCommand:
     def test_goes_to_no_terminal(self, on_a_terminal: OnTerminal) -> None:
         status, shown = on_a_terminal("report", "--out", "-")
         assert (status, b"".join(shown)) == (2, b"")
-
-    def test_another_report_must_be_there(self, da_score: DaScore) -> None:
-        said = "--since old.html: neither a day (YYYY-MM-DD) nor an earlier report"
-        assert one_line(da_score("report", "--since", "old.html")) == said
-        assert not Path("report.html").exists()
 
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
         Path("report.html").write_text("mine")
@@ -479,13 +422,3 @@ class TestInABrowser:
         shown.goto(f"file://{tmp_path}/r.html#iter-7")
         wait_for(shown, "Iteration 7: 0.864")
         shown.close()
-
-
-def test_the_page_of_a_very_long_log_can_be_compared_with(tmp_path: Path) -> None:
-    """That of 100,000 iterations is larger than what da-score reads of other files."""
-    earlier = tmp_path / "report.html"
-    with earlier.open("wb") as f:
-        f.truncate(80 << 20)
-        f.seek(0, 2)
-        f.write(f'{DATA}{{"snapshot":{{"1":["2.1.0",0.5,"fair"]}}}}</script>'.encode())
-    assert read_snapshot(earlier) == {"1": ["2.1.0", 0.5, "fair"]}

@@ -17,7 +17,7 @@ from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.ledger import State, Unit
 from scoring.views.became import NO_DIFFERENCE, CountedShare, comparisons, months, trend
 from scoring.views.report import page_parts
-from scoring.views.report.answers import ReportChanges, changes, nothing_known, pieces, signal_rows
+from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.spending import Spending, Used, purchase
@@ -35,13 +35,13 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
         Vote(name, name.title(), vote is not None, vote or 0.0, share, (vote or 0) * share, "so")
         for name, vote in votes.items()
     )
-    made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, "", rows, ())
+    made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, rows, ())
     return replace(made, **known)
 
 
 def page(digest: Digest) -> str:
     """Return a report as HTML."""
-    return "".join(page_parts(digest, None))
+    return "".join(page_parts(digest))
 
 
 def made(*lines: ReportedIteration, **known: Any) -> Digest:
@@ -167,22 +167,6 @@ class TestPurchase:
 def test_what_a_log_has_nothing_of_is_one_sentence() -> None:
     found = nothing_known(made(line(1, {"landed": 1.0, "tests": None})))
     assert found == ["the signal Tests", "hook outcomes", "sessions", "claims", "deliberations"]
-
-
-class TestSince:
-    def test_is_grouped_and_what_moved_most_comes_first(self) -> None:
-        lines = {n: line(n, {"landed": value}) for n, value in enumerate([0.5, 0.9, 0.1, 0.6, 0.7])}
-        moved = [(lines[0], 0.4), (lines[1], 0.1), (lines[2], 0.8), (lines[4], None)]
-        found = ReportChanges([lines[3]], moved, [9])
-        groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
-        assert groups == {"New": [3], "Higher": [1, 0], "Lower": [2], "Scored otherwise than before": [4]}
-        assert found.summary == "1 new, 2 higher, 1 lower, 1 scored otherwise than before, 1 gone"
-
-    def test_scores_under_two_rubrics_do_not_compare(self) -> None:
-        now = [line(1, {"landed": 0.5}), line(2, {"landed": 0.5})]
-        found = changes(now, {"1": ["2.0.2", 0.9, "good"], "2": ["2.1.0", 0.9, "good"]})
-        groups = {title: [one.iteration for one, _ in changed] for title, changed in found.groups}
-        assert (groups["Lower"], groups["Scored otherwise than before"]) == ([2], [1])
 
 
 class TestLinks:

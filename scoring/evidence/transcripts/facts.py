@@ -15,7 +15,7 @@ from msgspec import field
 
 from scoring.errors import Warn
 from scoring.frozen import Frozen
-from scoring.numbers import wrap64
+from scoring.text import wrap64
 
 COVERED, BASH, TESTS, LOOP_STATE, CALLED, ENDED = 1, 2, 4, 8, 16, 32
 """What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read; and,

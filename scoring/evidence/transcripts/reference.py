@@ -22,8 +22,7 @@ from scoring.evidence.transcripts.harness import NOT_JSON, Harness, JsonReader, 
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.numbers import INT_MAX, INT_MIN, wrap64
-from scoring.text import fold
+from scoring.text import INT_MAX, INT_MIN, fold, wrap64
 
 CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 """The counts of a turn as the reference knows them, in the order of :data:`Turn`."""

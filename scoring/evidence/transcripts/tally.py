@@ -24,7 +24,7 @@ from scoring.evidence.transcripts.facts import (
     Spent,
     TranscriptFacts,
 )
-from scoring.numbers import wrap64
+from scoring.text import wrap64
 
 _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(10)
 NOT_STATED, READS_IN_INPUT = -1, -1

@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import InputError
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
 from scoring.text import counted, json_escaped, spans
@@ -15,14 +14,14 @@ from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
-from scoring.views.report.answers import Piece, ReportChanges, about
+from scoring.views.report.answers import Piece, about
 from scoring.views.report.digest import Digest, commit_page
 from scoring.views.run_pages import scores_head
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
 from scoring.views.table import Block, Line, band_text, number
 from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_summary
 
-_SIZE_LIMIT = 256 << 20  # of an earlier page that is compared with; that of 100,000 iterations has about 80 MB
+_SIZE_LIMIT = 256 << 20  # of an earlier page; that of 100,000 iterations has about 80 MB
 _SHA = 10
 _MOST_DOTS = 3000  # of a chart: the newest
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
@@ -36,14 +35,11 @@ STATE_WORDS = {
 """What a report calls the states of units, in the order in which it shows them."""
 _AT_ONCE = 1000
 _DATA = b'<script type="application/json" id="da-score-data">'
-"""What the data of a page begins with, which the page's script shows and the next report compares with."""
+"""What the data of a page begins with, which the page's script shows."""
 
 
-def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
-    """Yield a report as HTML, part by part: that of a long log is never in memory as a whole.
-
-    ``since`` is what changed since the last report, None when there is none.
-    """
+def page_parts(digest: Digest) -> Iterator[str]:
+    """Yield a report as HTML, part by part: that of a long log is never in memory as a whole."""
     import jinja2
 
     folder = files(__name__) / "page"
@@ -54,9 +50,7 @@ def page_parts(digest: Digest, since: ReportChanges | None) -> Iterator[str]:
     stream = template.stream(
         d=digest,
         project=digest.project or "This log",
-        since=since,
         most=100,
-        changes_shown=8,
         claims_shown=10,
         states=STATE_WORDS,
         every=every,
@@ -137,7 +131,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         ],
     }
     whole = {
-        "snapshot": digest.snapshot(),
+        "snapshot": {line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines},
         "score": digest.meaning.name,
         "graded": digest.meaning.means_something,
         "work": figures,
@@ -159,20 +153,12 @@ def _json(value: Any) -> str:
     return json_escaped(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def read_snapshot(path: Path) -> dict[str, list[Any]] | None:
-    """Return the :meth:`Digest.snapshot` of an earlier report; None without a file, InputError if it is no report."""
+def is_report(path: Path) -> bool:
+    """Return whether a file, if there is one, is a report, which another one may replace."""
     try:
-        data = read_file(path, _SIZE_LIMIT)
+        return _DATA in read_file(path, _SIZE_LIMIT)
     except FileNotFoundError:
-        return None
-    try:
-        snapshot = json.loads(data.partition(_DATA)[2].partition(b"</script>")[0])["snapshot"]
-        return {
-            str(int(n)): [str(version), None if value is None else float(value), str(band)]
-            for n, (version, value, band) in snapshot.items()
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as e:
-        raise InputError(f"{path}: is no report of da-score; give another file with --out") from e
+        return True
 
 
 def report_lines(digest: Digest) -> Iterator[Block]:

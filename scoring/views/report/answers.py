@@ -1,8 +1,7 @@
 """What a report answers: what became of the work, by month, harness and model, what scores rest on, what changed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scoring.outcomes.ledger import Unit
 from scoring.text import spans
@@ -115,54 +114,3 @@ def nothing_known(digest: Digest) -> list[str]:
 def about(numbers: Sequence[int], most: int = 12) -> str:
     """Return iterations in words, cut behind some."""
     return spans(numbers) if len(numbers) <= most else f"{spans(numbers[:most])} and {len(numbers) - most} more"
-
-
-Change: TypeAlias = tuple[ReportedIteration, float | None]
-"""An iteration, and its score before; None where it had none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportChanges:
-    """What is different since the last report; ``rescored`` moved under another rubric, and do not compare."""
-
-    new: list[ReportedIteration]
-    moved: list[Change]
-    gone: list[int]
-    rescored: frozenset[int] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.moved or self.gone)
-
-    def _rise(self, change: Change) -> float | None:
-        """Return how far a score rose; None where it does not compare with the one before."""
-        line, before = change
-        return None if before is None or line.value is None or line.iteration in self.rescored else line.value - before
-
-    @property
-    def groups(self) -> list[tuple[str, list[Change]]]:
-        """What changed, by what it is; those that moved most come first."""
-        other = "Scored otherwise than before"
-        found: dict[str, list[Change]] = {"New": [(line, None) for line in reversed(self.new)]}
-        found |= {"Higher": [], "Lower": [], other: []}
-        for change in sorted(self.moved, key=lambda change: -abs(self._rise(change) or 0)):
-            rise = self._rise(change)
-            found[other if rise is None else "Higher" if rise > 0 else "Lower"].append(change)
-        return list(found.items())
-
-    @property
-    def summary(self) -> str:
-        """How many changed, and in which way."""
-        found = [f"{len(lines)} {title[0].lower()}{title[1:]}" for title, lines in self.groups if lines]
-        return ", ".join([*found, f"{len(self.gone)} gone"] if self.gone else found)
-
-
-def changes(now: Sequence[ReportedIteration], before: dict[str, list[Any]]) -> ReportChanges:
-    """Compare a report's iterations with the snapshot of an earlier one."""
-    known = [(line, before[str(line.iteration)]) for line in now if str(line.iteration) in before]
-    moved = [(line, was) for line, was in known if was[:2] != [line.rubric_version, line.value]]
-    return ReportChanges(
-        [line for line in now if str(line.iteration) not in before],
-        [(line, was[1]) for line, was in moved],
-        sorted({int(n) for n in before} - {line.iteration for line in now}),
-        frozenset(line.iteration for line, was in moved if was[0] != line.rubric_version),
-    )

@@ -164,14 +164,6 @@ class Digest:
             counts.setdefault(rule, dict.fromkeys(RESULTS, 0))[result] = count
         return sorted(counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0]))
 
-    def lowest(self, count: int = 5) -> list[ReportedIteration]:
-        """Return the iterations with the lowest scores, of those in the mean."""
-        return sorted((line for line in self.lines if line.counted), key=lambda line: line.value or 0)[:count]
-
-    def snapshot(self) -> dict[str, list[Any]]:
-        """Return what the next report compares with: rubric version, value and band by iteration."""
-        return {str(line.iteration): [line.rubric_version, line.value, line.band] for line in self.lines}
-
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""

@@ -10,7 +10,6 @@ from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, cut
 from scoring.views.examined import Examined
-from scoring.views.gates.gate import weakest
 from scoring.views.spending import Spending
 
 _NAME, _DETAIL = 200, 1000  # how many characters of a name and of a detail a report shows
@@ -78,7 +77,6 @@ class ReportedIteration:
     band: str
     origin: str
     weight: float
-    weakest: str
     rows: tuple[Vote, ...]
     claims: tuple[ReportedClaim, ...]
     deliberation: Deliberated | None = None
@@ -113,7 +111,6 @@ def line_of(one: Examined) -> ReportedIteration:
         band=_short(score.band),
         origin=one.origin,
         weight=score.coverage.weight,
-        weakest=_short(weakest(score), _DETAIL) if score.scored else "no signal is present",
         rows=tuple(_vote(row, signal.named(row.label, one.facts) if signal else row.label) for row, signal in signals),
         claims=tuple(map(_claim, one.signals.integrity)),
         deliberation=_deliberated(one.signals.deliberation) if one.signals.deliberation else None,
