@@ -48,6 +48,5 @@ def test_is_neither_a_variable_nor_a_file_nor_a_name_of_nothing(
 ) -> None:
     assert da_score("run", "--iter-log-dir", tmp_path / "missing").status == 1
     assert da_score("check", "--max-drop", ".1", "--baseline", "nope").status == 1
-    assert da_score("report", "--since", "old.html").status == 1
     monkeypatch.setenv("DA_SCORE_HORIZON", "3q")
     assert da_score("outcomes", "--iter-log-dir", LOG).status == 1
