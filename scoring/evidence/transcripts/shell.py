@@ -111,6 +111,7 @@ class _Start(NamedTuple):
         if at + 1 < len(words) and words[at] in self.maybe:
             at = self._behind_options(words, at + 1)
         at += self.skips
+        at += at < len(words) and words[at] == "--"
         return at if at < len(words) and self.queries.isdisjoint(words[before:at]) else before
 
     def _behind_options(self, words: Sequence[str], at: int) -> int:

@@ -161,7 +161,7 @@ WRAPPED += (
     "nix develop -c; nix develop .#ci --command; docker compose exec -T app; docker compose -f a.yml run --rm app; "
 )
 WRAPPED += "docker-compose exec -e A=1 app; devbox run --; flox activate --; mise exec --; uv run; poetry run; npx; "
-WRAPPED += "arch -arm64; flock -w 9 lock; nix-shell --run"
+WRAPPED += "arch -arm64; flock -w 9 lock; cross-env A=1; aws-vault exec p --; nix-shell --run"
 
 
 @pytest.mark.parametrize("wrapper", WRAPPED.split("; "))
