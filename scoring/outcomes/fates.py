@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.git.changes import Pair
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
 from scoring.evidence.git.repository import GitRepository
@@ -121,7 +122,8 @@ def _states(
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
     waiting = Counter(parent for commit in order for parent in parents[commit])
     pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]
-    stream = patches(repository, pairs, counts)
+    simple = _simple_merges(repository, [pair for pair in pairs if len(parents[pair[0]]) > 1], counts)
+    stream = patches(repository, [pair for pair in pairs if pair not in simple], counts)
     states: dict[str, State] = {}
     for commit in order:
         owner = commit if commit in followed else ""
@@ -129,14 +131,27 @@ def _states(
         for parent in parents[commit] or [""]:
             waiting[parent] -= 1
             before = dict(states.get(parent, {})) if waiting[parent] > 0 else states.pop(parent, {})
-            files = next(stream)
+            pair = commit, parent
+            files = simple[pair] if pair in simple else next(stream)
             held = None if owner else before
-            sides.append((before, files + _splits(repository, (commit, parent), held, files, counts)))
+            sides.append((before, files + _splits(repository, pair, held, files, counts)))
         state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
         if waiting[commit]:
             states[commit] = state
         yield commit, state
     next(stream, None)
+
+
+def _simple_merges(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> dict[Pair, list[PatchedFile]]:
+    """Return the files that merges of which each is as in one parent change from each: no line of these is asked for."""
+    sides: dict[str, dict[Pair, list[PatchedFile]]] = {}
+    for pair, files in zip(pairs, patches(repository, pairs, counts, hunks=False), strict=True):
+        sides.setdefault(pair[0], {})[pair] = files
+    found: dict[Pair, list[PatchedFile]] = {}
+    for merge in sides.values():
+        if not set.intersection(*({file.path for file in files if file.status != "D"} for files in merge.values())):
+            found |= merge
+    return found
 
 
 def _splits(

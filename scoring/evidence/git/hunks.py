@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
@@ -18,10 +19,10 @@ from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
 _OPTIONS = (
-    *("-r", "--root", "--always", "--raw", "--no-abbrev", "--patch", "--ignore-submodules=all", "--no-color", "--text"),
-    *("--no-ext-diff", "--no-textconv", "--ignore-all-space", "--unified=0", "-M"),
-    *("--src-prefix=a/", "--dst-prefix=b/"),
+    *("-r", "--root", "--always", "--raw", "--no-abbrev", "--ignore-submodules=all", "--no-color", "--text"),
+    *("--no-ext-diff", "--no-textconv", "--ignore-all-space", "-M", "--src-prefix=a/", "--dst-prefix=b/"),
 )
+_WITH_LINES = "--patch", "--unified=0"
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
@@ -60,13 +61,17 @@ _SHORT = 2  # characters of a line that says nothing
 
 
 def patches(
-    repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None
+    repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None, hunks: bool = True
 ) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first; GitError for what git cannot read."""
+    """Yield what changed from the second commit of each pair to the first, of files alone where no ``hunks`` are wanted.
+
+    GitError for what git cannot read.
+    """
     if not pairs:
         return
     read = 0
-    lines = repository.lines("diff-tree", "--stdin", *_OPTIONS, given=as_lines(map(line_of, pairs)))
+    options = (*_OPTIONS, *(_WITH_LINES if hunks else ()))
+    lines = repository.lines("diff-tree", "--stdin", *options, given=as_lines(map(line_of, pairs)))
     for files in _blocks(lines, counts, keep):
         yield files
         read += 1
@@ -82,7 +87,7 @@ def patch_from(
     ``git blame`` asks this of each file for itself, so that one file may go on in several.
     """
     paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
-    options = [*_OPTIONS, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
+    options = [*_OPTIONS, *_WITH_LINES, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
     lines = repository.run("diff-tree", *options).split(b"\n")
     files = next(_blocks([pair[0].encode(), *lines], counts), [])
     return next((file for file in files if file.path == path and file.status == "R"), None)
@@ -118,17 +123,13 @@ def _hunk(head: bytes, rest: Iterator[bytes], counts: bool, keep: Keep | None) -
     m = _HUNK.match(head)
     assert m
     removed, added = int(m[2] or 1), int(m[4] or 1)
-    marks = bytearray()
-    kept = []
-    for _ in range(removed):  # without lines around them they come first
-        next(rest)
-    while len(marks) < added:
-        line = next(rest)
-        if line[:1] == b"+":
-            marks.append(counts and bool(line[1:].strip()))
-            if keep is not None:
-                kept.append(keep(line[1:]))
-    return Hunk(int(m[1]) - (removed > 0), removed, bytes(marks), tuple(kept))
+    next(islice(rest, removed, removed), None)  # without lines around them they come first
+    lines = list(islice(rest, added))
+    if lines and lines[0][:1] == b"\\":  # the last one of them ends without a line break
+        lines = [*lines[1:], next(rest)]
+    marks = bytes([not line[1:].isspace() and len(line) > 1 for line in lines] if counts else added)
+    kept = () if keep is None else tuple(keep(line[1:]) for line in lines)
+    return Hunk(int(m[1]) - (removed > 0), removed, marks, kept)
 
 
 def _raw(line: bytes) -> PatchedFile:
