@@ -143,7 +143,7 @@ def _states(
 
 
 def _simple_merges(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> dict[Pair, list[PatchedFile]]:
-    """Return the files that merges of which each is as in one parent change from each: no line of these is asked for."""
+    """Return the changes from each parent of merges in which every file is as in one of them: no line is asked for."""
     sides: dict[str, dict[Pair, list[PatchedFile]]] = {}
     for pair, files in zip(pairs, patches(repository, pairs, counts, hunks=False), strict=True):
         sides.setdefault(pair[0], {})[pair] = files

@@ -26,7 +26,7 @@ from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE,
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
-from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
 from scoring.text import trim
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
@@ -147,8 +147,7 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
         _look_for_lines(units.values(), git, scan.repository, rules)
     _decide(units.values(), git, rules)
     records = [one.record for one in facts]
-    outcomes = log_outcomes(records, sources.repo_dir, rules, sources.cache_dir, sources.trunk)
-    _judge(units.values(), outcomes)
+    _judge(units.values(), outcomes_in(git, records, rules, sources.cache_dir))
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
     return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
 

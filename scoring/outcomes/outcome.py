@@ -10,7 +10,7 @@ import json
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.reverts import Reverts, whole_reverts
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fates import Fate, Work, fates
@@ -153,7 +153,15 @@ def log_outcomes(
     NotARepositoryError: ``repo_dir`` is in no git work tree; GitError: there is no branch ``trunk``, or git cannot read
     the history of the trunk.
     """
-    return _Outcomes(repo_dir, records, trunk).outcomes(rules or OutcomeRules(), only, cache_dir)
+    wanted = records if only is None else [record for record in records if record.iteration in only]
+    return outcomes_in(AttributedHistory(repo_dir, records, trunk), wanted, rules or OutcomeRules(), cache_dir)
+
+
+def outcomes_in(
+    history: AttributedHistory, records: Iterable[IterationRecord], rules: OutcomeRules, cache_dir: Path | None = None
+) -> list[Outcome]:
+    """Return the same of some entries, from a history that was opened already."""
+    return _Outcomes(history, rules).outcomes(records, cache_dir)
 
 
 class _Watched(NamedTuple):
@@ -164,19 +172,22 @@ class _Watched(NamedTuple):
     until: str
 
 
-class _Outcomes(CorrectedHistory):
-    """The history of a trunk, with what it did to the work of a log."""
+class _Outcomes:
+    """What a trunk did to the work of a log."""
 
-    def outcomes(self, rules: OutcomeRules, only: Collection[int] | None, cache_dir: Path | None) -> list[Outcome]:
+    def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
+        self._history, self._rules = history, rules
+        self._repository, self._walk, self._graph = history.walked()
+
+    def outcomes(self, records: Iterable[IterationRecord], cache_dir: Path | None) -> list[Outcome]:
         landed: list[tuple[int, str | None, _Watched | None]] = []
-        for record in self._records:
-            if only is None or record.iteration in only:
-                landing = self.landing(record)
-                commit = landing.commit if landing.landed else None
-                until = self._until(commit, rules) if commit else None
-                watched = _Watched(commit, landing.sha or "", until) if commit and until else None
-                landed.append((record.iteration, commit, watched))
-        counted = self._counted([watched for _, _, watched in landed if watched], rules, cache_dir)
+        for record in records:
+            landing = self._history.landing(record)
+            commit = landing.commit if landing.landed else None
+            until = self._until(commit) if commit else None
+            watched = _Watched(commit, landing.sha or "", until) if commit and until else None
+            landed.append((record.iteration, commit, watched))
+        counted = self._counted([watched for _, _, watched in landed if watched], cache_dir)
         found = []
         for n, commit, watched in landed:
             if watched is None:
@@ -189,9 +200,9 @@ class _Outcomes(CorrectedHistory):
             found.append(Outcome(n, "known", commit, added, changed, survival, *lost))
         return found
 
-    def _until(self, commit: str, rules: OutcomeRules) -> str | None:
+    def _until(self, commit: str) -> str | None:
         """Return until which commit some work is watched; None where that is still to come."""
-        end = self._times[self._graph.introduced[commit]] + rules.horizon_days * DAY
+        end = self._times[self._graph.introduced[commit]] + self._rules.horizon_days * DAY
         return self._graph.mainline[bisect_left(self._earliest, -end)] if self._times[0] >= end else None
 
     @cached_property
@@ -204,18 +215,16 @@ class _Outcomes(CorrectedHistory):
         """Of each place on the mainline the earliest time so far, negated, so that it rises: clocks may be wrong."""
         return [-time for time in accumulate(self._times, min)]
 
-    def _counted(
-        self, works: Sequence[_Watched], rules: OutcomeRules, cache_dir: Path | None
-    ) -> Mapping[_Watched, Counted]:
+    def _counted(self, works: Sequence[_Watched], cache_dir: Path | None) -> Mapping[_Watched, Counted]:
         # Saves 1.8 of 3.5 s of ``outcomes`` at 2,000 entries on a trunk of 10,000 commits.
         place = cache_dir, self._repository.common_dir
         known = kept_counts(*place)
-        keys = {work: f"{' '.join(work)} {rules.digest}" for work in works}
+        keys = {work: f"{' '.join(work)} {self._rules.digest}" for work in works}
         new = [work for work, key in keys.items() if key not in known]
         if new:
             parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
-            found = fates(self._repository, self._graph, parts, partial(is_code, globs=rules.code_globs))
-            known.update((keys[work], self._count(work, fate, rules)) for work, fate in zip(new, found, strict=True))
+            found = fates(self._repository, self._graph, parts, partial(is_code, globs=self._rules.code_globs))
+            known.update((keys[work], self._count(work, fate)) for work, fate in zip(new, found, strict=True))
             keep_counts(*place, known)
         return {work: known[key] for work, key in keys.items()}
 
@@ -228,9 +237,10 @@ class _Outcomes(CorrectedHistory):
         brought = self._graph.between(commit, parents[:1])
         return frozenset(part for part in brought if introduced.get(part) == introduced[commit])
 
-    def _count(self, work: _Watched, fate: Fate, rules: OutcomeRules) -> Counted:
+    def _count(self, work: _Watched, fate: Fate) -> Counted:
         takers = {commit for commits in fate.taken for commit in commits}
-        fixes = {c for c in takers if rules.is_fix(self._walk[c].subject) and not self._taken_back((c,), work.until)}
+        fixes = {commit for commit in takers if self._rules.is_fix(self._walk[commit].subject)}
+        fixes = {commit for commit in fixes if not self._taken_back((commit,), work.until)}
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         by = self._taken_back((work.commit, work.also), work.until)
         return Counted(fate.added, len(fate.taken), fixed, by)
@@ -246,9 +256,8 @@ class _Outcomes(CorrectedHistory):
     def _said(self, index: int) -> Reverts:
         """Return the reverts that a commit of the mainline contains, by its index there."""
         if index not in self._reverts:
-            places, introduced = self._graph.position, self._graph.introduced
-            within = ((sha, c.message) for sha, c in self._walk.items() if c.message and introduced[sha] >= index)
-            messages = ((places[sha], sha, whole_reverts(text)) for sha, text in within)
+            introduced = self._graph.introduced
+            messages = (one for one in self._history.messages() if introduced[one[1]] >= index)
             self._reverts[index] = Reverts(messages, self._graph.brought_by)
         return self._reverts[index]
 

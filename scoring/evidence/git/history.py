@@ -45,6 +45,14 @@ class CorrectedHistory(GitFacts):
         commits = self._records.commits
         self._resolved = self._repository.resolve([*commits, *map(trim, commits)])
 
+    def walked(self) -> tuple[GitRepository, Mapping[str, Commit], CommitGraph]:
+        """Return the repository, the commits of its trunk, newest first, and their graph with what is beside it."""
+        return self._repository, self._walk, self._graph
+
+    def messages(self) -> Sequence[tuple[int, str, str]]:
+        """Return what trunk commits say that may speak of a revert, each with its place and SHA."""
+        return self._landings.messages
+
     def _time_of(self, sha: str) -> int | None:
         return self._named[sha].time if sha in self._named else None
 

@@ -63,7 +63,7 @@ _SHORT = 2  # characters of a line that says nothing
 def patches(
     repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None, hunks: bool = True
 ) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first, of files alone where no ``hunks`` are wanted.
+    """Yield what changed from the second commit of each pair to the first; without ``hunks`` which files alone.
 
     GitError for what git cannot read.
     """

@@ -47,7 +47,8 @@ class Landings:
         for commit in walk:
             self._subjects.setdefault(commit.subject, []).append(commit.sha)
         self._times = {commit.sha: commit.time or 0 for commit in walk}
-        self._reverts = Reverts(self._messages(walk), graph.brought_by)
+        self.messages = list(self._messages(walk))
+        self._reverts = Reverts(self.messages, graph.brought_by)
         self._changes: dict[Pair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()
         self._old_git: tuple[int, int] | None = None
