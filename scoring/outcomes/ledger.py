@@ -260,14 +260,14 @@ def _measure(units: Units, work: AllWork) -> None:
                 parts[line] = len(keys)
             keys.append(tree.sessions[0])
         groups.append(range(first, len(keys)))
-    singles = [range(n, n + 1) for n in range(len(keys))]
-    counted, _ = count_lines(work.files, parts, groups + singles, work.harnesses, last_lines(work.files, parts))
+    several = [range(n, n + 1) for group in groups if len(group) > 1 for n in group]
+    counted, _ = count_lines(work.files, parts, groups + several, work.harnesses, last_lines(work.files, parts))
+    outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
     written = written_lines(work.files, parts, range(len(keys)))
     missing = _missing(work, parts, written)
     for unit, group, found in zip(order, groups, counted, strict=False):
         unit.counted, unit.ended = found, found.ended
-        outputs = {keys[n]: counted[len(groups) + n].output_tokens for n in group}
-        unit.session = max(outputs, key=lambda key: (outputs[key], key))
+        unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
         times = sorted(unit.lines.values())
         unit.minutes = sum(b - a for a, b in pairwise(times) if b - a <= _PAUSE) / (60 * NS)
         for n in group:
