@@ -382,19 +382,36 @@ def test_a_commit_of_a_branch_that_was_amended_with_another_subject_is_one_unit(
     assert (unit["commit"], unit["iteration"], unit["tokens"]["output"]) == (history.shas[last], 1, 15)
 
 
-def test_entries_that_landed_as_one_commit_are_one_unit(history: History, work: Work) -> None:
-    parts = ["".join(TEXT.splitlines(True)[:5]), TEXT]
-    for n, text in enumerate(parts):
-        session = history.session(f"s{n}")
-        writes(session, 100 + 1000 * n, 1 + n, "src/a.py", text)
+def test_what_was_squashed_with_five_others_is_one_unit_with_them(history: History, work: Work) -> None:
+    lines = [f"def step_{n}(): return {n}\n" for n in range(36)]
+    for n in range(6):
+        session, text = history.session(f"s{n}"), "".join(lines[: 6 * n + 6])
+        writes(session, 100 + 1000 * n, 1 << 2 * n, "src/a.py", text)
         mark = history.commit(200 + 1000 * n, f"Step {n}", branch="try", files={"src/a.py": text})
-        session.commits(200 + 1000 * n, 4 << n, mark, f"Step {n}")
+        session.commits(200 + 1000 * n, 2 << 2 * n, mark, f"Step {n}")
         history.entry(mark, f"Step {n}", f"s{n}")
-    whole = history.commit(5000, "Try it (#1)", files={"src/a.py": TEXT})
+    whole = history.commit(9000, "Try it (#1)", files={"src/a.py": "".join(lines)})
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
-    assert (unit["commit"], unit["iteration"], unit["iterations"]) == (history.shas[whole], 1, [1, 2])
-    assert (unit["state"], unit["tokens"]["output"]) == ("landed", 15)
+    assert (unit["commit"], unit["iteration"], unit["iterations"]) == (history.shas[whole], 1, [1, 2, 3, 4, 5, 6])
+    assert (unit["state"], unit["tokens"]["output"]) == ("landed", (1 << 12) - 1)
+
+
+def test_a_session_in_two_work_trees_has_a_unit_for_each_commit(history: History, work: Work) -> None:
+    place = str(history.root / "linked")
+    history.commit(50, "Begin", branch="try")
+    history.worktrees[place] = "try"
+    session = history.session("s1")
+    for second, cwd, branch in ((100, session.cwd, "main"), (300, place, "try"), (500, session.cwd, "main")):
+        session.cwd = cwd
+        writes(session, second, second, f"src/{branch}{second}.py", TEXT.replace("made", f"at{second}"))
+        files: dict[str, str | None] = {f"src/{branch}{second}.py": TEXT.replace("made", f"at{second}")}
+        mark = history.commit(second + 50, f"Step {second}", branch=branch, files=files)
+        session.commits(second + 50, second + 1, mark, f"Step {second}")
+        history.entry(mark, f"Step {second}", "s1")
+    history.commit(30 * DAY, "Later")
+    units = [(unit["iteration"], unit["state"], unit["tokens"]["output"]) for unit in work()["units"]]
+    assert units == [(1, "landed", 201), (2, "lost", 601), (3, "landed", 1001)]
 
 
 def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history: History, work: Work) -> None:
@@ -592,3 +609,16 @@ def test_the_sums_of_each_harness_are_those_of_its_files(
         sums[unit["harness"]] = [a + b for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)]
     assert sums["claude"] == [6, 63, 42, 18]
     assert sums["codex"][1] == 192
+
+
+def test_an_iteration_says_the_subject_of_its_commit_the_sessions_beside_it_and_claims(
+    history: History, work: Work, da_score: Any
+) -> None:
+    committed(history)
+    history.entry(history.commit(400, "By hand"), "What an entry says is no subject")
+    work()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache", "--rubric", "3.1.0"
+    for options in (("--recompute",), ()):
+        one, other = (da_score("iteration", n, "--json", *options, *places).json for n in "12")
+        assert (one["subject"], one["attribution"]["also_active"], one["claims"]) == ("Add it", [], [])
+        assert other["subject"] == "By hand"
