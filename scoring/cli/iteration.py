@@ -67,6 +67,8 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
         payload |= claims_payload(found.facts) if found else {}
         facts = found.facts if found else None
+        if payload.get("attribution") and facts and facts.observed:
+            payload["attribution"]["also_active"] = list(facts.observed.also_active)
     subject = subject_of(settings.repo_dir, facts) if facts else ""
     if settings.json:
         write_json(payload | {"subject": subject or None})
