@@ -24,7 +24,7 @@ from scoring.evidence.transcripts.harness import (
     text_in,
     value_of,
 )
-from scoring.evidence.transcripts.rows import LineSpan, Rows
+from scoring.evidence.transcripts.rows import LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
 TOOLS = ToolNames(
@@ -53,14 +53,14 @@ class CursorReader(EventReader):
         super().__init__(tools)
         self._time: int | None = None
         self._early: list[tuple[int, dict[str, Any]]] = []  # lines before the first time
-        self._first = ""
+        self._first = 0  # the key of the first line
 
     def entry(self, line: dict[str, Any]) -> None:
         """Say what a line holds, as soon as a time is known; those before it have the first one."""
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
             self.unknown(line.get("type", line.get("role")))
             return
-        self._first = self._first or json.dumps(line)
+        self._first = self._first or key_of(json.dumps(line))
         if line.get("role") == "user" and (stated := _time_in(text_in(line, "message", "content"))) is not None:
             self._time = max(stated, self._time or stated)
         self._early.append((self.place, line))
