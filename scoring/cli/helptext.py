@@ -10,14 +10,14 @@ GROUPS = {  # the commands by what they are for, in the order of the help, each 
         "demo": "Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and "
         "show it.",
         "init": "Make a repository ready to be scored, after looking at it: settings, a log, the hook.",
-        "run": "Score every iteration and session of a log.",
+        "run": "Say what became of the work, score every iteration and session of a log, and say what to look at.",
         "doctor": "Show what there is to score from: log, repository, trunk, transcripts, and how much each signal "
         "gets of it.",
         "explain": "Say in plain words why an iteration scored what it did.",
     },
     "Scores": {
         "iteration": "Show how the score of one iteration came about.",
-        "session": "Show the score of one session, from its sidecar.",
+        "session": "Show the score of one session that has a sidecar.",
         "signals": "Print every iteration's signals as JSON, with integrity, the objective checks and any DR "
         "transcript.",
         "integrity": "Show claimed against observed over the whole log, per role and signal.",

@@ -176,8 +176,8 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
     assert (status, "\n".join(pasted).splitlines()) == (0, lines_of(shown))
     screen = "".join(code("text"))
-    assert re.search(r"^ +2 .* 0\.500 .* 2 of 7 signals, 26.0 % of the weight", screen, re.M)
-    assert re.search(r"^ +4 .* 0\.680 .* 7 of 7 signals, 100.0 % of the weight", screen, re.M)
+    assert re.search(r"^ +2 .* 0\.500 .* 2/7 · 26 %", screen, re.M)
+    assert re.search(r"^ +4 .* 0\.680 .* 7/7 · 100 %", screen, re.M)
 
 
 # Tables
@@ -297,7 +297,7 @@ def test_the_first_screen_has_a_picture_and_three_commands() -> None:
     assert [line.split("#")[0].split() for line in block.splitlines()] == [
         ["pipx", "install", "'.[report]'"],
         [PROGRAM, "init"],
-        [PROGRAM, "run"],
+        [PROGRAM, "work"],
     ]
     assert "`uvx --from . da-score run`" in first
     assert len(first.splitlines()) <= 30
