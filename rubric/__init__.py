@@ -1,8 +1,6 @@
 """The outcome-scoring rubric: which signals vote, with which weight, and what a value is called.
 
-This package is data (``versions/*.yaml``) and the model that reads it. It knows nothing of logs, git or transcripts.
-
-A name is loaded when it is first asked for: a command that only wants the version loads no model.
+Data (``versions/*.yaml``) and its model, which know nothing of logs; names are loaded when first asked for.
 """
 
 from importlib import import_module

@@ -1,7 +1,4 @@
-"""What a score is: a value, its band and a row for each signal, with its coverage and bounds; and what makes one.
-
-Nothing here knows where a signal came from, or how a rubric combines them.
-"""
+"""What a score is: a value, its band and a row for each signal, with its coverage and bounds."""
 
 import math
 from collections.abc import Iterable
@@ -19,11 +16,10 @@ Source = Literal["observed", "claimed"]
 
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent.
+    """What the scorer needs of a signal: a sub-score in [0, 1], or that it is absent.
 
-    A reading may also have ``source``, a :data:`Source` or None; ``applicable``, False where there is nothing that the
-    signal could say of this iteration; ``cap``, the name of the best band that its vote allows; and
-    ``fact``, what the vote goes by in a few words.
+    It may also have ``source`` (:data:`Source` or None), ``applicable``, ``cap`` (the best band allowed) and
+    ``fact``.
     """
 
     @property
@@ -40,11 +36,7 @@ class SignalReading(Protocol):
 
 
 class SignalReadings(Protocol):
-    """What the scorer needs of one iteration.
-
-    Readings may also have ``tool_calls``: how many calls of tools were seen in its own work, None where it is
-    not known who did which work.
-    """
+    """What the scorer needs of an iteration; maybe with ``tool_calls``, how many its own work shows (or None)."""
 
     @property
     def iteration(self) -> int:
@@ -58,10 +50,8 @@ class SignalReadings(Protocol):
 class SignalContribution:
     """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
 
-    ``source`` is None for an absent signal, and where it was not kept; rows compare without it. A signal that is not
-    ``applicable`` is absent and counts neither for coverage nor for bounds. ``cap`` is the best band that the row
-    allows, "" when it allows any. ``fact`` is what the vote goes by in a few words, "" where the detail says it or
-    it was not kept; rows compare without it.
+    One not ``applicable`` counts for neither coverage nor bounds; ``cap`` is the best band it allows, "" for any.
+    Rows compare without ``source`` (None where absent or not kept) and ``fact``.
     """
 
     signal: str
@@ -95,10 +85,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the absent signals could make of a score: ``low`` when all of them were 0, ``high`` when all were 1.
-
-    Both are in [0, 1], and ``high`` is ``low`` and the share of the weight that is absent.
-    """
+    """What the absent signals could make of a score, in [0, 1]: ``low`` if all were 0, ``high`` if all were 1."""
 
     low: float
     high: float
@@ -135,11 +122,7 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class Score(Breakdown):
-    """What the rubric made of one iteration: a value, its band, and one row per signal in rubric order.
-
-    The value is in [0, 1] up to the last bit: the effective weights may add up to a hair more than 1. ``sidecar`` is
-    what a sidecar holds of it, as the rubric says (:data:`~rubric.model.SIDECAR`).
-    """
+    """What the rubric made of an iteration: a value in [0, 1] up to the last bit, its band, and a row per signal."""
 
     iteration: int
     rubric_version: str
@@ -159,11 +142,7 @@ def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
 
 
 def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
-    """Measure between which values the score of a breakdown would be if its absent signals were there.
-
-    The weights are the nominal ones of the applicable signals, scaled so that they sum to 1. Where nothing is
-    applicable nothing is known, and the bounds are 0 and 1.
-    """
+    """Return how low and high a score could be with its absent signals, by nominal weight; 0 and 1 if none applies."""
     rows = tuple(row for row in rows if row.applicable)
     total = math.fsum(row.nominal_weight for row in rows)
     if not total:

@@ -1,11 +1,7 @@
-"""The data files of rubrics: how one is read, what is wrong with it, and the released profiles that signals may name.
+"""The data files of rubrics: how one is read, what is wrong with it, and the released profiles of meters.
 
-A profile is what a meter goes by where it votes: a YAML file in ``rubric/profiles/``, named by its name. It is plain
-data to this package; the meter knows what it means. A released profile never changes, as a released rubric.
-
-Beside each released YAML file is what it says as JSON, with the checksum of the YAML, which is the one source: a
-library that reads YAML takes long to load. Where the checksum is wrong, or there is no JSON, the YAML is read.
-``python -m rubric`` writes the JSON.
+A released profile (``rubric/profiles/``) never changes. Beside each YAML file is its JSON with the YAML's checksum, as
+YAML takes long to read; where that is wrong the YAML is read. ``python -m rubric`` writes the JSON.
 """
 
 from functools import cache
@@ -22,10 +18,7 @@ _DEPTH_LIMIT = 8
 
 
 class DaScoreError(Exception):
-    """Something the user can act on; its text is one line that says what, where and what to do.
-
-    The root of every error da-score raises on purpose, here because ``rubric`` imports nothing from ``scoring``.
-    """
+    """Something the user can act on, in one line: what, where, what to do. The root of all errors raised on purpose."""
 
 
 class RubricError(DaScoreError, ValueError):

@@ -1,7 +1,6 @@
-"""What a rubric is: data that says which signals vote, with which weight, and how a value is named; and what it scores.
+"""What a rubric is, and what it scores.
 
-A rubric never changes in place. Every persisted score names the version it was computed under, so two scores
-compare when, and only when, their versions do.
+A rubric never changes in place: two scores compare when, and only when, their versions do.
 """
 
 import math
@@ -52,11 +51,10 @@ WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
 
 @dataclass(frozen=True, slots=True)
 class SignalSpec:
-    """One signal of a rubric.
+    """One signal of a rubric; ``weight`` is above 0, and all sum to 1.
 
-    ``weight`` is above 0; the weights of a rubric sum to 1. A ``two_way`` signal has a self-reported side too, which
-    never votes and shows up in the integrity track. ``profile`` names the released profile that the signal's meter goes
-    by; empty for a signal without a meter, and for a meter that goes by its first profile.
+    A ``two_way`` signal has a self-reported side, which never votes; ``profile`` names the released one of its
+    meter.
     """
 
     id: SignalID
@@ -171,10 +169,9 @@ class Rubric:
     def score(self, readings: SignalReadings) -> Score:
         """Combine one iteration's signals into its score. Pure: no files, no git.
 
-        The value is in [0, 1] up to the last bit. With no signal present it is 0 and ``scored`` is False; the breakdown
-        still has a row for every signal. Below ``minimum_coverage``, or where it is known that none of the iteration's
-        own tool calls was seen, the band is ``insufficient``, whatever the value; else, with no signal present, it is
-        ``unscored``. A row with a cap keeps the band from being better than that.
+        The value is in [0, 1] up to the last bit, 0 when not ``scored``. Below ``minimum_coverage``, or with no
+        own tool call seen, the band is ``insufficient``, without a signal ``unscored``; a cap keeps it from
+        being better.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
         unseen = scored and getattr(readings, "tool_calls", None) == 0
@@ -205,8 +202,7 @@ def combine(
 ) -> tuple[float, bool, tuple[SignalContribution, ...]]:
     """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``.
 
-    The value is the weighted mean over what is present, in the reference's order of operations, which matters to the
-    last digit: weights and contributions are added in rubric order, in doubles.
+    The weighted mean of what is present, added in rubric order in doubles, as the reference does.
     """
     read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
     # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.

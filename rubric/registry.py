@@ -1,8 +1,4 @@
-"""The released rubrics, and the reader of rubric files.
-
-A released rubric is a YAML file in ``rubric/versions/``, named by its version; a new one is one more file. The same
-reader takes a user's own file.
-"""
+"""The released rubrics (``rubric/versions/*.yaml``, named by version), and the reader of them and of users' files."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -56,11 +52,7 @@ def find_rubric(name: str) -> Rubric:
 
 
 def evidence_of(name: str) -> str:
-    """Return under which rules a rubric's evidence is read, as :func:`find_rubric` would, mostly without loading it.
-
-    What reads long files begins with them before it reads the rubric; so a rubric file that does not have the word
-    evidence is not parsed for it. Raises RubricError: as :func:`find_rubric`, when the rubric had to be loaded.
-    """
+    """Return the rules of a rubric's evidence, mostly without loading it; RubricError as :func:`find_rubric`."""
     path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
     try:
         names_it = path.is_file() and path.stat().st_size <= SIZE_LIMIT and b"evidence" in path.read_bytes()
@@ -84,10 +76,7 @@ def _valid(path: Path, read: Callable[[Path], object]) -> Rubric:
 
 
 def parse_rubric(data: object) -> Rubric:
-    """Build a rubric from plain data (the content of a rubric file), without checking its invariants.
-
-    Raises RubricError: naming a field that is missing, unknown, or of the wrong kind.
-    """
+    """Build a rubric from plain data, unchecked; RubricError names a field that is missing, unknown, or misfits."""
     top = _fields(data, "the rubric", (*_RUBRIC, "signals", "bands"))
     signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))
     bands = tuple(ScoreBand(**band) for band in _items(top, "bands", _BAND))

@@ -1,7 +1,7 @@
-"""Where the command ``da-score`` begins; lets ``python -m scoring`` be it too.
+"""Where the command ``da-score`` begins, and ``python -m scoring``.
 
-Until the command line is loaded there is nothing to tidy up, so Ctrl-C ends the process at once and without a
-traceback; :func:`scoring.cli.run` takes over from there. Who started it to go on through Ctrl-C (``nohup``) is heeded.
+Until the command line is loaded Ctrl-C ends the process without a traceback, unless it was started to go on
+(``nohup``).
 """
 
 import signal

@@ -48,11 +48,7 @@ def installing(extra: str) -> str:
 
 
 class LogError(InputError):
-    """An iteration log that cannot be loaded; the text names the file at fault, and the line where there is one.
-
-    Of several broken files the text is of the first one; ``faults`` holds a line of text for each, in the order in
-    which they are read.
-    """
+    """An iteration log that cannot be loaded: the first file at fault; ``faults`` has a line for each, in order."""
 
     def __init__(self, text: str, *others: str) -> None:
         super().__init__(text)
@@ -64,10 +60,7 @@ class TranscriptError(InputError):
 
 
 class MeetingError(InputError):
-    """A judge's records or a meeting's config that are not what they should be.
-
-    ``faults`` holds one line of text for each thing that is wrong, with its round, field and reason.
-    """
+    """A judge's records or a meeting's config that are wrong; ``faults`` has a line for each, with its place."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -99,10 +92,7 @@ class OptionError(SettingsError):
 
 
 class WriteError(DaScoreError, OSError):
-    """A sidecar that could not be written.
-
-    ``written`` holds the paths that were written before the failure, in order; they are whole.
-    """
+    """A sidecar that could not be written; ``written`` holds the paths that were written before, in order and whole."""
 
     def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:
         super().__init__(message)

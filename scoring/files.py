@@ -121,11 +121,7 @@ def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int
 
 @contextlib.contextmanager
 def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
-    """Give a file to write to in steps, and put it at ``path`` when the block is left without an error.
-
-    ``owner`` are the numbers of its user and group, by default those of this process. WriteError if it could not be
-    written; what was at ``path`` is still there.
-    """
+    """Give a file to write in steps, put at ``path`` when the block ends without an error; else a WriteError."""
     remove_stale(path.parent)
     temporary = _temporary(path)
     try:
@@ -180,10 +176,7 @@ def _new_file(path: Path, mode: int, flush: bool = True, owner: tuple[int, int] 
 
 @contextlib.contextmanager
 def alone_in(directory: Path, seconds: float = 30) -> Iterator[None]:
-    """Have a folder for this process alone, as far as other processes of da-score go, and until it ends.
-
-    WriteError: it is no folder that can be read, or another process has had it for as many ``seconds``.
-    """
+    """Have a folder for this process alone among those of da-score; WriteError when it is no folder, or stays taken."""
     until = time.monotonic() + seconds
     try:
         fd = os.open(directory, _DIRECTORY)
@@ -243,10 +236,7 @@ def remove_stale(directory: Path, now: Callable[[], float] = time.time) -> None:
 
 @contextlib.contextmanager
 def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
-    """Give a directory for ``git``, a ``query`` or a ``fleet`` for a while, locked as long as it is in use. OSError.
-
-    Those that killed processes left there are removed.
-    """
+    """Give a directory for a while, locked while it is in use, and remove those of killed processes; OSError."""
     import tempfile  # most commands make no folder
 
     remove_stale_directories(base)

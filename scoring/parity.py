@@ -1,7 +1,4 @@
-"""The functions of the reference that its users call, as ``docs/PARITY.md`` lists them, under its evidence rules.
-
-They answer in the reference's bundles; what they compute is the signals' own.
-"""
+"""The functions of the reference that its users call, in its bundles, as ``docs/PARITY.md`` lists them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,10 +103,7 @@ def assemble_signal_set(
     diminishing_returns: SignalValue | None = None,
     deliberation: Deliberation | None = None,
 ) -> SignalSet:
-    """Join what was found out about one iteration into its signals. Pure.
-
-    What was not asked for (None) is no signal of the set; ``deliberation`` is beside the signals and has no vote.
-    """
+    """Join what was found out about one iteration into its signals; None was not asked for. Pure."""
     corrections = Corrections(iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported)
     signals = {
         LANDED: git.landed_observed,

@@ -94,11 +94,10 @@ class ScoredLine(NamedTuple):
 
 
 class LogSummary(Frozen, frozen=True):
-    """What tables show of a scored log: its iterations as lines, and its sessions sorted by id.
+    """What tables show of a scored log; ``shares`` of iterations (0 to 1) in which each signal is present.
 
-    ``shares`` has the share of iterations, 0 to 1, in which each signal of the rubric is present. ``written`` counts
-    the sidecars of iterations and of sessions that are on disk; None where none were to be written. ``digest`` names
-    the scores of the whole log and the trunk: they are the same where it is.
+    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``digest`` names all scores
+    and the trunk.
     """
 
     rubric: Rubric
@@ -126,10 +125,7 @@ class ScoresDigest:
 
 
 class ScoredLog(Frozen, frozen=True):
-    """A log's iterations in order, and its sessions sorted by id, under one rubric.
-
-    ``broken`` says which entries could not be read, and where and why, when the rubric leaves those out.
-    """
+    """A log under one rubric: iterations in order, sessions by id, and why ``broken`` entries were left out."""
 
     rubric: Rubric
     iterations: tuple[ScoredIteration, ...]
@@ -176,10 +172,8 @@ def score_iterations(
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
 
-    ``records`` are all of the log, sorted by iteration, and ``sources`` are under rules that all the rubrics name. With
-    ``observe`` DR transcripts, and with ``labels`` labels of people, are read also where the rubrics do not have them
-    vote; ``compare`` is whether claims are compared with what was observed. ``opened`` gets the evidence that is read.
-    Raises as :func:`score_log`.
+    ``records`` are all of the log, sorted; with ``observe`` DR transcripts, with ``labels`` labels are read even
+    without a vote; ``compare`` compares claims; ``opened`` gets the evidence. Raises as :func:`score_log`.
     """
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     log_dir, records = Path(iter_log_dir), Records.of(records)
@@ -223,10 +217,7 @@ def score_log_under(
     observe: bool = False,
     compare: bool = True,
 ) -> list[ScoredLog]:
-    """Score a log under several rubrics, each under its own evidence rules; what they read alike is read once.
-
-    ``sources`` are where evidence comes from, by the rules that the rubrics name; raises as :func:`score_log`.
-    """
+    """Score a log under several rubrics, ``sources`` by their rules; what they share is read once."""
     logs: dict[int, ScoredLog] = {}
     ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
     for rules, profile in dict.fromkeys(ways):
@@ -250,12 +241,10 @@ def score_log(
     observe: bool = False,
     **options: Unpack[Options],
 ) -> ScoredLog:
-    """Score every iteration of a log. Writes nothing.
+    """Score every iteration of a log; writes nothing.
 
-    With ``observe`` DR transcripts are read also where the rubric does not have them vote. A rubric that is lenient
-    with broken entries leaves them out, and the result lists them as ``broken``. Raises LogError: the log cannot be
-    loaded; NotARepositoryError: ``repo_dir`` is in no git work tree; GitError: the trunk that the options name is not
-    there.
+    With ``observe`` DR transcripts are read even without a vote; ``broken`` entries are left out where the rubric
+    is lenient. LogError, NotARepositoryError, GitError without the trunk that is named.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -272,11 +261,9 @@ def examine_iteration(
     broken: Broken = silent,
     **options: Unpack[Options],
 ) -> ScoredIteration:
-    """Score one iteration of a log, and return what led to its score. Writes nothing.
+    """Score one iteration of a log, and return what led to its score; writes nothing.
 
-    With ``observe`` its DR transcript is read also where the rubric does not have it vote. ``broken`` takes every entry
-    that a lenient rubric leaves out because it cannot be read. Raises NotFoundError: the log has no such iteration;
-    else as :func:`score_log`.
+    ``observe`` as in :func:`score_log`; ``broken`` takes every entry left out. NotFoundError, else as there.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -313,10 +300,9 @@ def score_whole_log(
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
-    All iterations are scored and written, and those of the ``selection`` shown: ``show`` takes each, in order, with the
-    evidence that its sidecar had and its score lacks. ``broken`` takes every entry that a lenient rubric leaves out
-    because it cannot be read, and ``beside`` the evidence with the facts of all iterations, once these are scored.
-    Raises and warns as :func:`score_log` and :func:`write_scored_log`.
+    ``show`` takes the iterations of the ``selection``, in order, with the evidence they lost; ``broken`` every
+    entry left out, ``beside`` evidence and facts of all at the end. Raises as :func:`score_log` and
+    :func:`write_scored_log`.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
@@ -372,12 +358,10 @@ def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
 
 
 def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
-    """Write the sidecar of every iteration and of every session, and return their paths.
+    """Write the sidecars of all iterations and sessions that differ from those on disk, and return their paths.
 
-    What is on disk already, byte for byte, is not written again. Beside a sidecar goes what the score was computed
-    from, when the rubric's rules keep that. ``warn`` gets every score that lost evidence which its old sidecar had, and
-    every session with an id that is no plain file name: it gets no sidecar. Raises WriteError: at the first that could
-    not be written; its ``written`` holds the paths written before.
+    Beside one goes what it was computed from, where the rules keep that. ``warn`` gets lost evidence, and sessions
+    with an id that is no file name. The ``written`` of a WriteError holds the paths before.
     """
     paths = [iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
     write_iterations(iter_log_dir, scored.iterations, warn)

@@ -52,10 +52,7 @@ class SessionScore(Frozen, frozen=True):
 def aggregate_sessions(
     rubric: Rubric, records: Sequence[IterationRecord], scores: Sequence[Score]
 ) -> list[SessionScore]:
-    """Group scores by the session of their record; records and scores go in pairs, in iteration order.
-
-    Records without a session id are left out. Sessions come out sorted by id, by bytes.
-    """
+    """Group scores, in pairs with their records, by session id, sorted by its bytes; without one, left out."""
     sessions = [record.agent.session_id for record in records]
     return sessions_of(rubric, zip(sessions, map(SessionIterRef.of, scores), strict=True))
 

@@ -1,9 +1,4 @@
-"""The one checker for tables of settings: every key is known, every value is of its kind, and an error is one line.
-
-The settings of the repository, those of the diminishing-returns meter and the profiles of rubrics are checked here. The
-configs of meetings are not: all their faults are listed at once and their JSON schema is printed, which is
-what models of pydantic do.
-"""
+"""The one checker for tables of settings: every key is known, every value is of its kind, and an error is one line."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
@@ -20,11 +15,7 @@ _MOST_DOTS = 1000
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Return what a text of TOML says.
-
-    Raises ValueError: it is no TOML, is longer than :data:`SIZE_LIMIT`, or a line of it has too many dots;
-    RecursionError: it is nested too deep.
-    """
+    """Return what TOML says; ValueError for none, too large, or too many dots in a line, RecursionError if too deep."""
     if len(text) > SIZE_LIMIT:
         raise ValueError(f"larger than {in_words(SIZE_LIMIT)}")
     for number, line in enumerate(text.split("\n"), start=1):
@@ -65,11 +56,9 @@ FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 def checked_table(
     table: Any, kinds: Kinds, where: str, *, name: str = "", elsewhere: Collection[str] = (), whole: bool = False
 ) -> dict[str, Any]:
-    """Return what a table of plain data sets, checked.
+    """Return what a table of plain data sets, checked; SettingsError names ``where`` it is from, and its ``name``.
 
-    Errors name ``where`` it is from, and its ``name`` there. Tables in it that something ``elsewhere`` checks are left
-    out. With ``whole`` every key must be there. Raises SettingsError: it is no table, has an unknown key, lacks one, or
-    a value is of another kind; in one line.
+    Tables that something ``elsewhere`` checks are left out; with ``whole`` every key must be there.
     """
     at = f"{where}: {name}" if name else where
     if not isinstance(table, Mapping):

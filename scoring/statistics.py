@@ -1,7 +1,4 @@
-"""How sure a mean is, and how well a figure foretells: seeded bootstrap intervals, the same on every machine.
-
-The interval is the middle 95 % of 2,000 means of samples with repetition (Efron and Tibshirani, 1993).
-"""
+"""How sure a mean is, and how well a figure foretells: seeded 95 % bootstrap intervals, the same on every machine."""
 
 import functools
 import math
@@ -81,10 +78,7 @@ def _source(seed: int) -> "random.Random":
 
 
 def _means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
-    """Return the means of ``draws`` samples, with repetition and as large as the values.
-
-    Of many values each mean is drawn from the normal distribution, with the Cornish-Fisher correction for their skew.
-    """
+    """Return means of resampled values; of many, drawn from the normal with the Cornish-Fisher correction for skew."""
     count = len(values)
     if min(values) == max(values):
         return [values[0]] * draws
@@ -161,11 +155,7 @@ def within(
 
 
 class GroupedDraws:
-    """Measures figures of the same cases against their truths, with one set of draws of groups for all intervals.
-
-    A draw takes groups whole: what their cases share then makes no interval too narrow. With ``binary`` truths are 1
-    and 0, and the measure is :func:`auc`, else :func:`spearman`.
-    """
+    """Measures figures of cases against their truths, with one set of draws of whole groups; ``binary`` by AUC."""
 
     def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:
         self.truths, self._how = truths, auc if binary else spearman

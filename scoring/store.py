@@ -55,11 +55,9 @@ def stamp_of(found: os.stat_result) -> bytes | None:
 
 
 class Store:
-    """The store of one cache directory; without one, nothing is kept. Use it as a context manager.
+    """The store of one cache directory, a context manager; without a directory nothing is kept.
 
-    It is opened when it is first asked, and belongs to the process that opened it. Without ``keeps`` it is only read,
-    and is neither made nor changed, nor is anything beside it: not even the rows that another process has just written
-    are seen.
+    It is opened when first asked, by the process that uses it. Without ``keeps`` it is only read, and never made.
     """
 
     def __init__(self, cache_dir: Path | None, keeps: bool = True) -> None:
@@ -117,10 +115,7 @@ class Store:
         }
 
     def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
-        """Keep a value about a key for a stamp, in place of what was kept about it; without a stamp, keep nothing.
-
-        It is written when enough of them wait, and when the store is closed.
-        """
+        """Keep a value about a key for a stamp, in place of the last one; without a stamp nothing. Written later."""
         if stamp is None or self._place is None or not self._keeps:
             return
         self._waiting.append((kind, _bytes(key), stamp, value))

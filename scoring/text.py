@@ -1,8 +1,4 @@
-"""Text as the reference compares, quotes and cuts it.
-
-The reference trims, folds and quotes one character at a time by Unicode's simple mappings; Python's own string methods
-use the full ones, which differ for a handful of letters. The rules live here so that no signal has to know.
-"""
+"""Text as the reference compares, quotes and cuts it: one character at a time, by Unicode's simple mappings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -77,10 +73,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Show as escapes what a terminal or a page would not show: control characters, and what only changes the rest.
-
-    That is what turns the direction of text round, joins and parts without a sign of it, or is no character at all.
-    """
+    """Show as escapes what a terminal would not: control characters, direction marks, invisible joins and the like."""
     return show_hidden(printable(text))
 
 
@@ -90,10 +83,7 @@ def show_hidden(text: str) -> str:
 
 
 def json_escaped(text: str, hidden: bool = False) -> str:
-    """Return JSON in which the control characters that JSON allows as they are, U+007F to U+009F, are escapes.
-
-    With ``hidden`` invisible formatting is, too.
-    """
+    """Return JSON with U+007F to U+009F as escapes, and with ``hidden`` invisible formatting too."""
     import json  # a command that prints JSON has loaded it
 
     escaped = _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

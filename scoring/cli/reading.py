@@ -44,10 +44,7 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
 def sources(
     settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn, hinted: Sequence[Path] = ()
 ) -> Sources:
-    """Return where evidence comes from under some settings; ``warn`` takes also which have no effect under the rules.
-
-    Without ``rules`` they are those of the settings' rubric; RubricError where it cannot be used.
-    """
+    """Return where evidence comes from under some settings, by default those of their rubric; RubricError."""
     rules = rules or RULES[evidence_of(settings.rubric)]
     how = options(settings, rules, warn)
     return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how, hinted)

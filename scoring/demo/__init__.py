@@ -36,11 +36,7 @@ _HARNESSES = ("claude", "codex")
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Where the parts of a built demo are.
-
-    ``repo_dir`` is a git work tree with the trunk ``master``, ``iter_log_dir`` is at the default place inside it, and
-    ``transcript_dirs`` are beside it, one per harness.
-    """
+    """Where a built demo is: a git work tree, the log inside it, and ``transcript_dirs`` beside, one per harness."""
 
     root: Path
     repo_dir: Path
@@ -49,11 +45,9 @@ class Demo:
 
 
 def build_demo(target: Path | str) -> Demo:
-    """Write the demo into a directory, which is created when it is missing.
+    """Write the demo into a directory, made where missing; when that fails, what was written goes again.
 
-    When that fails, what was written is removed again; the directory itself may stay, empty. Raises InputError:
-    ``target`` is no directory, or is not empty; it is left as it was. Raises GitError: git is not installed, or refused
-    the history. Raises WriteError: the files could not be written.
+    InputError where ``target`` is no empty directory; GitError; WriteError.
     """
     target = Path(target)
     _make_ready(target)

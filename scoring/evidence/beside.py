@@ -1,8 +1,7 @@
-"""The files of an entry: those beside it, and the verification artifacts that it names by path, small YAML files.
+"""The files beside an entry, and the verification artifacts that it names by path, small YAML files.
 
-Beside it are hook outcomes, ``iter-N.hook-outcomes.yaml``, a DR transcript, ``iter-N.dr.json``, and labels, which have
-a module of their own (:mod:`scoring.evidence.labels`). The path of an artifact comes from a log and is not trusted: it
-must stay inside the repository. An artifact that is missing, unreadable or malformed is as if it had not been named.
+Paths come from a log and are not trusted: they must stay inside the repository. An artifact that is missing, unreadable
+or malformed is as if it had not been named. Labels are in :mod:`scoring.evidence.labels`.
 """
 
 import os
@@ -138,10 +137,7 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
 
 
 class Corrections(NamedTuple):
-    """The retries of the implementation and of every verifier, and the corrections that a review artifact counts.
-
-    64-bit integers, below 0 where the log says so. ``reported`` is whether any of them was reported.
-    """
+    """Retries and corrections, 64-bit integers, below 0 where the log says so, and whether any was ``reported``."""
 
     retries: int
     corrections: int

@@ -1,7 +1,4 @@
-"""Everything that evidence says of the iterations of one log, as facts; signals judge them.
-
-Git is asked in a few batches, and every transcript is read in one pass.
-"""
+"""Everything that evidence says of the iterations of one log, as facts; signals judge them."""
 
 from collections.abc import Collection, Sequence
 from functools import cached_property

@@ -1,7 +1,6 @@
 """What people said of an iteration: ``iter-N.labels.yaml`` beside its entry (``docs/LOG.md``, "Labels").
 
-Several people and tools write into these files, so they are read leniently: what one label says wrong costs that label
-or that value, and a note says so. Loaded where labels vote or are shown, and not otherwise.
+Read leniently: what one label says wrong costs that label or value, and a note says so.
 """
 
 from collections.abc import Iterable
@@ -54,11 +53,7 @@ class LabelEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """The label that one person gave, with its history, the oldest edit first.
-
-    ``position`` is its place in the file, from 0. ``updated`` is when it was last changed, in nanoseconds since 1970,
-    UTC; None when the file gives no time. ``overrides`` says that it replaces those of all others.
-    """
+    """The label of one person, its history oldest first; ``position`` in the file, ``updated`` in ns since 1970."""
 
     position: int
     id: str

@@ -1,7 +1,6 @@
-"""Evidence rules: how evidence is found and read, as one value a set of rules, and where that of one log comes from.
+"""Evidence rules: how evidence is found and read, a value for each set of rules, and where that of one log comes from.
 
-A rubric's data names its rules (``evidence: reference | corrected | attributed``; none is ``reference``). To add rules,
-add a value and its line in :data:`RULES`; the functions that it names are loaded when they are called.
+To add rules, add a value and its line in :data:`RULES`; the functions that it names are loaded when called.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -177,10 +176,7 @@ class Sources(Frozen, frozen=True):
         return self.reading.get("cache_dir")
 
     def entries(self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken") -> "Records":
-        """Return the entries of a log as rubrics with these rules have it loaded, or raise LogError.
-
-        ``broken`` takes what is left out because it cannot be read.
-        """
+        """Return the entries of a log as these rules load them; LogError, or ``broken`` takes what cannot be read."""
         from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
 
         keeps = self.reading.get("keep", True)

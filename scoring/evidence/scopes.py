@@ -1,7 +1,6 @@
 """Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and what a file is by its path, unopened.
 
-An entry that ends in a slash is a folder, any other is one path; under the corrected rules an entry may be a glob too
-(``docs/EVIDENCE.md``, "Scope"). Tests say something about code, and nothing about documents.
+An entry that ends in a slash is a folder; under the corrected rules it may be a glob (``docs/EVIDENCE.md``, "Scope").
 """
 
 import posixpath
@@ -32,11 +31,7 @@ class DeclaredScope(NamedTuple):
 
 
 def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
-    """Return the write scope of every task that declares one, by task id as written.
-
-    Of tasks with one id the first with a scope counts, in the byte order of plan folder names. A plan file that cannot
-    be read is skipped.
-    """
+    """Return the write scope of each task id, of the first plan (by bytes) with one; broken plans are skipped."""
     scopes: dict[str, DeclaredScope] = {}
     plans = Path(repo_dir) / PLANS_DIR
     try:
@@ -97,10 +92,7 @@ def _clean(path: str) -> str:
 
 
 class _Glob:
-    """One pattern: tokens, and for each place between them the places that are reached without a character.
-
-    Matching takes time proportional to entry times path, whatever the entry says.
-    """
+    """One pattern: tokens, and the places reached without a character; matching takes time as entry times path."""
 
     def __init__(self, glob: str) -> None:
         self._prefix = glob[: glob.index(_STAR)]
@@ -176,10 +168,7 @@ _LICENCES = frozenset({"license", "licence", "copying", "notice"})
 
 
 def is_code(path: str, globs: Sequence[str] = ()) -> bool:
-    """Return whether a file is code, by its path in the repository.
-
-    The repository's own ``globs``, read as those of a task's scope, alone decide where there are any.
-    """
+    """Return whether a file is code, by its path; ``globs``, read as those of a task's scope, alone decide if given."""
     if globs:
         return path in path_scope("corrected", tuple(globs))
     name, suffix = _name_and_suffix(path)

@@ -1,7 +1,7 @@
-"""The data set of a fleet: Delta tables of rows by rubric and month, and ``repositories``: what is known of each.
+"""The data set of a fleet: Delta tables of rows, and ``repositories``, what is known of each.
 
-Delta commits one table at a time: rows first, then ``repositories``, and that commit names the versions of the other
-tables that count. So a batch counts in all tables or in none, and what a fleet that was killed has left is undone.
+Delta commits one table at a time: rows first, then ``repositories``, which names the versions that count; so a batch
+counts in all tables or in none.
 """
 
 import contextlib
@@ -107,10 +107,7 @@ class DataSet:
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
     def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
-        """Add rows by table, as ``pyarrow.Table``, and the states of their repositories: all or none.
-
-        ``where`` is, as SQL, which rows they replace; FleetError where another fleet wrote meanwhile, WriteError.
-        """
+        """Replace the rows that SQL names ``where``, by table, and repositories' states; FleetError, WriteError."""
         self.put(tables, where)
         self.note(states)
 

@@ -146,11 +146,7 @@ Say = Callable[[FleetEvent, FleetReport], None]
 
 
 def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
-    """Score what changed of all repositories that a configuration names, with ``force`` the others as well.
-
-    FleetError where another fleet writes or the scheduler is lost, and what was added counts; InputError, RubricError,
-    WriteError.
-    """
+    """Score what changed of all repositories, with ``force`` all; FleetError, InputError, RubricError, WriteError."""
     began = time.monotonic()
     if not days_of(config.horizon):
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")

@@ -1,7 +1,6 @@
 """Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
 
-Each log is a unit of its own: a broken one is reported and does not stop the others, and what is finished is finished,
-whatever happens next (``docs/COMMANDS.md``, "backfill").
+Each log is a unit of its own: a broken one is reported and does not stop the others.
 """
 
 import datetime
@@ -99,10 +98,7 @@ class LogReport:
 
 
 def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
-    """Bring one log up to date, or find out what would be. Never raises what a user can act on: that is in the report.
-
-    ``take`` gets every iteration with the score that counts for it then, also in a dry run.
-    """
+    """Bring one log up to date; errors of the user go into the report, ``take`` gets every iteration with its score."""
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
     began = time.monotonic()

@@ -64,10 +64,8 @@ def close_task(
 ) -> ClosedTask:
     """Score an iteration that was just closed (None is the highest), and rewrite its sidecar and its session's.
 
-    Scores too the members of its session without a sidecar under the rubric, with ``recompute`` ``recent-K`` instead of
-    ``current`` the K latest up to it, with ``all`` the whole log. ``broken`` takes the entries that a lenient rubric
-    leaves out. NotFoundError without such an iteration, SettingsError for another ``recompute``; else raises as a whole
-    run.
+    ``recompute`` is ``current``, ``recent-K`` or ``all``; unscored members of the session are scored too.
+    ``broken`` takes entries left out. NotFoundError, SettingsError, else as a whole run.
     """
     warnings: list[str] = []
     also = sources.warn
@@ -197,10 +195,7 @@ def _is_path(value: object) -> TypeGuard[str]:
 
 
 def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:
-    """Read a harness's JSON from a descriptor, for at most ``patience`` seconds; None when there was nothing to read.
-
-    InputError where what came is no JSON object, or not all of it came in time.
-    """
+    """Read a harness's JSON, for at most ``patience`` seconds; None without any, InputError for no whole object."""
     data, until = b"", time.monotonic() + patience
     try:
         while len(data) <= SIZE_LIMIT and not os.isatty(fd):

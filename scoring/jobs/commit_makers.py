@@ -1,7 +1,4 @@
-"""Which commits agents made: by checkpoints, by the commits that transcripts show, by co-authors.
-
-``docs/LOG.md``, "A log where there is none", has the rules.
-"""
+"""Which commits agents made: by checkpoints, by the commits that transcripts show, by co-authors (``docs/LOG.md``)."""
 
 import datetime
 import os
@@ -35,11 +32,9 @@ Times = dict[str, dict[str, int]]  # by SHA or checkpoint: sessions, each with t
 
 
 class AgentCommits(NamedTuple):
-    """The commits that agents made, under their SHAs, and what is known of them.
+    """The commits that agents made, by SHA, or by what shows one that git lacks, which ``known_from`` names.
 
-    One that git does not have is under the name by which a transcript shows it, else under its checkpoint; then
-    ``known_from`` says which of the two. ``branches`` has the branches of those off the trunk, ``same`` other names of
-    a commit: what it was before it was amended or rebased, and its checkpoints that no commit names.
+    ``branches`` has the branches of those off the trunk, ``same`` former names of commits and their checkpoints.
     """
 
     commits: dict[str, WrittenCommit]
@@ -52,11 +47,7 @@ class AgentCommits(NamedTuple):
 def agent_commits(
     scan: AttributedScan, history: AttributedHistory, sources: Sources, looked_at: Collection[str], landed_only: bool
 ) -> AgentCommits:
-    """Return the commits that agents made: of the trunk, and of those that became none of it.
-
-    With ``landed_only`` these are the tips of local branches alone. ``looked_at`` are further commits off the trunk of
-    which it is asked what became of them.
-    """
+    """Return the commits that agents made, of the trunk and off it; ``landed_only`` takes only tips there."""
     remotes = frozenset(map(same_remote, history.remotes()))
     resolved: dict[str, str] = {}
 
@@ -191,10 +182,7 @@ def _add_checkpoints(
 
 
 def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, set[str]]:
-    """Return the names and addresses of the authors of commits, in small letters.
-
-    Of one that git does not have they are those of its session's commits, else the user whose files show it.
-    """
+    """Return the names and addresses of the authors of commits, in small letters; of a lost one its session's."""
     known = history.authors(name for name in agents.makers if name not in agents.known_from)
     found = {name: {text.casefold() for text in author if text} for name, author in known.items()}
     of_session: dict[str, set[str]] = {}

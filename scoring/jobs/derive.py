@@ -272,10 +272,7 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
 def derive_runs(
     log_dir: Path, repo_dir: Path | str, folder: Path, dry_run: bool = False
 ) -> list[tuple[int, GradedRun]]:
-    """Write an entry, and its reward, for every run below a folder that has none; return these with their numbers.
-
-    InputError where there is no such folder; errors as for :func:`derive`.
-    """
+    """Write an entry, and its reward, for every run below a folder that has none; InputError, and as derive."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
     with alone_in(GitRepository(repo_dir).common_dir, seconds=600):

@@ -1,7 +1,4 @@
-"""Keeping a log by hand: a new entry, and a value set in one (``docs/LOG.md``, "Keeping a log").
-
-What is set is checked against the models of :mod:`scoring.log.schema` first, and files are written whole or not at all.
-"""
+"""Keeping a log by hand: a new entry, and a checked value set in one (``docs/LOG.md``, "Keeping a log")."""
 
 import os
 import re
@@ -40,11 +37,7 @@ SAME_COMMIT = 7  # the fewest digits by which a commit is named, and how many mu
 def new_entry(
     log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD", warn: Warn = silent
 ) -> Path:
-    """Write the entry of an iteration, or of the next one, with what git knows of a commit; return its path.
-
-    The rest are comments; ``warn`` hears of another entry that names the commit. InputError where the number has an
-    entry, NotFoundError where there is no such commit, WriteError.
-    """
+    """Write an iteration's entry, or the next one, from a commit; InputError, NotFoundError, WriteError."""
     known = known_of(repo_dir, commit)
     make_folder(log_dir)
     with alone_in(log_dir):
@@ -132,10 +125,9 @@ def _described(field: DescribedField, given: Mapping[str, str], before: str) -> 
 
 
 def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
-    """Set a field of an entry (``impl.retries``, ``verifiers.0.status``), and return the file; all else stays as it is.
+    """Set a field of an entry (``verifiers.0.status``), and nothing else, and return the file.
 
-    NotFoundError without such an entry, SettingsError for a wrong field or value, InputError where the entry is broken
-    or more than that would change, WriteError; then nothing was written.
+    NotFoundError, SettingsError for a wrong field or value, InputError for a broken entry, WriteError.
     """
     if iteration not in (entries := _entries(log_dir)):
         raise no_such_entry(log_dir, iteration)

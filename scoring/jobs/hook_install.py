@@ -45,10 +45,7 @@ class HookChange:
 
 
 def hook_settings(harness: str, scope: str, project: Path) -> Path:
-    """Return the settings file of a harness: in a ``project``, or where it looks for its ``user``'s.
-
-    Raises InputError where it runs no hook that is known.
-    """
+    """Return the settings file of a harness, of a ``project`` or its ``user``; InputError if it runs no known hook."""
     hook = HOOKS[harness]
     if hook is None:
         raise InputError(f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does")
@@ -100,10 +97,7 @@ def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
 
 
 def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL) -> HookChange:
-    """Put the hook into a settings file, which may be new, unless it is in it; one that does not run is repaired.
-
-    InputError where the file cannot be read or has another shape, WriteError; then it is as it was.
-    """
+    """Put the hook into a settings file, unless it is in it and runs; InputError, WriteError, then it is as it was."""
     text, data = _read(path)
     if places := _hooks(data):
         bare = [

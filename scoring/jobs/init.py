@@ -95,11 +95,7 @@ def _place(path: Path, top: Path) -> str:
 
 
 def write_settings(seen: Examination, text: str, force: bool) -> Path:
-    """Write the file into the repository's top level, and return where.
-
-    NotARepositoryError where there is none, SettingsError where there is such a file and no ``force``, WriteError also
-    where a link leads out of the repository.
-    """
+    """Write the settings file and return where; NotARepositoryError, SettingsError without ``force``, WriteError."""
     top = seen.repository.top_level
     if top is None:
         raise NotARepositoryError(seen.repository.problem)

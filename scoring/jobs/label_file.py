@@ -1,8 +1,4 @@
-"""Labels written into ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels"); all else in a file stays as it is spelled.
-
-What is about to be written is read back first: a file in which another label would change, because the two share a
-history by an alias, is refused.
-"""
+"""Labels written into ``iter-N.labels.yaml``; all else in a file stays as it is spelled, or the file is refused."""
 
 import contextlib
 import datetime
@@ -128,10 +124,7 @@ class NewLabel:
 
 
 def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
-    """Write labels, all of them or none, and return the files that were written, each once.
-
-    InputError where a label or a file is not fit for that, WriteError; then the files are as they were.
-    """
+    """Write labels, all of them or none, and return the files, each once; InputError, WriteError."""
     for label in labels:
         if problem := label.problem():
             raise InputError(f"iteration {label.iteration}: {problem}")

@@ -45,11 +45,7 @@ class _Row(BaseModel):
 
 
 def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list[NewLabel], list[str]]:
-    """Read the labels of a file for these ``iterations``, and what is wrong with it, a line of text per fault.
-
-    CSV by its name or where it does not begin with ``{``; rows that name no actor are ``actor``'s. InputError where the
-    file cannot be read at all.
-    """
+    """Read the labels of a file, CSV or JSONL, for these ``iterations``, and a line for each fault; InputError."""
     try:
         text = read_file(path).decode("utf-8-sig")
     except FileNotFoundError as e:

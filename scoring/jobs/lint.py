@@ -42,10 +42,7 @@ class _Entry(NamedTuple):
 
 
 def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
-    """Return how many entries a log has, broken ones too, and what is wrong with it, file by file and line by line.
-
-    ``sessions`` are the known ids, None compares none. LogError where the log cannot be listed.
-    """
+    """Return how many entries a log has, and what is wrong, line by line, also with ``sessions``; LogError."""
     names = names_in_log(log_dir)
     found: list[LintFinding] = []
     entries: list[_Entry] = []

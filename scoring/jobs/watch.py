@@ -1,8 +1,7 @@
-"""Follows a log while it grows: what appeared, what changed, what went away, and what it scores.
+"""Follows a log while it grows: what appeared, changed or went away, and what it scores.
 
-A file that is no entry may be half written: its entries before that count, and only when it has not changed for some
-looks is it called broken. When the trunk moves, what was reported is scored again, and reported where it differs.
-A log is looked at again and again, as shared file systems and links announce no changes.
+A file is called broken when it has not changed for some looks. It looks again and again, as shared file systems
+announce no changes; when the trunk moves, what was reported is scored again.
 """
 
 import os

@@ -33,11 +33,10 @@ def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
 def load_iteration_log(
     directory: Path | str, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
 ) -> list[IterationRecord]:
-    """Read every entry of a log, sorted by iteration.
+    """Read every entry of a log, sorted by iteration; of one iteration the last file name wins over the archive.
 
-    Of files of one iteration the last name (in bytes) wins; the archive fills in what no file gives. ``true_flags``
-    are the plain booleans that a tri-state flag takes for true. With ``broken`` an entry that cannot be read is passed
-    to it and left out, else LogError has a line for each in ``faults``; LogError where there is no directory.
+    ``true_flags`` are as for :class:`~scoring.yamlread.Reader`. ``broken`` takes what cannot be read, else LogError
+    has a line for each in ``faults``; LogError also without a directory.
     """
     return list(load_log_for((), directory, true_flags, broken))
 
@@ -52,8 +51,8 @@ def load_log_for(
 ) -> Records:
     """Return the entries of a log as some rubrics have it loaded, sorted by iteration; LogError.
 
-    A strict rubric stops at what cannot be read; else it is passed to ``broken`` and left out. With a ``cache_dir``
-    only entries that are not known from an earlier run are opened; to ``keep`` is to write there what this one read.
+    A strict rubric stops at what ``broken`` else takes. With a ``cache_dir`` unchanged entries are not opened, and
+    with ``keep`` new ones are kept there.
     """
     if any(rubric.loading == STRICT for rubric in rubrics):
         broken = None
@@ -193,10 +192,7 @@ def _archived(path: Path, iteration: int) -> EntryPlaces | None:
 
 
 def field_lines(node: Node | None, way: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
-    """Yield the way to every field and the line of its name; where a way is met twice, the later line is right.
-
-    What an alias or a merge (``<<``) brings in is where it is defined, and what a mapping says itself comes last.
-    """
+    """Yield the way to every field and the line of its name; where a way is met twice, the later line is right."""
     if node is None or depth > 8:
         return
     node = target_of(node)

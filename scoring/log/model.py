@@ -51,10 +51,7 @@ class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
 
 
 class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
-    """What the implementing agent reported. ``retries_reported``: the entry has that field, and it is not null.
-
-    ``tests_total_claim`` is ``impl.tests_total_pass`` of schema 2, a claim only under rubrics that read all test flags.
-    """
+    """What the implementing agent reported; ``tests_total_claim`` is ``tests_total_pass`` of schema 2."""
 
     summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""
     scope_note: Annotated[str, "`on-target`, or in words what went beyond the task."] = ""

@@ -1,8 +1,4 @@
-"""From one YAML document to one record, by one table that the JSON Schema, lint and templates use too.
-
-The table says how a field's type, of :mod:`scoring.log.model`, is read, and its name in schema 1, which is flat. See
-``docs/LOG.md``, "One record for both schemas" and "How YAML scalars are read".
-"""
+"""From one YAML document to one record, by one table, as JSON Schema, lint and templates have it (``docs/LOG.md``)."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import GenericAlias, UnionType
@@ -213,10 +209,7 @@ _FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (SCHEMA_FLAT, S
 
 
 def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
-    """Read one iteration-log entry of either schema; ``true_flags`` is as for :class:`~scoring.yamlread.Reader`.
-
-    YamlError: broken YAML, a value that does not fit its field, or a ``schema_version`` other than 1 and 2.
-    """
+    """Read one entry of either schema; YamlError for broken YAML, a misfit, or a schema other than 1 and 2."""
     node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
     reader = Reader(true_flags)
     version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version") if node else None
@@ -238,10 +231,7 @@ def flat_record(reader: Reader, node: Node) -> IterationRecord:
 def parse_archive(
     data: bytes, true_flags: Collection[str] = TRUE_FLAGS, broken: Callable[[YamlError], None] | None = None
 ) -> list[IterationRecord]:
-    """Read ``historical.yaml``: a mapping with a list ``iterations`` of schema-1 entries.
-
-    YamlError when it is none; with ``broken`` an entry with fields that do not fit is passed to it, and left out.
-    """
+    """Read ``historical.yaml``, a list ``iterations`` of schema 1; YamlError, or ``broken`` takes misfits."""
 
     def fitting_record(reader: Reader, node: Node) -> IterationRecord | None:
         try:

@@ -36,10 +36,7 @@ _TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(valu
 
 
 class SettingRow(NamedTuple):
-    """How a setting is set: what it may be, its option's help and ``metavar``, and what is between items in a variable.
-
-    What is ``personal`` no repository may choose: a cache is trusted, and a checkout is not.
-    """
+    """How a setting is set: its kind, its option's help and ``metavar``; a ``personal`` one no repository chooses."""
 
     kind: Kind | ListOf
     help: str
@@ -58,11 +55,7 @@ class SettingRow(NamedTuple):
 
 
 class Settings(Frozen, frozen=True):
-    """What a command works on, from wherever it was set (:func:`scoring.log.settings.resolve_settings`).
-
-    Where ``transcripts`` is not set the rubric's rules decide, and ``transcript_dirs`` count instead of ``auto``.
-    ``worktrees`` are absolute, or begin with a wildcard.
-    """
+    """What a command works on; ``transcripts`` None: the rubric's rules decide; folders count instead of ``auto``."""
 
     iter_log_dir: Annotated[
         Path, SettingRow(PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR")

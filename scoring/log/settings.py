@@ -32,11 +32,10 @@ _FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "
 def resolve_settings(
     options: Mapping[str, Any], environment: Mapping[str, str] | None = None, files: bool = True
 ) -> Settings:
-    """Return the settings for some command-line options, by long name; None and () mean not given.
+    """Return the settings for command-line options, by long name; None and () mean not given.
 
-    The variables are by default those of the process; without ``files`` the repository's settings are not read.
-    OptionError for an option of the wrong kind; SettingsError where a file or variable is wrong or unknown, or the
-    repository itself leads to a log that is outside of it.
+    Without ``files`` those of the repository are not read. OptionError for a wrong option, SettingsError for a
+    wrong file or variable, or where the repository itself leads to a log outside of it.
     """
     given = {key: value for key, value in options.items() if value is not None and value != () and key in SETTINGS}
     for key, value in given.items():
@@ -75,10 +74,7 @@ def cache_dir_of(settings: Settings) -> Path | None:
 
 
 def _repository_around(folder: Path) -> Path:
-    """Return the nearest folder upwards with a log or settings, or the top of the work tree, as a path from here.
-
-    Outside of a work tree nothing is looked for: a folder above may be another user's.
-    """
+    """Return the nearest folder upwards in the work tree with a log or settings, or its top, as a path from here."""
     start = Path(os.path.abspath(folder))
     found = None
     for here in (start, *start.parents):

@@ -1,7 +1,4 @@
-"""Where the lines of commits went: each line is followed forwards through the trunk, as ``git blame -w`` goes back.
-
-One stream of patches is read, oldest commit first. A merge takes each line from the first parent that has it.
-"""
+"""Where lines of commits went, each followed forwards through one stream of patches, as ``git blame -w`` goes back."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,10 +19,7 @@ _MOST_SPLITS = 100  # files that went, and new ones, among which splits are look
 
 
 class Fate(NamedTuple):
-    """What became of the lines of some work until a later commit of the trunk.
-
-    ``added`` is how many there were; ``taken`` has, for each that is gone, the commits that changed or removed it.
-    """
+    """What became of ``added`` lines of some work; ``taken`` has, for each that is gone, the commits that did it."""
 
     added: int
     taken: tuple[tuple[str, ...], ...]
@@ -76,10 +70,7 @@ class _Ledger:
 
 
 def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts) -> Iterator[Fate]:
-    """Return what became of each work, in their order; ``counts`` says of which files lines are counted.
-
-    GitError when git cannot read a commit of the trunk, or content that it names.
-    """
+    """Return what became of each work, in order, in files that ``counts`` takes; GitError for an unreadable trunk."""
     followed = {part for work in works for part in work.parts}
     order = _needed(graph, works, followed)
     ledger = _Ledger()

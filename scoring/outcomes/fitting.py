@@ -1,7 +1,6 @@
 """Weights that foretell an outcome best, and whether they really do (``docs/VALIDITY.md``, "Fitting weights").
 
-The weights are the coefficients of a logistic regression with an L2 penalty, those below 0 left out, scaled to sum 1.
-What they are worth is measured on sessions that the fit did not see and that are newer than those it saw.
+The coefficients above 0 of a logistic regression with an L2 penalty, measured on sessions newer than those of the fit.
 """
 
 import math
@@ -65,10 +64,7 @@ class Fit:
 
 
 def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> Fit:
-    """Fit weights to cases, and measure on newer sessions whether they are better than the rubric's.
-
-    An outcome by degrees is cut at its median. Needs scikit-learn.
-    """
+    """Fit weights to cases, and measure on newer sessions whether they are better. Needs scikit-learn."""
     old = {str(spec.id): spec.weight for spec in rubric.signals}
     known = [case for case in cases if any(case.signals.get(name) is not None for name in old)]
     if outcome in BY_DEGREES and known:
@@ -132,11 +128,7 @@ def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | Non
 
 
 def fitted_weights(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
-    """Return weights, none below 0 and with sum 1; None where no signal points the right way.
-
-    An absent signal is taken for its mean, which says nothing. The signal that points the wrong way most is left out
-    until none does.
-    """
+    """Return weights above 0 with sum 1, None without any; the signal that points the wrong way most goes first."""
     from sklearn.linear_model import LogisticRegression  # takes longer to load than all of da-score
 
     given = {name: [case.signals.get(name) for case in cases] for name in names}

@@ -116,10 +116,7 @@ class Ledger(NamedTuple):
 
 
 def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules) -> Ledger:
-    """Return all of the work of a repository, under attributed evidence; reads everything, writes nothing.
-
-    ``records`` are all of the log. Raises NotARepositoryError, and GitError where the trunk is not there.
-    """
+    """Return all of the work of a repository, by attributed evidence; NotARepositoryError, GitError without a trunk."""
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, log_dir, sources, scan, profile=None)
         return ledger_of(evidence, [evidence.of(record) for record in records], rules)

@@ -1,8 +1,6 @@
 """What became of the work of iterations within a horizon: changed, fixed, reverted (``docs/VALIDITY.md``, "Outcomes").
 
-Only the trunk is asked. An answer depends on a commit and on the trunk's commit at the end of the horizon and on
-nothing that comes later, so it is kept; but not of a repository that can change what a commit says: with replaced or
-grafted commits, or a shallow clone that may be deepened.
+An answer depends on the trunk up to the horizon alone, so it is kept, unless history can change (grafts, shallow).
 """
 
 import contextlib
@@ -147,12 +145,7 @@ def log_outcomes(
     trunk: str | None = None,
     only: Collection[int] | None = None,
 ) -> list[Outcome]:
-    """Return what became of each iteration of a log, or of ``only`` some of them, in the order of the records.
-
-    The records are all of the log; None as ``cache_dir`` keeps no answers, as ``trunk`` looks for it. Raises
-    NotARepositoryError: ``repo_dir`` is in no git work tree; GitError: there is no branch ``trunk``, or git cannot read
-    the history of the trunk.
-    """
+    """Return what became of each iteration of a log, or of ``only`` some; NotARepositoryError, GitError."""
     wanted = records if only is None else [record for record in records if record.iteration in only]
     return outcomes_in(AttributedHistory(repo_dir, records, trunk), wanted, rules or OutcomeRules(), cache_dir)
 

@@ -43,11 +43,7 @@ WRONG_WAY, LINES_DO = "points the wrong way", "no better than counting lines"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One iteration with its outcome: ``value`` is its score, ``signals`` and ``observed`` are figures by name.
-
-    ``truth`` is what became of it: for a yes or no 1 for sound work and 0 for the other, by degrees the higher the
-    better.
-    """
+    """An iteration with its score ``value``, figures by name, and its outcome ``truth``: the higher the better."""
 
     iteration: int
     session: str
@@ -297,10 +293,7 @@ def kept_meaning(cache_dir: Path | None, log_dir: Path, scores: str, rules: Outc
 
 
 def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> dict[str, Any]:
-    """Return how much better one score foretells than another of the same iterations, with a paired interval.
-
-    The keys are ``n``, ``gain`` and ``interval``; iterations that only one of them scores are left out.
-    """
+    """Return ``n``, ``gain`` and paired ``interval`` of how much better one score foretells than another."""
     if outcome == "reward":  # runs of one task compare in another way
         return {"n": 0, "gain": None, "interval": None}
     old = {case.iteration: case.value for case in before if case.value is not None}
@@ -320,11 +313,10 @@ def log_cases(
     broken: Callable[[str], object] = str,
     scored: Callable[[ScoredLog], object] = silent,
 ) -> list[list[Case]]:
-    """Score a log under each rubric, find out what became of its work, and return the cases of each.
+    """Score a log under each rubric, and return the cases of each for an outcome.
 
-    ``sources`` are where evidence comes from, by the name of the rubrics' evidence rules; ``broken`` takes every entry
-    that is left out, and ``scored`` the scores under each rubric. LogError, GitError and NotARepositoryError as scoring
-    and outcomes raise them.
+    ``sources`` are by the names of rules; ``broken`` takes entries left out, ``scored`` each scored log. LogError,
+    GitError and NotARepositoryError.
     """
     logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(text for log in logs for text in log.broken):

@@ -1,13 +1,7 @@
 """What a score was computed from, in a few bytes, so that a later run can tell whether it is still right.
 
-Kept in the store and never in a sidecar, which has the reference's bytes. Three fingerprints per iteration:
-
-- ``inputs``: the entry, its artifacts, its task's declared scope, and the files beside it that the signals depend on
-  (hook outcomes, and the DR transcript under a rubric in which that votes);
-- ``facts``: what the transcripts show in its window, with the window itself;
-- ``git``: what git says of its commit. Git's answers change with every push and age no score by themselves.
-
-Losing them costs a comparison of bytes, and nothing else.
+In the store, per iteration: ``inputs`` (the entry and its files), ``facts`` (transcripts in its window) and ``git``,
+which ages no score by itself. Losing them costs a comparison of bytes.
 """
 
 import contextlib
@@ -52,10 +46,7 @@ class Fingerprint(Frozen, frozen=True):
 
 
 def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
-    """Return the ``inputs`` of one iteration, with the files of all signals and of the ``wanted`` optional ones.
-
-    Take it before the files are read for the score: one that changes in between then shows as changed the next time.
-    """
+    """Return the ``inputs`` of one iteration; take it before the files are read, so that later changes show."""
     beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
     named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
@@ -121,9 +112,6 @@ _NO_STAMP = b""  # A fingerprint holds what it was computed from, so it needs no
 
 @contextlib.contextmanager
 def fingerprints(cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: bool = True) -> Iterator[Fingerprints]:
-    """Give the fingerprints of a log under a rubric; those that are put are written at the end at the latest.
-
-    Without a ``cache_dir`` none is known and none is kept; without ``keeps`` they are only read.
-    """
+    """Give the fingerprints of a log under a rubric, kept in ``cache_dir``; without ``keeps`` they are only read."""
     with Store(cache_dir, keeps) as store:
         yield Fingerprints(store, log_dir, rubric)

@@ -130,9 +130,7 @@ def provenance_of(facts: IterationFacts) -> Provenance:
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     """Return what of the old evidence is missing in the new: turns, tool calls, test runs, or the landing.
 
-    Counts compare only within one window: when a commit was rewritten its window is another one, and fewer turns in it
-    are changed evidence. An iteration's own lines compare by the sessions that they are of instead. A landing is lost
-    when it was known once and is not any more.
+    Counts compare within one window only, an iteration's own lines by their sessions.
     """
     lost = []
     comparable = (old.start, old.end) == (new.start, new.end) or new.end is None

@@ -89,20 +89,12 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
     sidecar: str = REFERENCE_SIDECAR
 
     def as_dict(self) -> dict[str, Value]:
-        """Return the content of the sidecar, keys in their order; what the format leaves out is left out.
-
-        With bounds they and the coverage follow the band, and a row ends with what it has of ``source``,
-        ``applicable`` and ``cap``.
-        """
+        """Return the content of the sidecar, keys in their order; what the format leaves out is left out."""
         bounds = self.sidecar == BOUNDS_SIDECAR
         return self._content(_whole_row if bounds else _reference_row, self._sure() if bounds else {})
 
     def payload(self) -> dict[str, Value]:
-        """Return the score as every command prints it in JSON: as its sidecar, but the same under every rubric.
-
-        Each row has ``source`` (null where it is absent, or its sidecar does not say), ``applicable`` and ``cap``
-        (null without one); ``bounds`` and ``coverage`` are the last keys.
-        """
+        """Return the score as every command prints it in JSON: its sidecar with sources, caps, bounds and coverage."""
         return self._content(_printed_row, {}) | self._sure()
 
     def _content(
@@ -172,10 +164,7 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
 
 
 def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
-    """Persist scores in order and return where.
-
-    Raises WriteError: at the first that could not be written; its ``written`` holds the paths written before.
-    """
+    """Persist scores in order, return where; the ``written`` of a WriteError holds the paths written before."""
     persisted = map(build_persisted_score, scores)
     return _write_all([(iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict())) for one in persisted])
 
@@ -233,30 +222,20 @@ _SESSION: dict[str, Take] = _HEAD | {
 
 
 def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back.
-
-    Raises NotFoundError: there is none; the text names the path. Raises InputError: the file is no score sidecar.
-    """
+    """Read a persisted score back; NotFoundError names the path, InputError where the file is no score sidecar."""
     path = iteration_score_path(iter_log_dir, iteration)
     return _score(_read(path), str(path))
 
 
 def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
-    """Read the bytes of an iteration's sidecar, wherever they come from; ``name`` says so in errors.
-
-    Raises InputError: they are no score sidecar, or what they say cannot be a score.
-    """
+    """Read the bytes of an iteration's sidecar, called ``name`` in errors; InputError where they are none."""
     score = _score(data, name)
     check_numbers(score, name)
     return score
 
 
 def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back to go on with it: what it says is checked: see :func:`check_numbers`.
-
-    Raises NotFoundError: there is none; the text names the path. Raises InputError: the file is no score sidecar, is of
-    another iteration, or what it says cannot be a score.
-    """
+    """Read a persisted score back to go on with it, checked; NotFoundError names the path, InputError."""
     path = iteration_score_path(iter_log_dir, iteration)
     score = parse_iteration_score(_read(path), str(path))
     if score.iteration != iteration:

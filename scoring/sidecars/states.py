@@ -40,11 +40,7 @@ _LONGEST = 160
 
 
 class State(Frozen, frozen=True):
-    """What a sidecar is worth, and why in words, "" where there is nothing to say.
-
-    ``says_more`` is why it says more than the evidence gives, "" when it does not. ``lost`` is the evidence that its
-    provenance names and that is gone.
-    """
+    """What a sidecar is worth, why, why it ``says_more`` than the evidence gives, and what evidence is ``lost``."""
 
     name: StateName
     reason: str = ""
@@ -228,10 +224,7 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
 
 
 def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
-    """Tell whether an old vote was lowered by failed tool calls: it lacks what their rate, at most 1, can take away.
-
-    An entry that was edited since can look the same when it had one or two corrections more.
-    """
+    """Tell whether an old vote was lowered by failed tool calls: it lacks what their rate, at most 1, can take away."""
     without = now.sub_score if now.present else 1.0
     return 0 < was.sub_score < without - TOLERANCE and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
 
@@ -239,10 +232,7 @@ def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
 def lost_evidence(
     old: PersistedScore, new: PersistedScore, facts: IterationFacts, was: Provenance | None, now: Provenance | None
 ) -> list[Loss]:
-    """Return what an old score rested on and a new one, computed from ``facts``, cannot see any more.
-
-    ``was`` and ``now`` are the provenances of the two, as far as they are kept.
-    """
+    """Return what an old score rested on that a new one, of ``facts``, cannot see any more, by their provenances."""
     reported = facts.record.session_tokens is not None and facts.observed is None
     lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
     missing = lost_between(was, now) if was and now else []

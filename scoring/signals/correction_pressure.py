@@ -90,8 +90,7 @@ def larger(reported: Corrections, seen: CorrectionsSeen) -> Corrections:
 def pressure_value(corrections: Corrections, error_rate: float | None, seen: bool = False) -> SignalValue:
     """Combine retries, user corrections and, when there were tool calls, their error rate.
 
-    Absent when none of them was reported. The reference takes silence for none, so under its rules the signal is
-    always present. Without an error rate it is a claim, unless the corrections were ``seen``.
+    Absent when none was reported, except for the reference. Without a rate a claim, unless ``seen``.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:

@@ -1,8 +1,4 @@
-"""diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped.
-
-See ``docs/OUTCOME_SCORING_RUBRIC.md``, "diminishing_returns". It is shown wherever there is a DR transcript, and votes
-under a rubric that has it.
-"""
+"""diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped."""
 
 from collections.abc import Iterator
 

@@ -76,10 +76,7 @@ def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
-    """Return the label of each person that was updated last, sorted by the bytes of the names.
-
-    Of two updated at one time the later one in the file counts. A person with the role readonly has none.
-    """
+    """Return the latest label of each person, of equal ones the later in the file, by name; readonly has none."""
     counting = [label for label in labels if label.role != "readonly"]
     by_time = sorted(counting, key=lambda label: _NEVER if label.updated is None else label.updated)
     latest = {label.actor: label for label in by_time}

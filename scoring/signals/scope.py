@@ -75,10 +75,7 @@ class Scope(Signal):
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
-    """Measure the share of the changed files that are inside a task's declared scope; it may have no ``entries``.
-
-    Without a declared scope ``changed`` need not have the files.
-    """
+    """Measure the share of the changed files that are inside a task's declared scope; it may have no ``entries``."""
     sha = short(changed.sha or "")
     if changed.sha is not None and not entries:
         missing = "no write_scope declared for task"

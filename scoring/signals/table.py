@@ -52,11 +52,7 @@ def is_chosen(signal_id: str) -> bool:
 def signal_set(
     facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
 ) -> SignalSet:
-    """Judge the facts of one iteration, with the optional signals that are ``wanted`` by their ids. Pure.
-
-    ``claims_vote`` is whether what an agent says of its own work can vote, ``compare`` whether claims are compared with
-    what was observed.
-    """
+    """Judge the facts of one iteration, with the optional signals ``wanted``. Pure."""
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
     values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
@@ -98,10 +94,7 @@ def optional_signals(*rubrics: Rubric) -> frozenset[str]:
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
-    """Return the profile under which DR transcripts are measured for rubrics that agree on it; None reads none.
-
-    With ``observe`` they are measured also where no rubric has them vote.
-    """
+    """Return the profile for DR transcripts on which rubrics agree; None reads none, unless ``observe`` wants them."""
     specs = [spec for rubric in rubrics if (spec := rubric.signal(DIMINISHING_RETURNS))]
     named = next((spec.profile for spec in specs if spec.profile), PROFILE)
     return named if specs or observe else None
@@ -113,10 +106,7 @@ def labels_vote(*rubrics: Rubric) -> bool:
 
 
 def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:
-    """Yield the names of the files beside an entry that the values of its signals depend on, there or not.
-
-    Of the optional signals only the ``wanted`` ones are looked at.
-    """
+    """Yield the names of files beside an entry, there or not, that its values, and ``wanted`` optional ones, need."""
     for signal in SIGNALS:
         if not signal.optional or signal.id in wanted:
             yield from signal.files(iteration)

@@ -83,10 +83,7 @@ def efficiency_value(
 
 
 def _taking_part(facts: TranscriptFacts) -> str:
-    """Name the harnesses of the turns that were counted, where they are known: their rates do not compare.
-
-    Codex does not say what it wrote to the cache, so all its uncached input counts as creation.
-    """
+    """Name the harnesses of the counted turns: rates do not compare, as Codex counts all uncached input as creation."""
     turns = [(harness.name, harness.turns) for harness in facts.harnesses if harness.turns]
     if len(turns) < 2:
         return "".join(f" ({name})" for name, _ in turns)

@@ -64,10 +64,7 @@ def inapplicable_signal(detail: str) -> SignalValue:
 
 
 class IterationObjectives(Frozen, frozen=True):
-    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them.
-
-    Those after the first three are of an iteration's own lines, and None where it has no lines of its own.
-    """
+    """Facts off the transcripts that never vote: 1 seen, 0 not seen, None or absent where no lines say."""
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
@@ -136,10 +133,9 @@ class Deliberation(Frozen, frozen=True):
 
 
 class SignalSet(Frozen, frozen=True):
-    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed.
+    """Everything found out about one iteration: what votes, and beside it claims against observations.
 
-    ``deliberation`` is None where there is no DR transcript, or it was not asked for. ``tool_calls`` is how many calls
-    of tools were seen in the iteration's own lines, None where iterations have no lines of their own.
+    ``deliberation`` is None without a DR transcript, ``tool_calls`` where iterations have no lines of their own.
     """
 
     iteration: int

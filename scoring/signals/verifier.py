@@ -105,11 +105,7 @@ def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
-    """Take the mean status of the verifiers that were observed; where there are none, the detail says what is lacking.
-
-    One is observed when its artifact is a file in the repository with a status, a command is seen that ran for it, and
-    neither an edit tool nor a redirection of the agent wrote that file.
-    """
+    """Take the mean status of verifiers that were seen to run and have an artifact not written by hand."""
     verifiers = facts.record.verifiers
     if not verifiers:
         return absent_signal("no verifier records")

@@ -65,11 +65,7 @@ _MADE: dict[str, Callable[[Any], Any]] = {
 def _column(
     name: str, kind: str, meaning: str, take: str | Callable[[Of[Any]], Any] = "", unit: str = ""
 ) -> DataColumn[Any]:
-    """Return a column; ``kind`` is one of the above, or what is counted, with a ``?`` where the value may miss.
-
-    ``take`` is a function, or the attributes of what the row is about with dots between; "" and a dot at its end stand
-    for an attribute of the column's name.
-    """
+    """Return a column; ``kind`` is what is counted, with ``?`` where it may miss, ``take`` attributes with dots."""
     word = kind.removesuffix("?")
     its_kind, its_unit = _KINDS.get(word, ("integer", word))
     if isinstance(take, str):
@@ -369,10 +365,7 @@ def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Itera
 
 
 def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows of a log that some tables need, each with the name of its table; raises as :func:`work_of`.
-
-    All of the work is looked for only for the table of it, and the iterations are gone through only for the others.
-    """
+    """Yield the rows that some tables of a log need, each with its table's name; raises as :func:`work_of`."""
     if any(name != "work" for name in tables):
         yield from table_rows(view.iter_log_dir, view.rubric, view.examine())
     if "work" in tables:

@@ -1,8 +1,7 @@
 """Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
 
-Only the proportions of weights matter, so a change is attributed to signals in two exact steps: the sub-scores of those
-that vote on both sides change, each worth its effective weight; then the weights, scaled so that these signals weigh as
-much together as before. The effects add up to the change.
+A change is attributed to signals in two exact steps: the sub-scores that vote on both sides change, then the weights,
+in proportion. The effects add up to the change.
 """
 
 import math
@@ -147,12 +146,7 @@ class IterationDiff:
 
 
 class Totals(NamedTuple):
-    """What the step does to a whole log.
-
-    ``mean_change`` is over the iterations scored on enough evidence on both sides, with the ``interval`` of a paired
-    bootstrap, ``mean_move`` over those that moved; None where there is none. ``signals`` has how many iterations
-    a signal moved, and its mean effect on them.
-    """
+    """What the step does to a whole log; means over iterations with enough evidence, None where there is none."""
 
     iterations: int
     moved: int

@@ -1,8 +1,4 @@
-"""Lines and tables on a terminal, by rich: nothing is cut, and text is folded between words.
-
-A table that is too wide shows the brief texts of its cells, from the right; then its widest columns go below their row,
-with their names; then every row is a block with a line for each column.
-"""
+"""Lines and tables on a terminal, by rich: nothing is cut; too wide tables use brief texts, then notes, then blocks."""
 
 import io
 import re

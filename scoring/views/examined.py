@@ -1,7 +1,6 @@
 """One pass over a log: every iteration with its entry, its signals and the score that counts for it.
 
-The score that is shown is that of the sidecar, which may rest on evidence that is gone by now, with what it is worth
-(:mod:`scoring.sidecars.states`); an iteration without a sidecar is scored in memory, and all are when asked to.
+That is the sidecar's, with what it is worth; without one, or when asked to, it is scored in memory.
 """
 
 import contextlib
@@ -38,11 +37,7 @@ ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 
 
 class Examined(Frozen, frozen=True):
-    """One iteration as a pass over its log finds it.
-
-    ``score`` is the one that counts, from ``origin``; ``computed`` is what ``facts`` and ``signals`` give now, under
-    the rubric that was asked for. ``outcome`` is there where it was asked for; ``state`` is what the sidecar is worth.
-    """
+    """An iteration: the ``score`` that counts, its ``origin``, and ``computed``, what the evidence gives now."""
 
     facts: IterationFacts
     signals: SignalSet
@@ -102,11 +97,7 @@ def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
 
 
 class LogView(Frozen, frozen=True):
-    """A log that can be gone through, under a rubric.
-
-    ``recompute`` takes no score from a sidecar; ``selection`` takes some of the iterations. ``observe`` reads DR
-    transcripts also where they do not vote; ``broken`` takes every entry that a lenient rubric leaves out.
-    """
+    """A log that can be gone through, under a rubric; ``recompute`` takes no sidecar, ``broken`` what is left out."""
 
     iter_log_dir: Path
     repo_dir: Path
@@ -120,11 +111,7 @@ class LogView(Frozen, frozen=True):
     outcomes: "OutcomeRules | None" = None
 
     def examine(self) -> Iterator[Examined]:
-        """Yield the iterations in order.
-
-        Raises LogError where the log cannot be loaded, NotARepositoryError where ``repo_dir`` is in no git work tree,
-        and GitError where the trunk that the options name is not there.
-        """
+        """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk."""
         rubric = self.rubric
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
         records = sources.entries([rubric], self.iter_log_dir, self.broken)

@@ -233,10 +233,7 @@ _MOST_LISTED = 5
 
 
 def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
-    """Yield the chain in words; nothing where lines are not attributed, and no sidecar says that they were.
-
-    ``kept`` is what was known when the sidecar was written, for lines that are not found any more.
-    """
+    """Yield the chain in words, of lines now or as ``kept`` when the sidecar was written; nothing without either."""
     observed, landing, was = facts.observed, facts.landing, list[str]()
     if kept and kept.method:
         was = [f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"]

@@ -1,7 +1,4 @@
-"""The formats in which tables are written, row by row: CSV, JSON lines, Parquet.
-
-A new format is a :class:`Writer`, and its name in :data:`FORMATS`.
-"""
+"""The formats in which tables are written, row by row; a new one is a :class:`Writer` and a line in :data:`FORMATS`."""
 
 import contextlib
 import csv
@@ -21,11 +18,7 @@ _ROW_GROUP = 8192
 
 
 class Writer:
-    """Writes the rows of one table to a stream.
-
-    ``needs`` is the optional extra and the module of it that the format needs; ``binary`` its name in the message that
-    a terminal cannot show it, empty when it is text.
-    """
+    """Writes the rows of a table to a stream; ``needs`` is (extra, module), ``binary`` its name where no text."""
 
     needs: tuple[str, str] | None = None
     binary = ""
@@ -137,10 +130,7 @@ def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mappi
 
 
 def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
-    """Write tables to files, by the names of the tables, which appear together, at the end.
-
-    After a WriteError the old files are untouched, or all new ones up to the one that failed are in place.
-    """
+    """Write tables to files by name; they appear together at the end, or after a WriteError up to the failed one."""
     with contextlib.ExitStack() as files:
         streams = {table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()}
         write_streams(rows, form, streams)

@@ -30,10 +30,9 @@ def rows(
     recompute: bool = False,
     **options: Unpack[Options],
 ) -> Iterator[DataRow]:
-    """Yield the rows of one table of one log, as dictionaries of plain values (docs/TABLES.md).
+    """Yield the rows of one table of one log, as plain dictionaries (docs/TABLES.md); InputError, LogError.
 
-    ``rubric`` scores what has no sidecar, and with ``recompute`` everything. Raises InputError where there is no such
-    table, LogError, and NotARepositoryError.
+    ``rubric`` scores what has no sidecar, and with ``recompute`` everything. NotARepositoryError.
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")

@@ -20,11 +20,7 @@ _COLUMNS += [Column("OVER-CLAIMED IN", width=0)]
 
 @dataclass(frozen=True, slots=True)
 class IntegritySummary:
-    """How the claims of one role about one signal compare with what was observed.
-
-    ``comparable`` counts pairs with both sides, which are of ``iterations``. Deltas are observed minus claimed, in
-    [-1, 1]; None when nothing compares.
-    """
+    """One role's claims about a signal against what was observed; deltas in [-1, 1], None if nothing compares."""
 
     role: AgentRole
     signal: SignalID

@@ -86,10 +86,9 @@ def unlabelled_value(score: PersistedScore) -> float | None:
 def candidates(
     scores: Sequence[tuple[PersistedScore, str]], labels: Mapping[int, Sequence[LabelRecord]], actor: str | None
 ) -> list[dict[str, Any]]:
-    """Return the iterations to label as plain data: those without a label that counts, or with ``actor`` one of theirs.
+    """Return the iterations to label, as plain data: without a label, or one of ``actor``.
 
-    First are those with a score far from the mean of its neighbours (to a tenth), then those that rest on little, then
-    old ones. ``scores`` are those of a log in order, each with its task.
+    First scores far from the mean of their neighbours (to a tenth), then those on little evidence, then old ones.
     """
     values = [unlabelled_value(score) for score, _ in scores]
     found = []
@@ -133,10 +132,7 @@ SCALES |= {"hallucination": label_words.HALLUCINATIONS}
 
 
 def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Return Krippendorff's ordinal alpha of units, each a sequence of the values that it was given, at most 1.
-
-    Units with fewer than two values say nothing. None where there is nothing to agree on: all values are equal.
-    """
+    """Return Krippendorff's ordinal alpha, at most 1, of units with two values or more; None where all are equal."""
     counts = Counter(tuple(sorted(unit)) for unit in units if len(unit) > 1)
     values = sorted({value for unit in counts for value in unit})
     if len(values) < 2:
@@ -161,10 +157,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 
 
 def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
-    """Return Cohen's kappa of what two people said, a pair for each thing, weighted by the square of the distance.
-
-    None without a pair, and where both say one and the same value throughout.
-    """
+    """Return Cohen's kappa of pairs of ratings, weighted by squared distance; None without a pair or a difference."""
     firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     observed = sum((a - b) ** 2 for a, b in pairs)
     expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
@@ -221,10 +214,7 @@ class LabelAgreement:
 
 
 def agreement(given: Mapping[int, Mapping[str, Judgement]], scores: Sequence[tuple[float, float]]) -> LabelAgreement:
-    """Measure agreement in what each person said last of each iteration.
-
-    ``scores`` are pairs of a score without labels and the value of the labels, 0 to 1.
-    """
+    """Measure agreement in what each person said last of each iteration; ``scores`` are pairs with labels' values."""
     actors = sorted({actor for said in given.values() for actor in said})
     pairs = [pair for pair in combinations(actors, 2) if any(said.keys() >= {*pair} for said in given.values())]
 

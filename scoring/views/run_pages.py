@@ -152,10 +152,7 @@ def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[AnyCell, ...]:
 
 
 def run_payload(scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None) -> dict[str, Any]:
-    """Return a whole scored log, and with ``more`` what became of the work.
-
-    ``items`` are what :func:`run_item` returns of each iteration.
-    """
+    """Return a whole scored log with its ``items`` of :func:`run_item`, and with ``more`` what became of the work."""
     members = {line.iteration: line for line in scored.lines}
     became: dict[str, Any] = {}
     if more:

@@ -1,7 +1,4 @@
-"""What ``run`` and ``iteration`` show: scores as lines and tables (docs/COMMANDS.md, "Tables on a pipe"), and as JSON.
-
-The JSON has the keys of the sidecars, and what a sidecar does not hold beside them.
-"""
+"""What ``run`` and ``iteration`` show: scores as lines and tables (docs/COMMANDS.md, "Tables on a pipe"), and JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

@@ -160,10 +160,7 @@ def session_payload(
     states: Mapping[int, State] | None = None,
     sidecar: State = CURRENT,
 ) -> dict[str, Any]:
-    """Return one session with the keys of its sidecar, its bounds, the interval of its mean, and what it rests on.
-
-    With ``states`` also what its scores and its ``sidecar`` are worth: the worst of it, and by iteration.
-    """
+    """Return one session as JSON: its sidecar, bounds, interval, coverage, and with ``states`` what that is worth."""
     bounds, interval, worth = _bounds(session, members), _interval(session), {}
     if states is not None:
         names = {state.name for state in (*states.values(), *([sidecar] if states or sidecar != CURRENT else []))}

@@ -21,10 +21,7 @@ _OUTPUT = 1000
 
 
 def price(spent: Spent, time: int | None = None) -> float | None:
-    """Return what tokens cost, in US dollars; None where the model is not known.
-
-    ``time`` is when they were used, in nanoseconds since 1970; None takes the prices of now.
-    """
+    """Return what tokens cost in US dollars, at a time (ns since 1970) or now; None where the model is not known."""
     if not spent.model:
         return None
     day = None if time is None else time // NS // 86_400

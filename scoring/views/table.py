@@ -20,10 +20,7 @@ BAND_STYLES |= {"insufficient": "dim", "unscored": "dim"}
 
 
 class Cell(NamedTuple):
-    """Plain data, for JSON; the text that is shown, ``str(value)`` when None; a style of rich (``bold green``).
-
-    ``brief`` is a shorter text for a terminal that is too narrow for the other one.
-    """
+    """Plain data for JSON, the text shown (``str(value)`` when None), a style of rich, and a ``brief`` text."""
 
     value: Any
     text: str | None = None

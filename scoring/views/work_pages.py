@@ -201,10 +201,7 @@ def _share(part: int, whole: int) -> dict[str, float | None]:
 
 
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
-    """Return the units that are worth a look, the worst first and of these the dearest.
-
-    Failed tests of which a later run of the same session passed come last: so it is where tests are written first.
-    """
+    """Return the units that are worth a look, worst and dearest first; failed first and passed later come last."""
     passed = {tree: unit.ended or 0 for unit in (row.unit for row in rows) if unit.last_passed for tree in unit.trees}
     found = []
     for row in rows:

@@ -1,7 +1,6 @@
-"""What git says of commits beyond whether they landed: who wrote them, and what attribution goes by.
+"""What git says of commits beyond whether they landed: who wrote them (``agents.toml``), and what attribution goes by.
 
-The agents that a commit may name as authors are data (``agents.toml``). The module is long because every question about
-commits beyond landing is here.
+The module is long because every question about commits beyond landing is here.
 """
 
 import re
@@ -43,11 +42,7 @@ _MERGED = re.compile(
 
 
 class WrittenCommit(NamedTuple):
-    """A commit, and the ids of checkpoints and the names of agents in its message.
-
-    ``time`` is the author time in seconds since 1970 (None where it names none), ``date`` the day of it where the
-    author was, as YYYY-MM-DD.
-    """
+    """A commit, with checkpoints and agents of its message; ``time`` is its author's (s since 1970 or None)."""
 
     sha: str
     parents: tuple[str, ...]

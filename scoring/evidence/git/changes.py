@@ -1,7 +1,7 @@
 """What changed between two commits, and what an iteration changed (``docs/EVIDENCE.md``, "Scope"), by git's trees.
 
-Where the earlier commit has landed and the branch has taken the trunk in since, an iteration's change runs from the
-trunk commit that was taken in; where it has not, only files that the iteration's own commits changed count.
+Where the branch has taken the trunk in since a landed earlier commit, the change runs from what was taken in; else only
+files that the iteration's own commits changed count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,11 +17,7 @@ _OPTIONS = ("-r", "-z", "--raw", "--root", "--always", "--ignore-submodules=none
 
 
 class Change(NamedTuple):
-    """One path that differs.
-
-    ``status`` is git's letter (A, M, D, T, R), ``path`` the new name, ``was`` the old one of a rename and else the
-    same. Paths are as the tree has them; bytes that are not UTF-8 are surrogate escapes.
-    """
+    """One path that differs: git's letter (A, M, D, T, R), the new ``path``, and what it ``was`` before a rename."""
 
     status: str
     path: str
@@ -77,10 +73,9 @@ def _blocks(output: bytes) -> Iterator[tuple[Change, ...]]:
 
 
 class Range(NamedTuple):
-    """What one iteration's change is measured over, from ``base`` on ("" for a first commit).
+    """What an iteration's change is measured over: from ``base`` ("" for a first commit), after iteration ``earlier``.
 
-    ``earlier`` is the number of the iteration before it (None: the commit is compared with its first parent), ``own``
-    the commits that alone count with their files (None: all files count).
+    Without an earlier one the first parent is taken; ``own`` are the commits that alone count, None for all.
     """
 
     commit: str

@@ -1,7 +1,6 @@
 """Checkpoints in git: what a tool that records agents (Entire) wrote down beside a commit, on a branch or in refs.
 
-``docs/EVIDENCE.md``, "Checkpoints in git", has the layouts. They are read from git's objects in a few batches;
-nothing is checked out and nothing fetched. A value of another type or size than it should have is ignored.
+``docs/EVIDENCE.md``, "Checkpoints in git", has the layouts. Nothing is checked out or fetched; odd values are ignored.
 """
 
 import re
@@ -110,10 +109,10 @@ def is_in_git(path: str) -> bool:
 
 
 def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[str, Checkpoint]:
-    """Return the checkpoints of a repository by their ids, ascending: those of all branches, and of refs of their own.
+    """Return the checkpoints of a repository by ascending id, of all branches and own refs.
 
-    Where several places have a checkpoint, the one with more, then with larger transcripts counts; else the local
-    branch's, origin's, those of the other remotes by name. ``warn`` takes a line for each place that cannot be read.
+    Of several places the one with more, then larger transcripts counts, then the local branch. ``warn`` takes a
+    line for each place that cannot be read.
     """
     found: dict[str, Checkpoint] = {}
     for checkpoint in _read(repository, warn):

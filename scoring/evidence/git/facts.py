@@ -1,7 +1,4 @@
-"""What git says about the commits of a log, as facts; the signals ``landed`` and ``scope`` judge them.
-
-Two histories state them: :mod:`scoring.evidence.git.reference` and :mod:`scoring.evidence.git.history`.
-"""
+"""What git says about the commits of a log, as facts; the signals ``landed`` and ``scope`` judge them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -46,11 +43,7 @@ class Unknown(StrEnum):
 
 
 class Trunk(Frozen, frozen=True):
-    """Where work lands: ``ref`` (``refs/remotes/origin/main``), in details called ``name`` (``origin/main``).
-
-    ``commit`` is its tip (None: there is no such branch), ``how`` says why it was chosen, ``shallow`` whether history
-    is cut off before its beginning.
-    """
+    """Where work lands: ``ref`` in full and ``name`` for details, its tip or None, how it was chosen, if shallow."""
 
     ref: str
     name: str
@@ -60,10 +53,7 @@ class Trunk(Frozen, frozen=True):
 
 
 class Tip(NamedTuple):
-    """A commit that may speak for the commits it contains: an iteration's (number), or the tip of a branch (name).
-
-    ``method`` is how this commit itself was found on the trunk, "" where that was not asked.
-    """
+    """A commit, of an iteration or a branch, that may speak for those it contains; ``method`` is how it was found."""
 
     sha: str
     iteration: int = 0

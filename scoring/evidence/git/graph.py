@@ -159,10 +159,7 @@ class CommitGraph:
 
 
 class Contained:
-    """The commits that one commit contains: itself and its ancestors, without a list of them.
-
-    They are those reached beside the mainline, and all that the newest mainline commit among them contains.
-    """
+    """The commits that one contains: those beside the mainline, and all that its newest mainline commit contains."""
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:
         self._graph = graph

@@ -1,7 +1,4 @@
-"""Which lines a commit changed, read from one stream of patches: the lines that ``git blame -w`` would ask about.
-
-Differences of white space alone are none, and renames are followed, as ``git blame -w`` does both.
-"""
+"""Which lines a commit changed, as ``git blame -w`` would ask: without changes of white space, renames followed."""
 
 import re
 from collections import Counter

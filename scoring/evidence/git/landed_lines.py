@@ -1,7 +1,6 @@
 """Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
 
-A subject, a list or a number of a pull request names a trunk commit; the lines say whether the work is in it. The
-module is long because it has all of these ways and the order in which they count.
+The module is long because it has all ways to a trunk commit, and the order in which they count.
 """
 
 from collections import Counter
@@ -35,11 +34,7 @@ _SUBJECTS = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
 class LinesThere(NamedTuple):
-    """Of the lines of a commit: how many there are, and how many trunk commits added.
-
-    ``by_commit`` has how many each of these commits added, ``distinct`` how many different ones, ``anywhere`` is how
-    many any added, whatever the file.
-    """
+    """How many lines a commit has, how many of them any trunk commits added, and how many each (``by_commit``) did."""
 
     lines: int
     there: int

@@ -1,7 +1,6 @@
 """Which trunk commits make the same change as a pair of commits does, and what merging would change.
 
-Patches are compared only where the same paths changed in the same way (their *shape*), which needs no content of a
-file. Patches and trial merges are made in an isolated repository: nothing of the user's is written or run.
+Patches are compared where the same paths changed in the same way (their *shape*), in an isolated repository.
 """
 
 import contextlib
@@ -33,11 +32,7 @@ MOST_COMPARED = 200_000  # commits of the trunk, newest first, that are compared
 
 @contextlib.contextmanager
 def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iterator[Git]:
-    """Give a bare repository in a temporary folder that reads the user's objects.
-
-    It has none of the user's configuration, attributes, merge drivers or hooks: a trial merge runs no command and
-    leaves nothing behind, and a patch is the same whatever the attributes say.
-    """
+    """Give a temporary bare repository with the user's objects, and none of the user's configuration or hooks."""
     with contextlib.ExitStack() as stack:
         try:
             path = stack.enter_context(temporary_directory("git"))
@@ -54,11 +49,7 @@ def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iter
 
 
 def patch_ids(isolated: Git, pairs: Iterable[Pair]) -> dict[Pair, str]:
-    """Return what the patch of each pair is known by; a pair that git cannot compare is left out.
-
-    Equal where ``git patch-id`` is equal: line numbers, function names and white space do not count. Modes do, and a
-    binary file counts by its content.
-    """
+    """Return what the patch of each pair is known by, as ``git patch-id`` does, without those it cannot compare."""
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, str] | None:
         try:
@@ -77,10 +68,7 @@ def git_version(git: Git) -> tuple[int, int]:
 
 
 def merged_trees(isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]) -> dict[str, str]:
-    """Return the tree of ``tip`` after merging each commit, "" when they conflict.
-
-    A commit that git cannot merge, because an object is missing or nothing is shared, is left out.
-    """
+    """Return the tree of ``tip`` after merging each commit, "" on a conflict, without those that git cannot merge."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
         if version >= _MERGE_BATCHES:
@@ -148,11 +136,7 @@ def same_changes(
     wanted: Mapping[str, Sequence[Pair]],
     changed: Mapping[Pair, Sequence[Change]],
 ) -> tuple[dict[Pair, list[str]], set[str]]:
-    """Return the trunk commits, newest first, that make the same change as a pair does, and of which that is unknown.
-
-    ``wanted`` has the pairs by the commit that they are about, ``changed`` what changed over them, renames not
-    followed; a pair without a change is like no other.
-    """
+    """Return the trunk commits, newest first, that change the same as each pair, and of which that is unknown."""
     pairs = [pair for some in wanted.values() for pair in some if changed.get(pair)]
     if not pairs:
         return {}, set()

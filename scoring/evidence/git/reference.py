@@ -65,10 +65,7 @@ class ReferenceHistory(GitFacts):
         return sha in self._places
 
     def reverted_by(self, sha: str) -> str | None:
-        """Return the newest commit after ``sha`` on the trunk that says it reverts it; None when there is none.
-
-        Such a message holds the word "revert" in any case and a run of 7 to 40 hex digits that starts the SHA.
-        """
+        """Return the newest later commit of the trunk with "revert" and 7 to 40 hex digits that begin ``sha``."""
         own, runs = self._places.get(sha, -1), self._reverts.get(sha[:_SHORTEST_RUN], ())
         return next((self._walk[place].sha for place, run in runs if place < own and sha.startswith(run)), None)
 

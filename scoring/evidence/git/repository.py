@@ -101,10 +101,7 @@ class GitRepository(Git):
         return self.callers_setting("--get", "user.name").strip()
 
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Resolve names (SHAs in full or abbreviated, branches, ``HEAD~1`` …) to commit SHAs; None where there is none.
-
-        Names are data: nothing in them can become an option.
-        """
+        """Resolve names (SHAs, branches, ``HEAD~1``), which cannot become options, to commit SHAs or None."""
         wanted = list(dict.fromkeys(names))
         found: dict[str, str | None] = dict.fromkeys(wanted)
         asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
@@ -150,10 +147,7 @@ class GitRepository(Git):
         return {name: row[0] for name, row in zip(asked, rows, strict=False) if row[1:2] == ["blob"]}
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
-        """Return how many bytes objects have, by their ids in full; one that is not here is left out.
-
-        None when git gave up, as some versions do on an object that they would have to fetch.
-        """
+        """Return how many bytes the objects have that are here, by ids in full; None when git gave up."""
         answer = self.ask("cat-file", "--batch-check", given=as_lines(oids))
         rows = (line.split() for line in answer.stdout.decode(errors="replace").splitlines())
         return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
@@ -167,11 +161,7 @@ class GitRepository(Git):
 def answered(
     ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Iterable[Q], most_failures: int = MOST_FAILURES
 ) -> dict[Q, A]:
-    """Return the answers to all questions that have one.
-
-    ``ask`` answers a batch, with None when git failed on it, as one missing object makes it. It is then asked again in
-    halves, until so many questions have failed alone.
-    """
+    """Return the answers to all questions that have one; a batch that fails (None) is asked again in halves."""
     found: dict[Q, A] = {}
     first = list(dict.fromkeys(questions))
     waiting = [first] if first else []

@@ -1,8 +1,4 @@
-"""Which commits of a trunk say that they revert another one, and which still count (``docs/EVIDENCE.md``, "Reverts").
-
-A SHA goes with the word before it, and only without one with a word behind it. A revert that a live one reverts does
-not count, to any depth.
-"""
+"""Which trunk commits say that they revert another one, and which still count (``docs/EVIDENCE.md``, "Reverts")."""
 
 import re
 from bisect import bisect

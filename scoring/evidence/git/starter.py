@@ -1,7 +1,6 @@
 """Starts git; nothing else does. What a log or a repository says goes in on standard input, never as an argument.
 
-``GIT_*`` variables are removed, system and user configuration is not read (but ``safe.directory``), and what a
-repository's own configuration could change in the output is set here. Needs git 2.32 or newer.
+Without ``GIT_*`` variables and system or user configuration (but ``safe.directory``). Needs git 2.32 or newer.
 """
 
 import contextlib
@@ -48,10 +47,7 @@ class Git:
         self.directory, self.settings = directory, tuple(settings)
 
     def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
-        """Run git and return its answer and exit status; what a log or a repository says is in ``given``.
-
-        GitError when it cannot be started, or does not answer in ``limit`` seconds, or :func:`time_limit`.
-        """
+        """Run git and return its answer and exit status; GitError when it cannot start, or does not answer in time."""
         return _answer(self._command(arguments), given, limit or time_limit())
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
@@ -63,10 +59,7 @@ class Git:
         return answer.stdout
 
     def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
-        """Yield what git prints, as it goes on: it may be gigabytes. Git ends with the iterator.
-
-        GitError when it failed; what it printed before has been yielded.
-        """
+        """Yield what git prints, a piece at a time, for it may be gigabytes; GitError when it failed."""
         with contextlib.ExitStack() as stack:
             try:
                 source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
@@ -97,10 +90,7 @@ class Git:
 
     @contextlib.contextmanager
     def objects(self) -> Iterator[Content]:
-        """Give what reads objects, one to its end after the other, by one process of git that starts when it is needed.
-
-        It raises GitError for an object that is not here or cannot be read; then the next one may be asked for.
-        """
+        """Give what reads objects, one to its end after the other, by one process; GitError for one that is not here."""
         command = self._command(("cat-file", "--batch"))
         with contextlib.ExitStack() as stack:
             running: list[subprocess.Popen[bytes]] = []

@@ -14,10 +14,7 @@ _PREFERRED = "origin"
 
 
 class References(NamedTuple):
-    """The branches of a repository: their tips by full name, and what symbolic ones point to.
-
-    ``remote`` is the remote that counts: origin, or the only one; "" when there is none, or several others.
-    """
+    """The branches: tips and symbolic targets by full name; ``remote`` is origin or the only one, else ""."""
 
     commits: Mapping[str, str]
     targets: Mapping[str, str]
@@ -36,11 +33,7 @@ def read_references(repository: GitRepository) -> References:
 
 
 def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:
-    """Find the trunk, or take the one that the user wants; GitError where there is no such branch or commit.
-
-    A full name (``refs/…``) or one with its remote (``origin/main``) is taken as it is; a bare one means the local
-    branch or the remote's.
-    """
+    """Find the trunk, or take the one ``wanted``, bare names here or at the remote; GitError where there is none."""
     ref, how = _named(repository, references, wanted) if wanted else _found(repository, references)
     if not ref:
         return Trunk("", "", None, how, repository.is_shallow)

@@ -15,11 +15,7 @@ _HEAD_LIMIT = 4096
 
 
 def import_repository(directory: Path, stream: bytes) -> None:
-    """Make a git work tree of a directory: import a ``git fast-import`` stream and check the trunk out.
-
-    The directory exists and is no repository yet; the stream ends with ``done`` and holds the trunk. No configuration
-    has a say. GitError when git is not installed, or refuses the directory or the stream.
-    """
+    """Make a git work tree of a new directory by a ``git fast-import`` stream that holds the trunk; GitError."""
     git = Git(directory, _SETTINGS)
     git.run("init", "--quiet", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
     git.run("fast-import", "--quiet", "--done", given=stream)
@@ -27,11 +23,9 @@ def import_repository(directory: Path, stream: bytes) -> None:
 
 
 def check_out(source: Path, directory: Path) -> None:
-    """Make a git work tree of a directory that does not exist yet: that of a bundle, or of a bare repository.
+    """Make a git work tree in a new directory of a bundle or a bare repository, which may be hostile.
 
-    The source may be hostile. Of a bare repository objects and refs are copied, and nothing that git would obey: no
-    configuration, no hooks, no other place to look for objects. Links in the work tree become plain files. GitError
-    when git is not installed, or does not take the source; OSError when it cannot be copied.
+    Only objects and refs are copied, and links become plain files. GitError, or OSError when it cannot be copied.
     """
     git = Git(directory, (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false"))
     directory.mkdir(parents=True)

@@ -30,11 +30,7 @@ _SHA_DIGITS = 7
 
 
 class Commit(NamedTuple):
-    """A commit as git logs it.
-
-    ``time`` is when it was committed and ``authored`` when it was written, in seconds since 1970, None where git cannot
-    read it; ``date`` is the day on which it was written where the author was, as YYYY-MM-DD.
-    """
+    """A commit; ``time`` and ``authored`` in seconds since 1970 or None, ``date`` the author's day, as YYYY-MM-DD."""
 
     sha: str
     parents: tuple[str, ...]
@@ -66,11 +62,7 @@ def _time(text: str) -> int | None:
 
 
 def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Commit]:
-    """Return a commit and its ancestors, newest first, in the ``order`` that an option of ``git log`` names.
-
-    Messages are kept where they speak of a revert, a checkpoint or an author beside the first, and empty elsewhere.
-    GitError when git cannot read the history.
-    """
+    """Return a commit and its ancestors, newest first, with messages where they matter; GitError."""
     found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
     return [commit if _TELLING.search(commit.message) else commit._replace(message="") for commit in found]
 
@@ -126,10 +118,7 @@ class CommitNames:
 
 
 def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
-    """Return the ancestry of commits and branch tips as far as the trunk does not contain it, children first.
-
-    Where a history lacks a commit, the tips are left out, and each of ``shas`` with an incomplete history.
-    """
+    """Return the ancestry of commits and tips down to the trunk, children first, without incomplete histories."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
         given = as_lines((*batch, f"^{trunk}") if trunk else batch)
@@ -166,10 +155,7 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
 
 
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
-    """Return the time and the changed files of commits, as ``git show --name-only`` names them.
-
-    Of a commit with missing objects only the time is known; one that git cannot read at all is left out.
-    """
+    """Return the time and the changed files of commits, as ``git show --name-only`` names them, as far as git can."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
         answer = repository.ask(*_SHOW, given=as_lines(batch))

@@ -1,7 +1,4 @@
-"""Amp: where its threads are, and what the messages of one say.
-
-``docs/EVIDENCE.md``, "Threads of Amp", shows the format: one document, in which not every message has a time.
-"""
+"""Threads of Amp: where they are, and what their messages say (``docs/EVIDENCE.md``, "Threads of Amp")."""
 
 from typing import Any
 from urllib.parse import unquote, urlsplit

@@ -1,8 +1,6 @@
 """The transcripts of a repository with each line given to one iteration, and what is seen and counted in the lines.
 
-To the files on disk (:mod:`scoring.evidence.transcripts.scan`) come those of the checkpoints in git. When everything
-is read, lines get their sessions, sessions their place in the repository, and lines their iterations. The module is
-long because it is where all of that meets.
+Files of checkpoints in git come to those on disk. The module is long because it is where all of that meets.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
 """Attribution: which lines of which sessions belong to which iteration, and which sessions vote on it.
 
-A session, with its sub-agents, is cut at its own commits, and a line belongs to the next one at or after it. The steps
-are those of the table in ``docs/EVIDENCE.md``, "Attribution", in its order. The module is long because the table is.
+The steps are those of the table in ``docs/EVIDENCE.md``, "Attribution". The module is long because the table is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -77,11 +76,7 @@ def attribute(
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
 ) -> Attribution:
-    """Give each of some lines to its iteration.
-
-    ``listing`` has the ids of the sessions in each checkpoint, ``stated`` are the checkpoints that have no transcript
-    here and state the tokens of their sessions.
-    """
+    """Give each line to its iteration; ``listing``: sessions of checkpoints, ``stated``: those with totals alone."""
     changed, twice = ChangedFiles(asked), _named_twice(asked)
     tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names}, changed)
     trees = list({id(tree): tree for tree in tree_of.values()}.values())

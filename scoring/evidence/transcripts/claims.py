@@ -1,8 +1,4 @@
-"""Claims in words: where an agent says that its tests pass, and what the last test run before that says of it.
-
-Which words are such a claim is data (``claims.toml``); ``docs/EVIDENCE.md``, "Observations", has the rules. The words
-themselves are not kept.
-"""
+"""Claims in words that tests pass (``claims.toml``), against the last run before; no words are kept."""
 
 import re
 from bisect import bisect_right

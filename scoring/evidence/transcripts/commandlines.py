@@ -31,11 +31,7 @@ TOOLS_OF: Mapping[str, frozenset[str]] = {
 
 
 def program_names(words: Sequence[str]) -> list[str]:
-    """Return what a simple command runs: the program, that with its first word, and the targets of a task runner.
-
-    Of a script that an interpreter is given it is the script, with and without its suffix; no other word is a name. Git
-    and what every command line is made of verify nothing.
-    """
+    """Return what a simple command runs: program, script or task-runner targets; of git nothing."""
     name, rest = words[0].rpartition("/")[2].lower(), list(words[1:])
     if name in _COMMON:
         return []

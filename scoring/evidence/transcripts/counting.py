@@ -32,10 +32,7 @@ def last_lines(files: Iterable[File], parts: Sequence[int]) -> Last:
 def count_lines(
     files: Sequence[File], parts: Sequence[int], groups: Sequence[range], harnesses: Sequence[Harness], of: Last = _NONE
 ) -> tuple[list[TranscriptFacts], Tallies]:
-    """Count the lines of some groups of parts; ``parts`` has the number of the part of each line, or one below 0.
-
-    A response counts in the first part that has a copy of it, or in that which ``of`` names.
-    """
+    """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names."""
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     tallies = Tallies(windows, [harness.name for harness in harnesses])
     for tally in tallies.of.values():

@@ -1,7 +1,4 @@
-"""Factory Droid: where its sessions are, and what a line of one says.
-
-``docs/EVIDENCE.md``, "Sessions of Factory Droid", shows the format. The tokens of a session are in a file beside it.
-"""
+"""Factory Droid: where its sessions are, and what a line says (``docs/EVIDENCE.md``, "Sessions of Factory Droid")."""
 
 import json
 import re

@@ -213,10 +213,7 @@ class CorrectionsSeen(Frozen, frozen=True):
 
 
 class WorkSeen(Frozen, frozen=True):
-    """How the work went: edits by tools of the agent, of how many files, and the most of one of them.
-
-    ``agents`` are the sub-agents that it started, ``compactions`` how often the harness cut its context to a summary.
-    """
+    """How the work went: edits of files, the most of one, sub-agents started, and compactions of the context."""
 
     edits: int = 0
     files: int = 0
@@ -379,10 +376,7 @@ _millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
 
 
 def timestamp_ns(text: str | None) -> int | None:
-    """Return the time a stamp names in nanoseconds; None when it is no RFC 3339 stamp that counts.
-
-    The four parts of the usual form (``2026-01-01T00:00:00.123Z``) are looked up.
-    """
+    """Return the time that an RFC 3339 stamp names, in nanoseconds; None when it is no such stamp that counts."""
     if text is None:
         return None
     try:

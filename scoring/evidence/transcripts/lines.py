@@ -67,10 +67,7 @@ def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
-    """Yield what a zstd file holds, a piece at a time; one that ends too early may still be written.
-
-    Raises OSError where it cannot be read, is no zstd file, or holds more than the limits allow.
-    """
+    """Yield the content of a zstd file, a piece at a time, which may end early; OSError if unreadable or too large."""
     if sys.version_info >= (3, 14):  # loaded here: few machines have compressed transcripts
         from compression import zstd
     else:
@@ -165,10 +162,7 @@ class Lines:
         return {name: reader.rows() for name, reader in self._readers.items()}
 
     def _writer(self, line: bytes) -> JsonReader | None:
-        """Return what reads a line: of the harness of the first one, or the last of the table that claims it.
-
-        Those at the end of the table know their lines better.
-        """
+        """Return the harness that wrote a line: that of the first one, or the last of the table that claims it."""
         order = [*reversed(self._harnesses)]
         if self._first is not None:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)

@@ -1,7 +1,4 @@
-"""Where commits cut sessions: which iteration a commit is of that a line shows, and where those are that none shows.
-
-``docs/EVIDENCE.md``, "Attribution", has the rules.
-"""
+"""Where commits cut sessions, and to which iterations the parts belong (``docs/EVIDENCE.md``, "Attribution")."""
 
 from bisect import bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -73,11 +70,7 @@ def known_commits(
     landed_as: LandedAs,
     listed: Mapping[int, Collection[SessionKey]],
 ) -> dict[SessionKey, list[KnownCommit]]:
-    """Return the commits of each session that are known, by time; ``listed`` has the sessions that a place names.
-
-    A commit that was amended, rebased or squashed is the commit that it became. One that git does not have, and that
-    became no known one, may be of any repository: it is left out, but where it was made elsewhere.
-    """
+    """Return the known commits of each session, by time; rewritten ones as what they became, others left out."""
     names, landed = by_prefix(one.commits for one in asked), by_prefix(one.landed for one in asked)
     found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
     unknown: list[tuple[SessionKey, Made]] = []
@@ -145,11 +138,7 @@ def cut_trees(
     changed: ChangedFiles,
     whole: Collection[int],
 ) -> dict[int, Made]:
-    """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does.
-
-    A line that names an iteration's commit counts before one that shows what became it. ``trees`` are those of
-    ``tree_of``, each once; ``whole`` are the iterations of which all sessions are here that their checkpoints list.
-    """
+    """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does."""
     keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed)}
     known = known_commits(asked, sessions, landed_as, keys)
     shown: dict[int, Made] = {}

@@ -1,7 +1,4 @@
-"""What a prompt says of the last work: that it is wrong, or nothing; the forms are data (``corrections.toml``).
-
-``docs/EVIDENCE.md``, "Corrections", says what counts. Nothing of a prompt is kept.
-"""
+"""What a prompt says of the last work: that it is wrong, or nothing (``docs/EVIDENCE.md``, "Corrections")."""
 
 import re
 import tomllib

@@ -1,8 +1,4 @@
-"""Reads transcripts, each as one task: in this process, or in several where there is enough to read.
-
-Workers are forks, which begin within milliseconds, where a new interpreter would load everything again. A process with
-threads is not forked.
-"""
+"""Reads transcripts, each as one task, in this process or in forks of it where there is enough to read."""
 
 import contextlib
 import gc

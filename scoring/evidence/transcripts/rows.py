@@ -1,8 +1,4 @@
-"""What is kept of a transcript, the same for every harness.
-
-What depends on other files or on the repository is decided later. No text of a conversation is in rows: only counts,
-times, hashes of ids and lines, sessions, folders, paths that were written, and the first words of test commands.
-"""
+"""What is kept of a transcript, the same for every harness: no text, but counts, times, hashes, paths and commands."""
 
 from hashlib import shake_256
 from typing import NamedTuple, TypeAlias

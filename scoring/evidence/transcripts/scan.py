@@ -1,7 +1,6 @@
 """Reads the transcripts in some places, or takes what is kept of them, and sums up what they say.
 
-Reading knows nothing of the repository, the log or the rubric; which work counts, and which lines are copies of
-others, is decided in :meth:`Scan.facts`, over all files.
+Which work counts, and which lines are copies, is decided in :meth:`Scan.facts`, over all files.
 """
 
 import contextlib
@@ -41,10 +40,9 @@ NOTHING_USABLE = "no line that could be used"
 
 
 class TranscriptRules(NamedTuple):
-    """Under which rules transcripts are read; ``name`` is what rows are kept under.
+    """How transcripts are read and kept under ``name``; ``tools`` makes the test tools to observe with, if any.
 
-    With ``tools``, which makes the test tools with some further commands, what is done is looked at. ``alone`` is
-    whether a transcript counts whatever the others say, and its rows hold times.
+    ``alone`` is whether a transcript counts whatever the others say, and its rows hold times.
     """
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]

@@ -50,12 +50,7 @@ _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "reg
 
 
 class Sighting(NamedTuple):
-    """One thing that was seen: when, in which session, file and line (from 0), and what.
-
-    ``key`` is that of the call, or of the response with a refused one; ``text`` a path or the first words of a
-    command; ``passed``, ``good`` and ``bad`` the verdict and the numbers of a test run; ``how`` as in the rows;
-    ``agent`` whether a sub-agent did it.
-    """
+    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows."""
 
     time: int
     session: SessionKey
@@ -85,10 +80,7 @@ class Sightings:
     words: set[int] = field(default_factory=set)
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
-        """Return the test runs, and the last one before an end, if it has a verdict.
-
-        A sub-agent that edited no code has no vote: it reviewed the work of others.
-        """
+        """Return the test runs but those of sub-agents that edited no code, and the last verdict before an end."""
         edits, every = self._of("edit"), self._of("run")
         editors = {edit.by for edit in edits if is_code(edit.text)}
         runs = [run for run in every if not run.agent or run.by in editors]

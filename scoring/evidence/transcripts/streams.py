@@ -162,11 +162,7 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
 
 
 def order_lines(sessions: Iterable[Session]) -> None:
-    """Bring the lines of sessions into the order of time: those of work in the repository, each in one session.
-
-    What a session repeats of the one that it goes on from is that one's: of the session that has nothing else, else of
-    the one that began first with lines of its own.
-    """
+    """Order the lines of sessions by time, each in one session: in the one that is only that, else the first begun."""
     stamped: dict[SessionKey, dict[int, int]] = {}
     holders: dict[int, list[SessionKey]] = {}
     for session in sessions:

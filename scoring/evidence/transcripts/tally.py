@@ -1,7 +1,6 @@
 """Sums up what transcripts say, each event once, over the windows of the iterations.
 
-The bounds of all windows cut time into slices. An event that may be written several times is noted with its key until
-all files are read, and counts in the slice of its earliest copy.
+Window bounds cut time into slices; of several copies of an event the earliest counts, when all files are read.
 """
 
 from bisect import bisect_left, bisect_right

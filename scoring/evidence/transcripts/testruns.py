@@ -184,11 +184,7 @@ class TestTools:
         return _SCRIPT if runs and table.tools[_SCRIPT].never.isdisjoint(command.words) else ""
 
     def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict | None:
-        """Return how a test run ended, None where none began; ``command`` is None where any tool may have run.
-
-        ``failed`` is None where not known. A failing summary anywhere in the output decides, else a passing one, else
-        the exit status where it is that of the run (``docs/TEST_TOOLS.md``, "The verdict").
-        """
+        """Return how a test run ended, or None: by a failing summary, else a passing one, else the exit status."""
         text = _COLOURS.sub("", output) if "\x1b" in output else output
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,7 +1,4 @@
-"""Which folders, sessions and lines belong to a repository, by its work trees, there or gone; and written paths.
-
-``docs/EVIDENCE.md``, "Transcripts" and "Attribution", has the rules.
-"""
+"""Which folders, sessions and lines belong to a repository, by its work trees, there or gone; and written paths."""
 
 import os
 import posixpath
@@ -32,10 +29,7 @@ class WorkTrees:
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Say whether work in a folder that a transcript names is work in the repository.
-
-        Raises NotARepositoryError where the directory that was named is in no git work tree.
-        """
+        """Say whether work in a folder of a transcript is work in the repository; NotARepositoryError."""
         if folder not in self._known:
             if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
                 self._known[folder] = folder in self._named
@@ -101,11 +95,7 @@ def is_there(folder: str) -> bool:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides whether work belongs to a repository.
-
-    ``worktrees`` are globs of folders where its work trees may have been, ``remotes`` the URLs of its remotes as
-    :func:`same_remote` has them; ``is_its_commit`` knows the names of its commits and of those of entries.
-    """
+    """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, and ``is_its_commit`` by name."""
 
     in_repository: InRepository
     worktrees: Sequence[str]

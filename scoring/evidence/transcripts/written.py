@@ -1,7 +1,4 @@
-"""Lines that agents wrote: which ones an edit adds, as hashes, and how much of a commit that is at least.
-
-The text of an edit is not kept. ``docs/EVIDENCE.md``, "Observations", has the rules.
-"""
+"""Lines that agents wrote, as hashes, and how much of a commit that is at least (``docs/EVIDENCE.md``)."""
 
 import posixpath
 import re
@@ -131,10 +128,7 @@ def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes
 
 
 def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collection[int]) -> dict[int, WrittenLines]:
-    """Return what is left of the lines that were written in some parts, at the end of each, by its number.
-
-    ``parts`` has the number of the part of each line.
-    """
+    """Return what is left of the lines that were written in some parts, at the end of each, by its number."""
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
         for span, number, path, *lines in file.rows.tables.get(WROTE, ()):

@@ -173,10 +173,7 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
 def score_transcript(
     transcript: Transcript, *, profile: Profile | None = None, words: Words = BUILT_IN, embed: Embed | None = None
 ) -> DRResult:
-    """Score a transcript of at least one round; ``words`` add to the lists of the profile, by default the meter's own.
-
-    ``embed`` turns on level L2; it is called once, with every text that is compared. ValueError if it gives no vectors.
-    """
+    """Score a transcript of at least one round; ``embed`` turns on level L2 (ValueError when it gives no vectors)."""
     profile = profile or DEFAULT
     rounds = transcript.rounds
     claims = [distinct(r.outputs.claims) for r in rounds]

@@ -39,10 +39,7 @@ EXAMPLE = (  # of each round: how many aspects are deep, what each expert prefer
 
 
 def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
-    """Return how a command is asked: the prompt on its standard input, the answer from its standard output.
-
-    Asking raises InputError, named by ``label``, where it cannot be started, fails, or takes longer than ``seconds``.
-    """
+    """Return how a command is asked: prompt in, answer out; InputError where it cannot start, fails, or is too slow."""
 
     def ask(prompt: str) -> bytes:
         with tempfile.TemporaryFile() as given:

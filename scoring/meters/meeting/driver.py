@@ -132,10 +132,7 @@ def _require_open(state: MeetingState) -> None:
 
 
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
-    """Add a judge's record of the next round; MeetingError if it is none, a question is open, or the meeting over.
-
-    While doubts are asked for, the record may also be of the last round, judged again, and then replaces it.
-    """
+    """Add a judge's record of the next round, or of the last one while doubts are asked for; MeetingError."""
     _require_open(state)
     found = parse_meeting_records(text, source)
     if len(found) != 1:

@@ -98,10 +98,7 @@ class Annotation(Block):
 
 
 class Focus(Block):
-    """How many messages were about the decision, about its background, and about neither.
-
-    Counts that are missing are those of the annotations, where there are any.
-    """
+    """How many messages were about the decision, its background, or neither; else the annotations are counted."""
 
     message_annotations: list[Annotation] | None = None
     core_count: Count

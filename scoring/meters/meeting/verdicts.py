@@ -130,8 +130,7 @@ def score_meeting(
 ) -> list[MeetingVerdict]:
     """Score every round of a deliberation and say whether it may end: one verdict per record, by round.
 
-    ``records`` are in any order; rounds may be missing. ``config`` is the name of a preset or may be partial; ``embed``
-    compares messages by meaning. MeetingError lists all that is wrong with either; InputError without such a preset.
+    ``config`` is a preset or may be partial; ``embed`` compares by meaning. MeetingError, InputError.
     """
     if not isinstance(config, MeetingConfig):
         config = preset(config) if isinstance(config, str) else meeting_config(config)

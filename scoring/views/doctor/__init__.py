@@ -1,7 +1,4 @@
-"""What there is to score from: the log, the repository, the transcripts, and how much each signal gets of them.
-
-What a run would stop at is noted, and the rest still looked at. Nothing is written, and nothing is cached.
-"""
+"""What there is to score from, and how much each signal gets of it; nothing is written, and nothing is cached."""
 
 import re
 from collections import Counter

@@ -109,10 +109,7 @@ class Verdict:
 
 
 def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
-    """Return the demands that some options make, by the keys of the options.
-
-    Raises SettingsError where this log cannot be asked for that, InputError for a baseline that holds no scores.
-    """
+    """Return the demands that some options make, by key; SettingsError, or InputError for a baseline without scores."""
     found = []
     for kind in GATES:
         values = [given.get(option.key) for option in kind.options]
@@ -126,9 +123,8 @@ def check(
 ) -> Verdict:
     """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
-    Where evidence is gone, the score is that of the sidecar, and a note says so. A sidecar that says more than the
-    evidence gives fails, whatever the demands are, and so does a demand that finds nothing to look at, unless that is
-    allowed. SettingsError where a drop has nothing to compare with.
+    Where evidence is gone the sidecar counts, with a note. A sidecar that says more fails, and so does a demand
+    that finds nothing to look at, unless allowed. SettingsError where a drop has nothing to compare with.
     """
     demanded = {option.key: False if option.kind == "flag" else None for kind in GATES for option in kind.options}
     for kind, value in made:

@@ -185,10 +185,7 @@ def report_lines(digest: Digest) -> Iterator[Block]:
 
 
 def certainty(digest: Digest, compares: bool) -> Iterator[str]:
-    """Yield how sure the mean is, on how much evidence it rests, and how many scores are not in it.
-
-    With ``compares`` also where it goes.
-    """
+    """Yield how sure the mean is, on how much evidence it rests, what is not in it, with ``compares`` where it goes."""
     if digest.interval:
         low, high = digest.interval
         yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."

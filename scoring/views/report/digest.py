@@ -191,10 +191,7 @@ _PATH_LIMIT = 500
 
 
 def commit_pages(remotes: Mapping[str, str]) -> str:
-    """Return what comes before the name of a commit in the address of its page; "" where no remote's host is known.
-
-    Of the remotes ``origin`` comes first. The address is quoted, and has neither a user nor a password in it.
-    """
+    """Return a commit page's address up to the name, quoted, without user or password, of origin first, or ""."""
     for _, url in sorted(remotes.items(), key=lambda one: (one[0] != "origin", one[0])):
         host, _, path = same_remote(url).partition("/")
         page = next((page for word, page in _PAGES.items() if word in host), None)

@@ -62,11 +62,7 @@ class Deliberated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportedIteration:
-    """One iteration in a report; what is not known is None.
-
-    ``commit`` is the one on the trunk, or else its own. ``places`` are transcripts, as paths, each with the first and
-    the last line, from 1.
-    """
+    """One iteration in a report, None for what is not known; ``places`` have path, first and last line, from 1."""
 
     iteration: int
     task_id: str
