@@ -66,7 +66,6 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
 
 @functools.lru_cache(maxsize=_FEW)
 def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
-    """Return what takes each sample of a few values that :func:`_means` takes."""
     source = _source(seed)
     return [operator.itemgetter(*source.choices(range(count), k=count)) for _ in range(draws)]
 
@@ -93,7 +92,6 @@ def _means(values: Sequence[float], draws: int, source: "random.Random") -> list
 
 
 def _middle(means: Sequence[float]) -> Interval:
-    """Return where the middle 95 % of some means begin and end."""
     found = sorted(means)
     tail = (1 - CONFIDENCE) / 2 * (len(found) - 1)
     return Interval(found[round(tail)], found[-1 - round(tail)])

@@ -111,7 +111,6 @@ def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob],
 
 
 def _log_line(report: LogReport, dry_run: bool) -> str:
-    """Return what was done with one log, or would be."""
     place = printable(str(report.iter_log_dir))
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"

@@ -127,7 +127,6 @@ class Evidence:
         )
 
     def _counted_for(self, record: IterationRecord) -> int | None:
-        """Return the lower iteration for which the commit of this one counts; None when it counts for this one."""
         commit = self._named_commit(record)
         first = self._first_to_name.get(commit, record.iteration) if commit else record.iteration
         return first if first < record.iteration else None

@@ -157,7 +157,6 @@ class _Reading:
         )
 
     def _why_not(self, given: dict[str, Any]) -> str:
-        """Return why a label is no label of this iteration; "" when it is."""
         if not given.get("actor"):
             return "no actor"
         version = given.get("schema_version", "")

@@ -28,7 +28,6 @@ Way = Literal["auto", "none"]  # instead of folders of transcripts: the default 
 
 
 def _when_called(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of the evidence; its module is loaded when it is called."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         return getattr(import_module(f"scoring.evidence.{module}"), name)(*arguments, **options)

@@ -236,6 +236,5 @@ def _note(times: Times, what: str, session_id: str, time: int) -> None:
 
 
 def _id_of(session: Session) -> str:
-    """Return the id of a session; "" where only its file is known."""
     name = session.key[1]
     return "" if any(name == os.fspath(file.transcript.path) for file in session.files) else name

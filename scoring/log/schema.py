@@ -152,7 +152,6 @@ def _words(node: Node) -> str:
 
 
 def _meant(way: str, version: int) -> str:
-    """Say which key may have been meant."""
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in way.split("."))[1:]
     known = {number: [field.way for field in described_fields(entry)] for number, entry in ENTRIES.items()}
     other = SCHEMA_FLAT + SCHEMA_NESTED - version

@@ -155,7 +155,6 @@ def _toml(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
 
 
 def _place(repository: Path, path: str, where: str) -> Path:
-    """Return where a path in a settings file leads."""
     try:
         return repository / Path(path).expanduser()
     except RuntimeError as e:  # the user that ~ names has no home

@@ -109,7 +109,6 @@ def _states(
     ledger: _Ledger,
     counts: Counts,
 ) -> Iterator[tuple[str, State]]:
-    """Yield each commit with its followed lines."""
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
     waiting = Counter(parent for commit in order for parent in parents[commit])
     pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]

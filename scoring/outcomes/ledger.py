@@ -208,7 +208,6 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
 def _add_lines(
     units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
 ) -> None:
-    """Give each line of each session to a unit."""
     by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
     for tree in work.given.trees:
@@ -226,7 +225,6 @@ def _add_lines(
 
 
 def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
-    """Return the unit of the lines of a part that no iteration has."""
     harness, session = part.tree.sessions[0]
     if part.cut and part.cut.made and part.place == OTHER_COMMIT:
         sha = shown.get(part.cut.made.sha, part.cut.made.sha)
@@ -286,7 +284,6 @@ class _Missing(NamedTuple):
 
 
 def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, _Missing]:
-    """Return what is not here, by part."""
     started: Counter[int] = Counter()
     wrote: Counter[int] = Counter()
     here: dict[int, set[Path]] = {}
@@ -309,7 +306,6 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
 
 
 def _move_talk(units: Units, work: AllWork) -> None:
-    """Make talk of rests that wrote too little."""
     rests = [unit for unit in units.values() if unit.kind == "rest"]
     parts = [-1] * len(work.given.owners)
     for n, unit in enumerate(rests):

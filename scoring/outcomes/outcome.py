@@ -130,7 +130,6 @@ def _key(repository: Path) -> bytes:
 
 
 def _may_change(repository: Path) -> bool:
-    """Return whether what a commit says may change in this repository."""
     with contextlib.suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():
             return True
@@ -200,7 +199,6 @@ class _Outcomes:
 
     @cached_property
     def _times(self) -> list[int]:
-        """The committer times of the mainline, newest first."""
         return [self._walk[sha].time or 0 for sha in self._graph.mainline]
 
     @cached_property

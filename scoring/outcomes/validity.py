@@ -227,7 +227,6 @@ def _clear_of_chance(found: Mapping[str, Foretold], none: float) -> tuple[str, .
 
 
 def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
-    """Return the bands, the one with the highest mean score first."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(case.band, []).append(case)
@@ -349,7 +348,6 @@ def log_cases(
 
 
 def _alone(iteration: int) -> str:
-    """Return the session of an iteration without a known one."""
     return f"iteration {iteration}"
 
 

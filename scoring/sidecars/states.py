@@ -170,7 +170,6 @@ def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
 
 
 def _more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
-    """Return in which way a sidecar says more than the evidence gives; "" when it does not."""
     says = f"{kept.value:.3f}" if kept.scored else "no score"
     gives = f"{expected.value:.3f}" if expected.scored else "no score"
     why = "".join(f"; {difference}" for difference in _differences(kept, expected, more_only=True))

@@ -106,7 +106,6 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
 
 
 def _failed_calls(facts: IterationFacts) -> str:
-    """Return how many tool calls failed, where any were seen."""
     failed, ended = _ended_calls(facts)
     if failed is None:
         return f"how {counted(ended, 'tool call')} ended is not stated"

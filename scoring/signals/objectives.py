@@ -39,7 +39,6 @@ def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = 
 
 
 def _own_lines(observed: Observed) -> dict[str, SignalValue]:
-    """Check what only an iteration's own lines can show."""
     tests, corrections = observed.tests, observed.corrections
     missing = unattributed(observed)
     no_verdict = missing or ("" if tests.last_passed is not None else "no last test run with a verdict")

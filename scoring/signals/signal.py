@@ -129,7 +129,6 @@ def window_text(window: IterationWindow) -> str:
 
 
 def _moment(ns: int) -> str:
-    """Return a time to the second, UTC."""
     try:
         return datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):

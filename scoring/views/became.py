@@ -177,7 +177,6 @@ def _was(count: int) -> str:
 
 
 def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
-    """Yield what all of it cost, and what the part that came to nothing did, with what is not in these figures."""
     cost, nothing = every.summary["cost"], every.summary["came_to_nothing"]
     if cost is None:
         yield "What the work cost is not known: no transcript with a known model is here."

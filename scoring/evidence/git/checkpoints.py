@@ -121,7 +121,6 @@ def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[
 
 
 def _tips(repository: GitRepository) -> list[str]:
-    """Return the tips of the branches with checkpoints, each once."""
     refs = {ref: sha for sha, ref, _ in repository.references if _REF.fullmatch(ref)}
     order = sorted(refs, key=lambda ref: (_REFS.index(ref) if ref in _REFS else len(_REFS), ref))
     return list(dict.fromkeys(refs[ref] for ref in order[:MOST_BRANCHES]))
@@ -211,7 +210,6 @@ def _listed(repository: GitRepository, tip: str, warn: Warn) -> _Branch:
 
 
 def _sizes(repository: GitRepository, tips: Sequence[str], oids: Collection[str]) -> dict[str, int]:
-    """Return the sizes of the objects that are here."""
     sizes = repository.sizes(oids)
     if sizes is None:  # a git that gives up on the first object that it would have to fetch
         trees = as_lines(f"{tip}^{{tree}}" for tip in tips)

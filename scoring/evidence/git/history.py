@@ -76,7 +76,6 @@ class CorrectedHistory(GitFacts):
         return replace(self._landings.of(sha), field=field)
 
     def _same_subject(self, record: IterationRecord) -> str | None:
-        """Return the commit of the trunk that has the summary of an entry as its subject."""
         return self._subjects.get(fold(trim(record.impl.summary)))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
@@ -132,7 +131,6 @@ class CorrectedHistory(GitFacts):
         return CommitGraph(trunk, [line for line in lines if line[0] not in self._walk])
 
     def _tips_beside(self) -> Iterable[str]:
-        """Return the commits that may contain what is beside the trunk."""
         return self._references.commits.values()
 
     @cached_property
@@ -140,7 +138,6 @@ class CorrectedHistory(GitFacts):
         return self._landings_of(self._graph, self._named, {sha: n for n, sha in reversed(self._iterations)})
 
     def _landings_of(self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]) -> Landings:
-        """Return the landings of commits, each with the number of the first iteration that names it."""
         refs = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
         names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in refs.items()}
         iterations = sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration)

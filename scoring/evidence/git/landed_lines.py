@@ -133,7 +133,6 @@ class AttributedLandings(Landings):
     """The landing of commits by their lines, where their change is not on the trunk as it was made."""
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
-        """Yield what may speak of a whole revert, with the SHA where it has the subject or the request instead."""
         place = self._graph.position
         for at, by, whole in super()._messages(walk):
             message = whole_reverts(whole)
@@ -162,7 +161,6 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _asked(self) -> dict[str, Landing]:
-        """What is known of the commits about which nothing exact is."""
         unsure = (None, Unknown.OBJECTS)
         return {sha: by for sha, by in self._decided.items() if by.unknown in unsure and by.found_by not in _EXACT}
 
@@ -193,7 +191,6 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _requested(self) -> dict[int, list[str]]:
-        """The trunk commits by the number of the pull or merge request that their subject has."""
         found: dict[int, list[str]] = {}
         for subject, commits in self._subjects.items():
             if number := request_of(subject):
@@ -224,7 +221,6 @@ class AttributedLandings(Landings):
         return min((time for time in times if time is not None), default=0)
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
-        """Return what names and lines say of a commit."""
         since, contained = self._written(sha), Contained(self._graph, sha)
         there = self._lines.there(sha, lambda commit: self._times[commit] >= since and commit not in contained)
         if there is None and before.found_by == facts.MERGE_TREE:
@@ -248,7 +244,6 @@ class AttributedLandings(Landings):
         return self._not_found(sha, there, candidates, before)
 
     def _candidates(self, sha: str) -> list[_Candidate]:
-        """Return the trunk commits that a name speaks for."""
         subject, names = self._commits[sha].subject, self._names
         found = [_Candidate(facts.NAMED, commit, listed) for commit, listed in names.naming(sha)]
         for number in self._requests[sha]:

@@ -51,7 +51,6 @@ class Landings:
         self._old_git: tuple[int, int] | None = None
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
-        """Yield place, SHA and message of the commits that may speak of a revert."""
         for commit in walk:
             if commit.message:
                 yield self._graph.position[commit.sha], commit.sha, commit.message
@@ -71,7 +70,6 @@ class Landings:
 
     @cached_property
     def _decided(self) -> dict[str, Landing]:
-        """What became of the commits of the log that are not on the trunk."""
         decided: dict[str, Landing] = {}
         for sha in (tip.sha for tip in self._iterations):
             if sha not in self._graph or sha not in self._commits:

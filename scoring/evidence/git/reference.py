@@ -83,7 +83,6 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Where commits are on the trunk, newest first from 0."""
         return {line.sha: place for place, line in enumerate(self._walk)}
 
     @cached_property

@@ -90,7 +90,7 @@ class Git:
 
     @contextlib.contextmanager
     def objects(self) -> Iterator[Content]:
-        """Give what reads objects, one to its end after the other, by one process; GitError for one that is not here."""
+        """Give what reads objects, one to its end after the other, by one process; GitError for one not here."""
         command = self._command(("cat-file", "--batch"))
         with contextlib.ExitStack() as stack:
             running: list[subprocess.Popen[bytes]] = []
@@ -200,7 +200,6 @@ def _started(
 
 
 def _too_late(command: Any, limit: float) -> GitError:
-    """Return the error for a git that did not answer in time."""
     where = command[command.index("-C") + 1]
     why = f"a file in it may be no plain file, or slow; {TIMEOUT_VARIABLE} gives it more than {limit:g} seconds"
     return GitError(f"{where}: git did not answer in time: {why}")

@@ -56,7 +56,6 @@ class AmpReader(EventReader):
                 self._take(message)
 
     def _take(self, message: dict[str, Any]) -> None:
-        """Say what a message holds."""
         content = items_in(message, "content")
         if message["role"] == "user":
             for part in content:
@@ -79,7 +78,6 @@ class AmpReader(EventReader):
             self.seen.interrupted()
 
     def _result(self, part: dict[str, Any]) -> None:
-        """Note how a call ended."""
         call, run = part.get("toolUseID"), part.get("run")
         status, code = member(run, "status"), member(run, "result", "exitCode")
         if status == "rejected-by-user":

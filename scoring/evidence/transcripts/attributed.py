@@ -289,7 +289,6 @@ class AttributedScan(Scan):
         spoken: Spoken,
         by_agents: float | None,
     ) -> AttributedFacts:
-        """Put together what is known of one iteration."""
         names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
         checkpoints = question.asked.checkpoints
         if share.method is None:
@@ -362,7 +361,6 @@ def _unclaimed(sessions: Iterable[Session], owners: Sequence[int]) -> list[Sessi
 
 
 def _found(files: Sequence[File]) -> list[FileFound]:
-    """Return what is said of the transcripts."""
     by_path: dict[Path, list[File]] = {}
     for file in files:
         by_path.setdefault(file.transcript.path, []).append(file)

@@ -28,7 +28,6 @@ _CLAUSES = re.compile(r"(?<=[.!?;])\s+|,? (?:—|–|-|and) (?=(?:all )?(?:`|tes
 
 @cache
 def _forms() -> Mapping[str, re.Pattern[str]]:
-    """Return the forms, compiled; each is described in the data."""
     import tomllib  # under other rules no text is looked at
 
     data = tomllib.loads(FORMS.read_text("utf-8"))
@@ -52,7 +51,6 @@ def _may_be_one(text: str) -> bool:
 
 
 def _claims(line: str) -> bool:
-    """Whether a clause of a line is such a claim."""
     forms = _forms()
     for clause in _CLAUSES.split(_QUOTED.sub("…", line)):
         if len(clause) <= _LONGEST_CLAUSE and _may_be_one(clause):

@@ -59,8 +59,6 @@ class _Creation(msgspec.Struct, gc=False):
 
 
 class _Item(msgspec.Struct, gc=False):
-    """A part of the content of a message."""
-
     type: str | None = None
     id: str | None = None
     name: str | None = None
@@ -104,8 +102,6 @@ class _Progress(msgspec.Struct, gc=False):
 
 
 class _Input(msgspec.Struct, gc=False):
-    """The input of a command, or of a tool that reads or edits."""
-
     command: str | None = None
     file_path: str | None = None
 

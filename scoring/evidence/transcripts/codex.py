@@ -324,8 +324,6 @@ class _Metadata(msgspec.Struct, gc=False):
 
 
 class _Ended(msgspec.Struct, gc=False):
-    """An output that is an object."""
-
     metadata: _Metadata | None = None
 
 
@@ -431,7 +429,6 @@ class CodexReader(JsonReader):
             seen.worked |= not self._opens
 
     def _say(self, payload: _Payload) -> None:
-        """Note a text of the agent or of the user."""
         role = b"" if payload.role is UNSET else bytes(payload.role)
         if role == b'"assistant"':
             self._seen.said(_joined(payload.content))
@@ -504,7 +501,6 @@ class CodexReader(JsonReader):
             seen.call(call)
 
     def _call(self, number: int, payload: _Payload) -> None:
-        """Note a call of any other tool."""
         call, seen, local = payload.call_id, self._seen, payload.type == "local_shell_call"
         field = _COMMAND_TOOLS.get(payload.name or "", "command" if local else "")
         if not field and not seen.looks:
@@ -532,7 +528,6 @@ class CodexReader(JsonReader):
             seen.command(call, script, folder or self._folder, patched, lines_patched(script) if patched else {})
 
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
-        """Note how a call ended, if that is said."""
         call, seen = payload.call_id, self._seen
         begun = self._goes_on.get(call or "", call)
         if seen.looks and failed is None and _as_text(_value_of(payload.output)).startswith(_NOT_RUN):
@@ -589,22 +584,18 @@ class CodexReader(JsonReader):
 
 
 def _value_of(raw: RawField) -> Any:
-    """Return what a field of a payload holds; None when it is not there."""
     return None if raw is UNSET else decoded(_anything, raw)
 
 
 def _text_of(raw: RawField) -> str:
-    """Return the text that a field of a payload holds; "" when it is none."""
     return _as_text(_value_of(raw))
 
 
 def _as_text(value: Any) -> str:
-    """Return what should be text; "" when it is not."""
     return value if isinstance(value, str) else ""
 
 
 def _parsed(text: str) -> Any:
-    """Return what is in a text that should be JSON; None when it is not."""
     try:
         return msgspec.json.decode(text)
     except BROKEN:

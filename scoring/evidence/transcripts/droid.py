@@ -65,7 +65,6 @@ class DroidReader(EventReader):
                 self._answers(line)
 
     def _response(self, line: dict[str, Any]) -> None:
-        """Take a response of the model."""
         self.response(text_in(line, "id"))
         self._responses += 1
         self.seen.said(text_in(line, "message", "content"))
@@ -105,7 +104,6 @@ class DroidReader(EventReader):
 
 
 def _settings_of(path: Path) -> Path:
-    """Return where the settings of a session are."""
     return path.with_suffix(".settings.json")
 
 

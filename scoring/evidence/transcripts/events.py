@@ -195,7 +195,6 @@ def id_in(value: Any, *names: str) -> str:
 
 
 def _id(call: object) -> str | None:
-    """Return the id of a call; None of anything that is none."""
     return id_in(call) or None
 
 
@@ -258,7 +257,6 @@ def note_calls(reader: EventReader, tools: ToolNames, parts: Iterable[object]) -
 
 
 def _first(given: object, of: Iterable[str]) -> Any:
-    """Return the first of some arguments that is there; None where none is."""
     return next((value for key in of if (value := member(given, key)) is not None), None)
 
 

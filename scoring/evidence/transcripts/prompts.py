@@ -33,7 +33,6 @@ _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 @cache
 def _forms() -> Mapping[str, re.Pattern[str]]:
-    """Return the forms, compiled; each is described in the data."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     words, wrong = data.pop("words"), data.pop("wrong")
     begins, within = (
@@ -100,7 +99,6 @@ def _is_foreign(text: str) -> bool:
 
 
 def _corrects(text: str) -> bool:
-    """Whether a text has a sentence that says that the last work is wrong."""
     forms = _forms()
     text = forms["left_out"].sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. "))
     for found in _SENTENCE.finditer(text):

@@ -178,7 +178,6 @@ class Scan:
             yield source.transcript, rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
-        """Note a transcript, with what is kept of it."""
         stamp: bytes | None
         if transcript.blobs:
             size, stamp = transcript.size, " ".join(transcript.blobs).encode()

@@ -171,7 +171,6 @@ class _Reader:
     _defines: bool = False  # the body of a function comes next
 
     def _begin(self) -> None:
-        """Begin a command: no words, no redirections, and no piece of a word."""
         self._words, self._redirections, self._pieces = [], [], []
 
     def read(self) -> _Events:
@@ -205,7 +204,6 @@ class _Reader:
             self._pieces = []
 
     def _special(self, mark: str, pos: int) -> int:
-        """Take what is special; return where to go on."""
         if separator := _SEPARATORS.get(mark):
             self._complete()
             self.events.append(separator)
@@ -290,7 +288,6 @@ class _Reader:
         return pos
 
     def _open(self, pos: int) -> int:
-        """Take an opening parenthesis."""
         if self._pieces and self._pieces[-1].endswith("="):  # an array
             end = self._text.find(")", pos)
             return len(self._text) if end < 0 else end + 1
@@ -350,7 +347,6 @@ class _Reader:
         return min(pos, len(text))
 
     def _complete(self) -> None:
-        """Note the command that was read, if there is one."""
         self._end_word()
         words, redirections = self._words, self._redirections
         self._begin()

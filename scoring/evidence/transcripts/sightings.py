@@ -216,7 +216,6 @@ def _look(
     ended: list[tuple[int, Sighting]],
     places: Mapping[int, int],
 ) -> None:
-    """Look at one file."""
     texts, session = file.rows.texts, (file.harness.name, file.owner)
 
     def owned(kind: int) -> Iterable[tuple[int, Sighting, list[int]]]:

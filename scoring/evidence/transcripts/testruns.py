@@ -213,7 +213,6 @@ class TestTools:
         return TestVerdict(True) if passed else TestVerdict()
 
     def _said(self, tools: Sequence[_Tool], command: TestCommand | None, text: str, passed: bool) -> TestVerdict | None:
-        """Return what summaries say, the failing or the passing ones; None when there are none."""
         # Most tools have no word in the text: they are left out at once, since a command may run any of them.
         several = [(tool, tool.passing if passed else tool.failing) for tool in tools]
         near = [(tool, forms) for tool, forms in several if any(form.has in text for form in forms)]
@@ -339,7 +338,6 @@ def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
 
 @cache
 def _table() -> _Table:
-    """Read the data, once."""
     import tomllib  # under the rules of the reference no command is looked at
 
     data = tomllib.loads(DATA.read_text("utf-8"))

@@ -132,7 +132,6 @@ def _latest(transcript: Transcript, agent: str) -> tuple[int, str]:
 
 
 def _responses(given: Round) -> dict[str, str]:
-    """Return what each agent said in a round; what is no text is not used."""
     said = given.outputs.responses
     found = {} if not isinstance(said, Mapping) else {str(name): text for name, text in said.items() if _is_text(text)}
     if _is_text(given.agent) and given.agent not in found:

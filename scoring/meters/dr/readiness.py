@@ -180,7 +180,6 @@ class ReadinessMeter:
         return acting is not None and any(self._may_act(part.split()) for part in _SEVERAL.split(acting[1]))
 
     def _may_act(self, words: Sequence[str]) -> bool:
-        """Return whether some words name a person, a role or a team."""
         plainly = [word.casefold().strip(".") for word in words]
         if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdigit()):  # "Agent 2", "Team B"
             words, plainly = words[:-1], plainly[:-1]
@@ -195,7 +194,6 @@ class ReadinessMeter:
         return len(named) in (1, 2) and all(map(self._is_name, named))
 
     def _is_name(self, word: str) -> bool:
-        """Return whether a word is written as a name and is no word that labels or does something."""
         if not (word[0].isupper() and _NAME.fullmatch(word)) or (word.isupper() and len(word) > 1):
             return False
         small = word.casefold()

@@ -85,7 +85,6 @@ def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command with all that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -221,7 +221,6 @@ def what_next(state: MeetingState) -> dict[str, Any]:
 
 
 def _answers(verdict: MeetingVerdict) -> dict[str, str]:
-    """Return what each answer to the open question does."""
     ends = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
     no = "record no decision" if ends else "ask for doubts, and go on"
     return {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}

@@ -93,7 +93,6 @@ def _below_score(least: float, one: Examined) -> Iterator[str]:
 
 
 def _band(name: str, log: LogView) -> tuple[str, dict[str, float]]:
-    """Return a band, and where every band of the rubric begins."""
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         known = ", ".join(floors)
