@@ -24,19 +24,15 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     """Return what tokens cost in US dollars, at a time (ns since 1970) or now; None where the model is not known."""
     if not spent.model:
         return None
-    day = None if time is None else time // NS // 86_400
-    rates = next(filter(None, (_rates(name, spent.step, day) for name in _names_of(spent.model))), None)
+    day, behind = None if time is None else time // NS // 86_400, spent.model.rpartition("/")[2]
+    # Without the provider in front, or the cloud, where the price lists do not have these.
+    names = dict.fromkeys((spent.model, behind, behind.rpartition("anthropic.")[2]))
+    rates = next(filter(None, (_rates(name, spent.step, day) for name in names)), None)
     if rates is None:
         return None
     for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
     counts = spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, for_minutes, spent.cache_write_1h_tokens
     return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
-
-
-def _names_of(model: str) -> list[str]:
-    """Return the names to look a model up by: as it is written, without the provider, and without the cloud."""
-    behind = model.rpartition("/")[2]
-    return list(dict.fromkeys((model, behind, behind.rpartition("anthropic.")[2])))
 
 
 @lru_cache(maxsize=4096)

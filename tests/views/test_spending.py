@@ -175,6 +175,20 @@ class TestSpending:
         assert found.unpriced == ["made-up-9"]
         assert spending_lines(found)[-1] == "without made-up-9"
 
+    @pytest.mark.parametrize(
+        ("model", "as_one"),
+        [
+            ("anthropic/claude-sonnet-4.5", "claude-sonnet-4.5"),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929-v1:0"),
+            ("openai/made-up-9", None),
+            ("anthropic.made-up-9", None),
+        ],
+    )
+    def test_a_model_may_name_its_provider(self, model: str, as_one: str | None) -> None:
+        one = Spent(model, 0, 1, 5, 5, 5, 5)
+        assert price(one) == (price(one._replace(model=as_one)) if as_one else None)
+        assert (price(one) is not None) is bool(as_one)
+
     def test_lines_that_count_repeated_responses_again_have_no_cost(self) -> None:
         found = used(seen(harnesses=()))
         assert (found.source, found.cost, found.as_dict()["unpriced_models"]) == ("lines", None, ["unknown"])

@@ -1,7 +1,7 @@
 """OpenCode and Kilo: where their sessions are, in a database or a tree of files, and what a session says.
 
-``docs/EVIDENCE.md``, "Sessions of OpenCode and Kilo", shows the forms. Whatever the form, the reader gets the document
-that ``export`` prints, or its head and its messages apart. Ids differ between copies; times and tokens do not.
+``docs/EVIDENCE.md``, "Sessions of OpenCode and Kilo", shows the forms. Of each the reader gets the document that
+``export`` prints, whole or its head and its messages apart. Ids differ between copies; times and tokens do not.
 """
 
 import contextlib
@@ -9,21 +9,14 @@ import errno
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from scoring.evidence.transcripts.events import (
-    EventReader,
-    ToolNames,
-    document_of,
-    id_in,
-    milliseconds,
-    names,
-    note_call,
-)
+from scoring.errors import InputError
+from scoring.evidence.transcripts.events import EventReader, ToolNames, id_in, milliseconds, names, note_call
 from scoring.evidence.transcripts.harness import (
     BROKEN,
     MODEL_LIMIT,
@@ -38,18 +31,18 @@ from scoring.evidence.transcripts.harness import (
     text_in,
     value_of,
 )
+from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.rows import LineSpan
-from scoring.files import temporary_directory
+from scoring.files import read_file, temporary_directory
 
 _QUESTIONS = names("question plan_enter plan_exit")
 TOOLS = ToolNames(names("bash"), names("edit write multiedit"), names("apply_patch patch"), _QUESTIONS, names("task"))
 _PARTS = names("text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask")
 _REFUSED = "The user rejected permission to use this specific tool call", "The user dismissed this question"
-_FEEDBACK = "feedback:"  # in the error of a refused call, before what the user said
 _ABORTED = "Tool execution aborted"
 _OF_THE_USER = "The following tool was executed by the user"  # before a response that only holds a command of his
 _PATIENCE = 2.0  # seconds to wait for a database that is locked
-_LOG = "-wal"  # behind the name of a database
+_QUERY = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
 _NEWER = "session_v2"  # the table that only newer versions have, and the key of a line that names it
 
 
@@ -57,7 +50,6 @@ class OpenCodeReader(EventReader):
     """Reads sessions. A message is an event when it begins, and each of its calls is one when it ended."""
 
     in_documents = True
-
     _home = LineSpan()
     _reverted = ""  # the id of the first message that the user took back
     _taken_back = _compacting = _by_user = False
@@ -90,64 +82,56 @@ class OpenCodeReader(EventReader):
             return
         self._taken_back |= bool(self._reverted) and self._reverted in (info.get("id"), message.get("id"))
         begun, self.where = milliseconds(member(info, "time", "created")), self._home
+        text = text_in([part for part in parts if part.get("type") == "text" and not part.get("synthetic")])
         if info.get("role") == "user":
-            self._asked(begun, parts)
+            self._asked(begun, parts, text)
         elif info.get("role") == "assistant":
-            self._answered(begun, info, parts)
+            self._answered(begun, info, parts, text)
         else:
             self.unknown(info.get("role"))
 
-    def _asked(self, begun: int | None, parts: Sequence[dict[str, Any]]) -> None:
-        texts = [(text_in(part, "text"), part.get("synthetic")) for part in parts if part.get("type") == "text"]
+    def _asked(self, begun: int | None, parts: Sequence[dict[str, Any]], text: str) -> None:
         self._compacting = any(part.get("type") == "compaction" for part in parts)
-        self._by_user = any(synthetic and text.startswith(_OF_THE_USER) for text, synthetic in texts)
-        if not self.event(begun, "user", begun):
-            return
-        if self._compacting:
-            self.seen.compacted()
-        typed = "\n".join(text for text, synthetic in texts if text and not synthetic)
-        if typed and not self._taken_back:
-            self.prompt(typed)
-        else:
-            self.seen.asked()
+        others = (text_in(part, "text") for part in parts if part.get("synthetic"))
+        self._by_user = any(other.startswith(_OF_THE_USER) for other in others)
+        if self.event(begun, "user", begun):
+            if self._compacting:
+                self.seen.compacted()
+            self.prompt(text) if text and not self._taken_back else self.seen.asked()
 
-    def _answered(self, begun: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]]) -> None:
+    def _answered(self, begun: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]], text: str) -> None:
         folder = text_in(info, "path", "cwd") or self._home.cwd
         self.where = self._home._replace(cwd=folder, model=text_in(info, "modelID")[:MODEL_LIMIT])
         steps = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
         spent = [one for one in map(_spent, steps if len(steps) > 1 else [info.get("tokens")]) if any(one)]
         if self._by_user or not self.event(begun, "assistant", begun, *spent):
             return
-        name = f"at {begun}"
-        self.seen.responds(name)
-        for part in parts:
-            if part.get("type") == "text" and not part.get("synthetic"):
-                self.seen.said(text_in(part, "text"))
-        for output, given, reads, writes in spent:
-            self.response(name, output, given, reads, writes)
+        self.seen.responds(f"at {begun}")
+        self.seen.said(text)
+        for tokens in spent:
+            self.response(f"at {begun}", *tokens)
         if info.get("summary") is True and not self._compacting:
             self.seen.compacted()
         alike = Counter[str]()
         for part in parts:
             if part.get("type") == "tool":
-                start = member(part, "state", "time", "start")
-                call = f"{begun} {start} {part.get('tool')}"
-                self._call(part, f"{call} {alike[call]}", milliseconds(start) or begun)
-                alike[call] += 1
+                alike[call := f"{begun} {member(part, 'state', 'time', 'start')} {part.get('tool')}"] += 1
+                self._call(part, f"{call} {alike[call]}", begun)
         ended, stopped = milliseconds(member(info, "time", "completed")), member(info, "error", "name")
         # What stops a sub-agent is the stop of the session that started it.
         if stopped == "MessageAbortedError" and not self._home.agent and self.event(ended or begun, "aborted", begun):
             self.seen.interrupted()
 
-    def _call(self, part: dict[str, Any], call: str, start: int | None) -> None:
-        """Note a call, and how it ended."""
+    def _call(self, part: dict[str, Any], call: str, begun: int | None) -> None:
+        """Note a call of a message that has begun then, and how it ended."""
         state, tool = part.get("state"), text_in(part, "tool")
-        status, error, ended = text_in(state, "status"), text_in(state, "error"), member(state, "time", "end")
-        if not self.event(milliseconds(ended) or start, "call", call, status):
+        status, error = text_in(state, "status"), text_in(state, "error")
+        start, end = (milliseconds(member(state, "time", key)) for key in ("start", "end"))
+        if not self.event(end or start or begun, "call", call, status):
             return
         note_call(self, TOOLS, call, tool, member(state, "input"))
         if status == "error" and error.startswith(_REFUSED):
-            self.refused(call, error.partition(_FEEDBACK)[2])
+            self.refused(call, error.partition("feedback:")[2])
         elif status == "error":
             self.result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
@@ -201,7 +185,7 @@ class OpenCode(Harness):
         """Return the log of a database, or the files of a session."""
         if path.suffix == ".json":
             return [file for message, parts in _messages(path) for file in (message, *parts)]
-        return [Path(f"{path}{_LOG}")]
+        return [Path(f"{path}-wal")]
 
 
 class Kilo(OpenCode):
@@ -219,63 +203,61 @@ class Kilo(OpenCode):
 def _messages(session: Path) -> list[tuple[Path, list[Path]]]:
     """Return the files of the messages of a session, each with those of its parts."""
     is_old = session.parent.name == "info"  # up to version 0.5
-    root, name = session.parents[1 if is_old else 2], session.stem
-    parts = root / "part" / name if is_old else root / "part"
-    messages = sorted((root / "message" / name).glob("*.json"))
+    root = session.parents[1 if is_old else 2]
+    parts = root / "part" / (session.stem if is_old else "")
+    messages = sorted((root / "message" / session.stem).glob("*.json"))
     return [(message, sorted((parts / message.stem).glob("*.json"))) for message in messages]
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
-    found = [(_value_in(path), path.stem, parts) for path, parts in _messages(session)]
+    found = [(_value_in(path), path, parts) for path, parts in _messages(session)]
     yield {"info": _value_in(session), "messages": []}
-    for info, name, parts in sorted(found, key=lambda one: milliseconds(member(one[0], "time", "created")) or 0):
-        yield {"info": info, "id": name, "parts": list(map(_value_in, parts))}
+    for info, path, parts in sorted(found, key=lambda one: milliseconds(member(one[0], "time", "created")) or 0):
+        yield {"info": info, "id": path.stem, "parts": list(map(_value_in, parts))}
 
 
 def _value_in(path: Path) -> Any:
-    return value_of(b"".join(document_of(path)))
+    try:
+        return value_of(read_file(path, DOCUMENT_LIMIT))
+    except (OSError, InputError):  # of this nothing is known
+        return None
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:
     try:
-        with _opened(path) as database:
-            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-            if tables & {"session", _NEWER}:
-                yield from _lines_of_tables(database)
-            if _NEWER in tables and database.execute(f"SELECT 1 FROM {_NEWER} LIMIT 1").fetchone():  # noqa: S608 - no input
+        with _opened(path) as ask:
+            tables = {name for (name,) in ask("SELECT name FROM sqlite_master")}
+            if not tables & {"session", _NEWER}:  # it is of another program
+                return
+            sessions = ask("SELECT * FROM session ORDER BY time_created, id")
+            for row in sessions.fetchall():
+                session = dict(zip((column for column, *_ in sessions.description), row, strict=True))
+                own, parts = (session["id"],), dict[object, list[Any]]()
+                yield {"info": session, "messages": []}
+                for name, data in ask(_QUERY.format("message_id", "part", "id"), own):
+                    parts.setdefault(name, []).append(value_of(data or b""))
+                for name, data in ask(_QUERY.format("id", "message", "time_created, id"), own):
+                    yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}
+            if _NEWER in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
                 yield {_NEWER: True}
     except sqlite3.Error as e:
         raise OSError(errno.EBADMSG, f"no database of OpenCode or Kilo that can be read ({e})") from None
 
 
-def _lines_of_tables(database: sqlite3.Connection) -> Iterator[Any]:
-    found = database.execute("SELECT * FROM session ORDER BY time_created, id")
-    columns = [column for column, *_ in found.description]
-    for row in found.fetchall():
-        session, parts = dict(zip(columns, row, strict=True)), dict[object, list[Any]]()
-        yield {"info": session, "messages": []}
-        query = "SELECT {} CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {} id"
-        for message, data in database.execute(query.format("message_id,", "part", ""), (session["id"],)):
-            parts.setdefault(message, []).append(value_of(data or b""))
-        for message, data in database.execute(query.format("id,", "message", "time_created,"), (session["id"],)):
-            yield {"info": value_of(data or b""), "id": message, "parts": parts.get(message, ())}
-
-
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database so that nothing beside it is made or changed, and what others write meanwhile is not read.
+def _opened(path: Path) -> Iterator[Callable[..., sqlite3.Cursor]]:
+    """Open a database, to be asked, so that nothing beside it is made or changed; others may write meanwhile.
 
-    One that keeps a log is whole where there is none now, but SQLite would make one. To read a log it needs the index
-    of it, and would make that too: such a database is copied.
+    SQLite would make a log where there is none now, and an index of a log to read it: that is done with a copy.
     """
     with path.open("rb") as file:
         keeps_a_log = file.read(20)[18:] == b"\2\2"
-    log, form = Path(f"{path}{_LOG}"), "readonly_shm=1"
+    log, form = Path(f"{path}-wal"), "readonly_shm=1"
     with contextlib.ExitStack() as stack:
         if keeps_a_log and not log.exists():
             form = "immutable=1"
         elif keeps_a_log and not Path(f"{path}-shm").exists():
-            folder, form = stack.enter_context(temporary_directory("database")), ""
+            folder, form = stack.enter_context(temporary_directory("query")), ""
             for file_of in (log, path):  # what moves from the log into the database meanwhile is in both
                 shutil.copyfile(file_of, folder / file_of.name)
             path = folder / path.name
@@ -283,4 +265,4 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         database = stack.enter_context(contextlib.closing(found))
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         database.execute("BEGIN")
-        yield database
+        yield database.execute

@@ -330,6 +330,14 @@ class TestDatabase:
             rows = seen(rows_of(path, "opencode"))
         assert {name: rows.get(name) for name in FOUND} == FOUND
 
+    def test_of_files_may_have_some_that_cannot_be_read(self, tmp_path: Path) -> None:
+        path = files(tmp_path / "storage", document(*MESSAGES))
+        (tmp_path / "storage/part/msg_001/prt_9.json").mkdir()
+        put(tmp_path / "storage/message/ses_1/msg_999.json", b'{"role": "user", "ti', document=True)
+        found = seen(rows_of(path, "opencode"))
+        assert found.pop("skipped") == {"a field of another type": 2}
+        assert found == FOUND
+
     def test_counts_among_the_files_beside_it(self, tmp_path: Path) -> None:
         assert OpenCode().beside(tmp_path / "a.db") == [tmp_path / "a.db-wal"]
         path = files(tmp_path, document(*MESSAGES[:2]))
