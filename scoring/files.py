@@ -145,11 +145,13 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     try:
         for folder in folders:
             remove_stale(folder)
-        for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
+        for path, temporary, data in new:
             with _new_file(temporary, mode, flush=len(new) < _MANY) as f:
                 f.write(data)
         if len(new) >= _MANY:
             os.sync()
+            for path, temporary, _ in new:  # which waits no more, and says what the system could not write
+                _flush(temporary, os.O_RDONLY)
         for path, temporary, _ in new:
             os.replace(temporary, path)
         for folder in folders:
@@ -215,11 +217,15 @@ def _cannot_write(path: Path, error: OSError) -> WriteError:
 def _flush_directory(directory: Path) -> None:
     """Make the rename last through a power cut, where the file system lets us."""
     with contextlib.suppress(OSError):
-        fd = os.open(directory, _DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        _flush(directory, _DIRECTORY)
+
+
+def _flush(path: Path, how: int) -> None:
+    fd = os.open(path, how)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _unlink(path: Path) -> None:

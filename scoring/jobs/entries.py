@@ -1,33 +1,29 @@
 """Keeping a log by hand: a new entry, and a checked value set in one (``docs/LOG.md``, "Keeping a log")."""
 
 import os
-import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+import yaml
 
 from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.files import alone_in, list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, git_fields, quoted
-from scoring.jobs.label_file import AsWritten, dumped, kept_tree, round_trip
 from scoring.log.find import is_entry_name
 from scoring.log.load import load_entry, no_such_entry
 from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_iteration_record
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
-from scoring.yamlnodes import Scalar, Sequence
+from scoring.yamlnodes import NULLS, Scalar, Sequence
 from scoring.yamlread import Reader, parse
 
 _FIXED = ("schema_version", "iteration")
 _WIDTH = 118
-_BLOCK = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{1,9})[\w.-]+:", re.MULTILINE)
-_ITEMS = re.compile(rb"^[\w.-]+:[ \t]*(?:#[^\n]*)?\r?\n(?:[ ]*#[^\n]*\n)*([ ]{0,9})(-[ ]{1,9})\S", re.MULTILINE)
+_BOM = "\ufeff"
 SAME_COMMIT = 7  # the fewest digits by which a commit is named, and how many must agree where git does not know it
 
 
@@ -156,81 +152,124 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     if field is None or way in _FIXED or field.kind == "block" or field.way.endswith("[]"):
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
         raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
-    yaml = round_trip(before)
-    block, items = _BLOCK.search(before), _ITEMS.search(before)
-    offset, dash = (len(items[1]), len(items[2])) if items else (2, 2)
-    yaml.indent(mapping=len(block[1]) if block else 2, sequence=offset + dash, offset=offset)
-    tree = kept_tree(yaml, before.replace(b"\r\n", b"\n"), path)
-    made = _put(tree, parts, _scalar(field, text, way), way)
-    after = dumped(yaml, tree)
-    if b"\r\n" in before:
-        after = after.replace(b"\n", b"\r\n")
-    for fault in faults_of(parse(after)):
+    written = _written(field, text, way)
+    try:
+        source = before.decode()
+        root = next(yaml.compose_all(source.removeprefix(_BOM), Loader=yaml.CBaseLoader))
+        start, end, new = _change(source.removeprefix(_BOM), root, parts, written, way)
+        skipped = len(source) - len(source.removeprefix(_BOM))
+        after = (source[: start + skipped] + new + source[end + skipped :]).encode()
+        faults = faults_of(parse(after))
+    except (UnicodeError, yaml.YAMLError, YamlError) as e:
+        raise InputError(f"{path}: {way} cannot be set without changing more; change it by hand") from e
+    for fault in faults:
         if fault.way == way or fault.way.startswith(f"{way}."):
             raise SettingsError(f"{fault.what}; nothing was written")
-    _unless_more(path, before, after, (way, *made))
+    _unless_more(path, before, after, [".".join(parts[: n + 1]) for n in range(len(parts))])
     return after
 
 
-def _scalar(field: DescribedField, text: str, way: str) -> Any:
+def _written(field: DescribedField, text: str, way: str) -> str:
+    """Return a value as YAML in one line; SettingsError where it is none for the field."""
     if field.kind == "text":
-        return DoubleQuotedScalarString(text)
+        return quoted(text)
     try:
         node = parse(text.encode("utf-8", "surrogateescape"))
     except YamlError as e:
         raise SettingsError(f"{way}: {shown(text)} is no YAML value: {e}") from e
-    if field.kind == "list" and isinstance(node, Sequence):
-        found = CommentedSeq(DoubleQuotedScalarString(item.value) for item in node.items if isinstance(item, Scalar))
-        found.fa.set_flow_style()
-        return found
     if field.kind == "list":
-        return DoubleQuotedScalarString(text)
-    if not isinstance(node, Scalar) or node.quoted or node.tag:
+        items = [item.value for item in node.items if isinstance(item, Scalar)] if isinstance(node, Sequence) else None
+        return quoted(text) if items is None else f"[{', '.join(map(quoted, items))}]"
+    if not isinstance(node, Scalar) or node.quoted or node.tag or "\n" in node.value:
         raise SettingsError(f"{way}: {shown(text)} is no single value; nothing was written")
-    written = AsWritten(node.value)
-    tag = "null" if Reader().is_null(node) else _TAGS.get(field.kind, "int")
-    written.tag = f"tag:yaml.org,2002:{tag}"
-    return written
+    return node.value
 
 
-_TAGS = {"yes or no": "bool", "flag": "bool", "number": "float"}
+def _change(source: str, node: yaml.Node, parts: list[str], value: str, way: str) -> tuple[int, int, str]:
+    """Return which characters of an entry to replace, and by what, so that a field below a node has a value."""
+    name, rest = parts[0], parts[1:]
+    after = node.start_mark.index
+    if isinstance(node, yaml.SequenceNode):
+        place = int(name) if name.isdigit() and len(name) < 6 else -1
+        if not 0 <= place <= len(node.value):
+            raise SettingsError(f"{way}: there are {len(node.value)} in the list; the next one is {len(node.value)}")
+        inner = node.value[place] if place < len(node.value) else None
+    elif isinstance(node, yaml.MappingNode):
+        pair = next(((key, inner) for key, inner in node.value if key.value == name), None)
+        inner = pair and pair[1]
+        after = pair[0].end_mark.index if pair else after
+    else:
+        raise SettingsError(f"{way}: {way.removesuffix('.' + '.'.join(parts))} holds no fields; change it by hand")
+    if inner is None:
+        return _added(source, node, parts, value)
+    if inner.start_mark.index < after:
+        raise YamlError("an alias")
+    is_null = isinstance(inner, yaml.ScalarNode) and not inner.style and inner.value in NULLS
+    if rest and not is_null:
+        return _change(source, inner, rest, value, way)
+    start = inner.start_mark.index
+    space = " " if source[start - 1] in ":-" else ""
+    return start, _end_of(source, inner), space + _flow(rest, value)
 
 
-def _put(tree: Any, parts: list[str], value: Any, way: str) -> list[str]:
-    made: list[str] = []
-    here: Any = tree
-    for n, part in enumerate(parts):
-        key: Any = part
-        if isinstance(here, CommentedSeq):
-            key = int(part) if part.isdigit() and len(part) < 6 else -1
-            if not 0 <= key <= len(here):
-                raise SettingsError(f"{way}: there are {len(here)} in the list; the next one is {len(here)}")
-            if key == len(here):
-                here.append(None)
-        elif not isinstance(here, CommentedMap):
-            raise SettingsError(f"{way}: {'.'.join(parts[:n]) or 'the entry'} holds no fields; change it by hand")
-        inner = here[key] if isinstance(here, CommentedSeq) else here.get(key)
-        if n + 1 == len(parts):
-            here[key] = value
-        elif inner is None or (isinstance(inner, AsWritten) and inner.is_null):
-            here[key] = CommentedSeq() if parts[n + 1].isdigit() else CommentedMap()
-            made.append(".".join(parts[: n + 1]))
-        elif isinstance(inner, CommentedSeq) and not inner:
-            inner.fa.set_block_style()
-        here = here[key]
-    return made
+def _added(source: str, node: yaml.CollectionNode, parts: list[str], value: str) -> tuple[int, int, str]:
+    """Return the same for a field or an item that a block or a list does not have."""
+    is_list = isinstance(node, yaml.SequenceNode)
+    rest, name = parts[1:], "" if is_list else f"{parts[0]}: "
+    if node.flow_style or not node.value:
+        inside = source[node.start_mark.index + 1 : node.end_mark.index - 1].strip()
+        at = _end_of(source, _last(node)) if inside and node.value else node.end_mark.index - 1
+        return at, at, f"{', ' if node.value else ''}{name}{_flow(rest, value)}"
+    indent = " " * node.start_mark.column
+    at = _end_of(source, _last(node))
+    at = next((n for n in range(at, len(source)) if source[n] in "\r\n"), len(source))
+    line = "\r\n" if "\r\n" in source else "\n"
+    if is_list:
+        new = f"- {rest[0]}: {value}" if len(rest) == 1 and not rest[0].isdigit() else f"- {_flow(rest, value)}"
+    elif rest and not rest[0].isdigit():
+        blocks = (inner for _, inner in node.value if isinstance(inner, yaml.MappingNode) and not inner.flow_style)
+        step = next((inner.start_mark.column - node.start_mark.column for inner in blocks), 2)
+        new = f"{parts[0]}:{line}{indent}{' ' * step}{rest[0]}: {_flow(rest[1:], value)}"
+    else:
+        new = name + _flow(rest, value)
+    return at, at, f"{line}{indent}{new}"
 
 
-def _unless_more(path: Path, before: bytes, after: bytes, ways: tuple[str, ...]) -> None:
+def _last(node: yaml.CollectionNode) -> yaml.Node:
+    """Return the node with which a block or a list ends: where an alias is last, what comes before it."""
+    last = node.value[-1]
+    key, inner = last if isinstance(last, tuple) else (node, last)
+    return inner if inner.start_mark.index >= key.start_mark.index else key
+
+
+def _end_of(source: str, node: yaml.Node) -> int:
+    """Return where a node ends, without the blank lines and comments behind it."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        return _end_of(source, _last(node))
+    end = node.end_mark.index
+    return len(source[:end].rstrip()) if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end
+
+
+def _flow(parts: list[str], value: str) -> str:
+    """Return a value inside the blocks and lists that it is still to be in, in one line."""
+    for part in reversed(parts):
+        value = f"[{value}]" if part.isdigit() else f"{{{part}: {value}}}"
+    return value
+
+
+def _unless_more(path: Path, before: bytes, after: bytes, ways: list[str]) -> None:
     """Raise when an entry says something else than before in any other field, as where parts are shared by aliases."""
     try:
         old, new = (dict(_flat(parse_iteration_record(data).as_dict())) for data in (before, after))
     except YamlError:  # it could not be read before either; what was set is right
         return
     changed = [way for way in old.keys() | new.keys() if old.get(way) != new.get(way)]
-    first = ways[0]
+    first = ways[-1]
     allowed = {first, f"impl.{first}", *({"impl.focused_tests_added"} if first == "tests_added" else ())}
-    if any(way not in allowed and not way.startswith(tuple(f"{one}." for one in ways)) for way in changed):
+    inside = tuple(f"{one}." for one in ways)
+    if any(
+        w not in allowed and not w.startswith(f"{first}.") and (w in old or not w.startswith(inside)) for w in changed
+    ):
         raise InputError(f"{path}: its parts share values by aliases; nothing was written, change it by hand")
 
 

@@ -158,7 +158,7 @@ class TestSet:
         ("way", "value", "said"),
         [
             pytest.param("impl.retries", "many", "a whole number belongs", id="text for a number"),
-            pytest.param("impl.retries", "1.5", "a whole number belongs", id="a number that would be cut"),
+            pytest.param("impl.retries", "1.5", "is no whole number", id="a number that would be cut"),
             pytest.param("impl.focused_tests_pass", "maybe", "a flag", id="no flag"),
             pytest.param("impl.retires", "1", "is no field", id="an unknown field"),
             pytest.param("impl", "x", "is no field that holds one value", id="a block"),
@@ -183,6 +183,34 @@ class TestSet:
         path = self.entry(place, "schema_version: 1\niteration: 1\nretries: 0 # none\n")
         assert da_score("entry", "set", "1", "retries", "2").status == 0
         assert path.read_text() == "schema_version: 1\niteration: 1\nretries: 2 # none\n"
+
+    @pytest.mark.parametrize(
+        ("text", "old", "new"),
+        [
+            pytest.param("impl:\n    retries:   0    # none\n    summary: 'it''s'\n\n\n# end", "   0 ", "   3 ", id="spaces"),
+            pytest.param("impl: {retries: 0 , summary: 'x' }   # c\n", "0 ,", "3 ,", id="a flow mapping"),
+            pytest.param("impl:\r\n  retries: 0\r\n  summary: x\n", "0", "3", id="line ends of both kinds"),
+            pytest.param("impl:\n  summary: >-\n    a   \n    b\n  retries: 0", "0", "3", id="folded text"),
+            pytest.param("impl:\n  summary: " + "word " * 60 + "\n  retries: 0\n", "0", "3", id="a long line"),
+            pytest.param('impl:\n  summary: "caf\\u00e9 \U0001f600"\n  retries: 0\n...\n', " 0\n", " 3\n", id="escapes"),
+            pytest.param("impl:\n  retries: 0\t# tab\n", "0", "3", id="a tab"),
+            pytest.param("files: [ a,b ,  c ]\nimpl:  \n  retries: ~  \n  \n", "~", "3", id="spaces at line ends"),
+            pytest.param("impl:\n  retries: &r 0\n", "&r 0", "3", id="an anchor that is not used"),
+            pytest.param("impl:   # later\n", "impl:", "impl: {retries: 3}", id="an empty block"),
+            pytest.param("impl: {}\n", "{}", "{retries: 3}", id="an empty flow mapping"),
+            pytest.param("impl:\n    summary: |\n      a\n      b\n# x\n", "b\n", "b\n    retries: 3\n", id="behind a literal"),
+            pytest.param("impl: {summary: x, }\n", "x", "x, retries: 3", id="a comma at the end"),
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("before", ["", "\ufeff"], ids=["", "with a byte-order mark"])
+    def test_changes_the_bytes_of_its_field_alone(
+        self, place: Place, da_score: DaScore, before: str, text: str, old: str, new: str
+    ) -> None:
+        path = self.entry(place)
+        head = f"{before}schema_version: 2\niteration:   1 # one\n"
+        path.write_bytes((head + text).encode())
+        assert da_score("entry", "set", "1", "impl.retries", "3").status == 0
+        assert path.read_bytes().decode() == head + text.replace(old, new)
 
     def test_parts_that_are_shared_are_not_changed(self, place: Place, da_score: DaScore) -> None:
         text = "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
