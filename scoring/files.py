@@ -145,12 +145,12 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     try:
         for folder in folders:
             remove_stale(folder)
-        for path, temporary, data in new:
+        for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
             with _new_file(temporary, mode, flush=len(new) < _MANY) as f:
                 f.write(data)
         if len(new) >= _MANY:
             os.sync()
-            for path, temporary, _ in new:  # which waits no more, and says what the system could not write
+            for path, temporary, _ in new:  # noqa: B007 - the same; it waits no more, and an error is said
                 _flush(temporary, os.O_RDONLY)
         for path, temporary, _ in new:
             os.replace(temporary, path)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.errors import GitError, InputError, YamlError
+from scoring.evidence.beside import deliberation_facts, hook_facts
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.labels import label_facts
 from scoring.files import read_file
 from scoring.jobs.entries import SAME_COMMIT, number_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
@@ -48,6 +50,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):
         entries += _linted(log_dir / name, found)
+        _look_beside(log_dir, number_of(name), found)
     archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
     found += _twice(entries)
     found += _same_commit([*entries, *archived], repo_dir)
@@ -77,6 +80,13 @@ def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
         found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
     yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
+
+
+def _look_beside(log_dir: Path, number: int, found: list[LintFinding]) -> None:
+    """Add what is wrong with the labels, hook outcomes and DR transcript beside an entry: without them it is scored."""
+    for facts in (label_facts(log_dir, number), hook_facts(log_dir, number), deliberation_facts(log_dir, number)):
+        if facts is not None and facts.problem:
+            _unreadable(found, facts.path, number, InputError(facts.problem))
 
 
 def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
@@ -109,7 +119,7 @@ def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[L
 def _unreadable(found: list[LintFinding], path: Path, number: int | None, error: Exception) -> None:
     if any(one.path == path and one.level == "error" for one in found):
         return
-    text = str(error).removeprefix(f"{path}: ")
+    text = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
     m = _LINE.match(text)
     found.append(LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text))
 

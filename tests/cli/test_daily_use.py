@@ -39,6 +39,20 @@ class TestWhereTheLogIs:
             assert one_line(da_score("run", "--repo-dir", place)).startswith(f"--repo-dir '{place}': {said}")
             place.write_text("")
 
+    def test_is_no_folder_of_transcripts_that_is_not_there(self, da_score: DaScore, project: Path) -> None:
+        assert da_score("run").status == 0
+        before = {path: path.read_bytes() for path in (project / LOG).iterdir()}
+        found = one_line(da_score("run", "--transcript-dir", project / "nowhere"))
+        assert found.endswith("nowhere': there is no such folder")
+        assert before == {path: path.read_bytes() for path in (project / LOG).iterdir()}
+
+    @pytest.mark.usefixtures("project")
+    def test_that_chooses_nothing_says_so(self, da_score: DaScore) -> None:
+        found = da_score("run", "--since", "2031-01-01")
+        assert found.out.endswith(
+            "no iterations found in .agents/active/iteration-log that --last, --since and --task choose\n"
+        )
+
 
 class TestSession:
     def test_that_begins_like_another_names_both(self, da_score: DaScore, project: Path) -> None:

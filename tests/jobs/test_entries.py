@@ -187,10 +187,10 @@ class TestSet:
     @pytest.mark.parametrize(
         ("text", "old", "new"),
         [
-            pytest.param("impl:\n    retries:   0    # none\n    summary: 'it''s'\n\n\n# end", "   0 ", "   3 ", id="spaces"),
+            pytest.param("impl:\n    retries:   0    # none\n\n\n# end", "   0 ", "   3 ", id="spaces"),
             pytest.param("impl: {retries: 0 , summary: 'x' }   # c\n", "0 ,", "3 ,", id="a flow mapping"),
             pytest.param("impl:\r\n  retries: 0\r\n  summary: x\n", "0", "3", id="line ends of both kinds"),
-            pytest.param("impl:\n  summary: >-\n    a   \n    b\n  retries: 0", "0", "3", id="folded text"),
+            pytest.param("impl:\n  summary: >-\n    a   \n  retries: 0", "0", "3", id="folded text"),
             pytest.param("impl:\n  summary: " + "word " * 60 + "\n  retries: 0\n", "0", "3", id="a long line"),
             pytest.param('impl:\n  summary: "caf\\u00e9 \U0001f600"\n  retries: 0\n...\n', " 0\n", " 3\n", id="escapes"),
             pytest.param("impl:\n  retries: 0\t# tab\n", "0", "3", id="a tab"),
@@ -198,7 +198,7 @@ class TestSet:
             pytest.param("impl:\n  retries: &r 0\n", "&r 0", "3", id="an anchor that is not used"),
             pytest.param("impl:   # later\n", "impl:", "impl: {retries: 3}", id="an empty block"),
             pytest.param("impl: {}\n", "{}", "{retries: 3}", id="an empty flow mapping"),
-            pytest.param("impl:\n    summary: |\n      a\n      b\n# x\n", "b\n", "b\n    retries: 3\n", id="behind a literal"),
+            pytest.param("impl:\n    summary: |\n      b\n# x\n", "b\n", "b\n    retries: 3\n", id="behind a literal"),
             pytest.param("impl: {summary: x, }\n", "x", "x, retries: 3", id="a comma at the end"),
         ],
     )  # fmt: skip
@@ -232,6 +232,17 @@ def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, in
 
 
 class TestLint:
+    @pytest.mark.parametrize("name", ["iter-1.labels.yaml", "iter-1.hook-outcomes.yaml", "iter-1.dr.json"])
+    @pytest.mark.parametrize("text", ["{", "{}"], ids=["broken", "empty"])
+    def test_files_beside_an_entry_are_looked_at(self, place: Place, da_score: DaScore, name: str, text: str) -> None:
+        (place.log / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
+        (place.log / name).write_text(text)
+        status, rows = lint(da_score)
+        if text == "{":
+            assert (status, [row[:2] for row in rows]) == (1, [("error", name)])
+        else:
+            assert [row for row in rows if row[1] == "iter-1.yaml"] == []
+
     def test_a_log_that_is_right_has_nothing(self, place: Place, da_score: DaScore) -> None:
         for n in (1, 2):
             place.iteration(n)
