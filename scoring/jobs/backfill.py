@@ -270,10 +270,9 @@ def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) ->
                     lost = "a process was ended from outside before this log was done; start backfill again"
                     yield LogReport(submitted[done].iter_log_dir, error=lost)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():  # files are replaced whole, so none is left half written
                 worker.terminate()
-            raise
+            raise  # the pool's own thread is waited for then: at exit it would meet a pipe that is closed
 
 
 def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
