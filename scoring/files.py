@@ -141,9 +141,8 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     WriteError names the first that could not be written; those before it may be written or not.
     """
     new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
-    folders = {path.parent for path, _, _ in new}
     try:
-        for folder in folders:
+        for folder in (folders := {path.parent for path, _, _ in new}):
             remove_stale(folder)
         for path, temporary, data in new:  # noqa: B007 - which one fails is asked below
             with _new_file(temporary, mode, flush=len(new) < _MANY) as f:
@@ -221,9 +220,15 @@ def _flush_directory(directory: Path) -> None:
 
 
 def _flush(path: Path, how: int) -> None:
+    with _opened(path, how) as fd:
+        os.fsync(fd)
+
+
+@contextlib.contextmanager
+def _opened(path: Path | str, how: int) -> Iterator[int]:
     fd = os.open(path, how)
     try:
-        os.fsync(fd)
+        yield fd
     finally:
         os.close(fd)
 
@@ -246,14 +251,10 @@ def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path
     import tempfile  # most commands make no folder
 
     remove_stale_directories(base)
-    prefix = f"da-score-{purpose}-"
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=base, ignore_cleanup_errors=True) as directory:
-        fd = os.open(directory, _DIRECTORY)
-        try:
-            _lock(fd)
-            yield Path(directory)
-        finally:
-            os.close(fd)
+    made = tempfile.TemporaryDirectory(prefix=f"da-score-{purpose}-", dir=base, ignore_cleanup_errors=True)
+    with made as directory, _opened(directory, _DIRECTORY) as fd:
+        _lock(fd)
+        yield Path(directory)
 
 
 def remove_stale_directories(base: Path | None = None, now: Callable[[], float] = time.time) -> None:
@@ -264,12 +265,8 @@ def remove_stale_directories(base: Path | None = None, now: Callable[[], float] 
     for path, found, _ in _left_in(base or Path(tempfile.gettempdir()), _TEMPORARY_DIRECTORY):
         age = now() - found.st_mtime
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and age > _UNLOCKED_AGE:
-            with contextlib.suppress(OSError):
-                fd = os.open(path, _DIRECTORY | os.O_NOFOLLOW)
-                try:
-                    is_free = _lock(fd)
-                finally:
-                    os.close(fd)
+            with contextlib.suppress(OSError), _opened(path, _DIRECTORY | os.O_NOFOLLOW) as fd:
+                is_free = _lock(fd)
                 if is_free or (is_free is None and age > _LONGEST_AGE):
                     shutil.rmtree(path, ignore_errors=True)
 

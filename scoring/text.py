@@ -77,17 +77,17 @@ def visible(text: str) -> str:
     return show_hidden(printable(text))
 
 
-def show_hidden(text: str) -> str:
-    """Show invisible formatting as escapes, and leave line breaks and other control characters as they are."""
-    return text if text.isascii() else _HIDDEN.sub(lambda m: _escape(m[0]), text)
+def show_hidden(text: str, before: str = "") -> str:
+    """Show invisible formatting as escapes, with something ``before`` each, and leave other control characters."""
+    return text if text.isascii() else _HIDDEN.sub(lambda m: before + _escape(m[0]), text)
 
 
-def json_escaped(text: str, hidden: bool = False) -> str:
-    """Return JSON with U+007F to U+009F as escapes, and with ``hidden`` invisible formatting too."""
+def json_escaped(text: str) -> str:
+    """Return JSON in which invisible formatting and U+007F to U+009F, which JSON allows as they are, are escapes."""
     import json  # a command that prints JSON has loaded it
 
     escaped = _LATE_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
-    return _HIDDEN.sub(lambda m: json.dumps(m[0])[1:-1], escaped) if hidden else escaped
+    return _HIDDEN.sub(lambda m: json.dumps(m[0])[1:-1], escaped)
 
 
 def as_utf8(text: str) -> str:

@@ -78,7 +78,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         warn(f"iteration {number}: its sidecar is {state}")
     hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
     named = named_commit(facts.landing.sha, subject) if facts else ""
-    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, named))
+    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, named), not full)
 
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:

@@ -13,9 +13,12 @@ from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 from scoring.views.table import Block, pipe_text
 
 
-def write(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the locale; on a terminal nothing in it is hidden."""
-    write_bytes((show_hidden(text) if on_terminal() else text).encode("utf-8", "backslashreplace"))
+def write(text: str, bound: bool = False) -> None:
+    """Write text to standard output as UTF-8, whatever the locale; nothing in it is hidden.
+
+    That is otherwise on a pipe where it is ``bound`` to the bytes of the reference.
+    """
+    write_bytes((text if bound and not on_terminal() else show_hidden(text)).encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(data: bytes) -> None:
@@ -80,8 +83,8 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
     import msgspec
 
     data = _encoded(value)
-    if on_terminal() or b"\x7f" in data or b"\xc2" in data:  # so U+007F to U+009F begin in UTF-8
-        data = json_escaped(data.decode(), hidden=on_terminal()).encode()
+    if not data.isascii() or b"\x7f" in data:
+        data = json_escaped(data.decode()).encode()
     return msgspec.json.format(data, indent=indent or 0)
 
 
@@ -97,10 +100,10 @@ def _encoded(value: Any) -> bytes:
         return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
-def show(page: Iterable[Block]) -> None:
-    """Show lines and tables: drawn on a terminal, as text on a pipe."""
+def show(page: Iterable[Block], bound: bool = False) -> None:
+    """Show lines and tables: drawn on a terminal, as text on a pipe, where it may be ``bound`` as in :func:`write`."""
     if not on_terminal():
-        write(pipe_text(page))
+        write(pipe_text(page), bound)
         return
     from rich.console import Console
 

@@ -59,7 +59,7 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
         say(f"score: no iterations found in {log_dir}{chosen}\n")
         return
     shown = (more or RunShown()).of(terminal, every, sessions)
-    show(run_page(log, log_dir, log.written, shown))
+    show(run_page(log, log_dir, log.written, shown), bound=rubric.text != FULL_TEXT)
 
 
 def _more(settings: Settings, selection: Selection, log: LogSummary, known: Known | None) -> RunShown:

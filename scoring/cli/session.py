@@ -57,7 +57,7 @@ def command(session_id: str, settings: Settings) -> None:
         warn(f"session {session_id}: its sidecar is {state}")
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
-    show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states))
+    show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states), not full)
 
 
 def _in_full(given: str, log_dir: Path) -> str:

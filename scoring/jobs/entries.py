@@ -239,7 +239,8 @@ def _last(node: yaml.CollectionNode) -> yaml.Node:
     """Return the node with which a block or a list ends: where an alias is last, what comes before it."""
     last = node.value[-1]
     key, inner = last if isinstance(last, tuple) else (node, last)
-    return inner if inner.start_mark.index >= key.start_mark.index else key
+    found: yaml.Node = inner if inner.start_mark.index >= key.start_mark.index else key
+    return found
 
 
 def _end_of(source: str, node: yaml.Node) -> int:

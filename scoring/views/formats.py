@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from scoring.errors import InputError, WriteError, installing
 from scoring.files import atomic_stream
-from scoring.text import as_utf8, json_escaped
+from scoring.text import as_utf8, json_escaped, show_hidden
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
 _ROW_GROUP = 8192
@@ -46,7 +46,10 @@ class CsvWriter(Writer):
     def add(self, row: DataRow) -> None:
         """Write a row."""
         values = clean(row).values()
-        self._csv.writerow("" if v is None else str(v).lower() if isinstance(v, bool) else v for v in values)
+        self._csv.writerow(
+            "" if v is None else str(v).lower() if isinstance(v, bool) else show_hidden(v) if isinstance(v, str) else v
+            for v in values
+        )
 
     def close(self) -> None:
         """Write what is left."""

@@ -220,7 +220,7 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
     ids=lambda asked: asked[0],
 )
 def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore, asked: tuple[str, ...]) -> None:
-    put(change, {"easy.yaml": "secret: 1\n"})
+    put(change, {"easy.yaml": "secret: 1\n", "t/s.jsonl": ""})
     found = da_score("check", "--trusted", "--min-score", "0", *asked)
     assert (found.status, found.out, found.err.count("\n")) == (2, "", 1)
     assert "secret" not in found.err

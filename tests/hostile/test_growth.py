@@ -32,9 +32,9 @@ from scoring.evidence.transcripts.reference import read_exactly
 from scoring.evidence.transcripts.shell import commands_of
 from scoring.evidence.transcripts.testruns import TestCommand as Run
 from scoring.evidence.transcripts.testruns import TestTools as Tools
+from scoring.evidence.transcripts.work_trees import may_be_written
 from scoring.jobs.close_task import parse_hook_input
 from scoring.jobs.derive import _COMMIT_FIELD, task_of
-from scoring.jobs.entries import _BLOCK, _ITEMS
 from scoring.jobs.hook_install import install_hook
 from scoring.jobs.label_file import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -227,11 +227,7 @@ PLACES: dict[str, Work] = {
     "what git prints of hunks": lambda text: list(_blocks(text.encode().split(b"\n"), lambda _: True)),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
-    "the layout of an entry": lambda text: (_BLOCK.search(text.encode()), _ITEMS.search(text.encode())),
-    "the layout of an entry, in a block": lambda text: (
-        _BLOCK.search(f"a:\n{text}".encode()),
-        _ITEMS.search(f"a:\n{text}".encode()),
-    ),
+    "a path of a redirection": lambda text: may_be_written("out/a.yaml", {"$": {text, f"$x/{text}", f"{text}/a.yaml"}}),
     "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
     "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),

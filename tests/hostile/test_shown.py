@@ -91,6 +91,26 @@ class TestALogThatHides:
         assert not set(hostile[:6]) & set(text) - set("tx")
         assert "\x9b" not in text
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            *("run", "run --json", "iteration 2", "explain 2", "explain 2 --json", "records", "lint"),
+            *("check --min-band excellent --json", "check --min-band excellent", "work", "integrity"),
+            *("export --format jsonl --tables iterations", "export --format csv --tables iterations"),
+            pytest.param("query select/**/task_id/**/from/**/iterations", marks=pytest.mark.slow),
+            pytest.param("report --out report.html", marks=pytest.mark.slow),
+        ],
+    )
+    def test_cannot_on_a_pipe_that_no_reference_binds(self, hostile: str, da_score: DaScore, command: str) -> None:
+        rubric = [] if command.split()[0] in ("records", "lint", "work") else ["--rubric", "3.1.0"]
+        found = da_score(*command.split(), *rubric)
+        shown = found.out + found.err
+        if command.startswith("report"):
+            shown += Path("report.html").read_text("utf-8")
+        assert "\u202e" not in shown, command
+        assert hostile[0] == "\u202e"
+        assert found.out
+
     def test_cannot_in_json(self, hostile: str, da_score: DaScore) -> None:
         export = ("export", "--format", "jsonl", "--tables", "iterations")
         for command in (("run", "--json"), ("records", "--json"), export):

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import counted, json_escaped, spans
+from scoring.text import counted, json_escaped, show_hidden, spans
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
@@ -44,6 +44,7 @@ def page_parts(digest: Digest) -> Iterator[str]:
 
     folder = files(__name__) / "page"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.finalize = lambda value: show_hidden(value) if type(value) is str else value
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
     pieces = answers.pieces(digest)
     every = became.Group.of("", digest.work)
@@ -150,7 +151,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 def _json(value: Any) -> str:
     """Return JSON that can be inside a script element: nothing in it ends the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return json_escaped(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return json_escaped(show_hidden(text, "\\")).replace("<", "\\u003c")
 
 
 def is_report(path: Path) -> bool:
