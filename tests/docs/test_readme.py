@@ -290,7 +290,7 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_the_first_screen_has_a_picture_and_three_commands() -> None:
-    first = README.partition("\n## Try it\n")[0]
+    first = README.partition("\n## What it says")[0]
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", first)
     assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
     (block,) = code("sh", first)
