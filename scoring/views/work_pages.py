@@ -46,11 +46,15 @@ def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
     """Return tokens as the files have them; those of harnesses in ``cached`` do not say what the cache was given."""
     found = [one for one in unit.counted.harnesses if one.turns > one.unmeasured] if unit.counted else []
     stating = [one.cache_creation_tokens for one in found if one.name not in cached]
+    given, written = sum(one.input_tokens for one in found), sum(stating)
+    if unit.counted and len(stating) == len(found):  # of a response for which nothing was written, too
+        given = sum(one.input_tokens for one in unit.counted.spent)
+        written = sum(one.cache_write_tokens for one in unit.counted.spent)
     return {
-        "input": sum(one.input_tokens for one in found) if found else None,
+        "input": given if found else None,
         "output": sum(one.output_tokens for one in found) if found else None,
         "cache_read": sum(one.cache_read_tokens for one in found) if found else None,
-        "cache_creation": sum(stating) if stating else None,
+        "cache_creation": written if stating else None,
     }
 
 

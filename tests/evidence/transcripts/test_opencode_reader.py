@@ -412,7 +412,11 @@ class TestWhole:
             )
             whole = json.dumps(self.session(place), indent=2).encode()
             record(place.repo, {name(1): {"0/full.jsonl": whole, "0/metadata.json": about("ses_1")}})
+        units = da_score("work", "--json").json["units"]
+        (unit,) = [one for one in units if one["kind"] == "commit"]
+        head = place.repo.git("rev-parse", "HEAD")
+        assert (unit["commit"], unit["session_id"], unit["harness"], unit["model"]) == (head, "ses_1", "opencode", "m")
+        assert (unit["calls"], unit["state"]) == (2, "landed")
+        assert unit["tokens"] == {"input": 50, "output": 10, "cache_read": 150, "cache_creation": 0}
         (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
-        details = json.dumps({name: signal["detail"] for name, signal in one["signals"].items()})
-        assert "cache_hit_rate 0.750 (opencode)" in details
-        assert "1 test run, 0 failed; last passed: pytest" in details
+        assert "1 test run, 0 failed; last passed: pytest" in json.dumps(one["signals"])
