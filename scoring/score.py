@@ -23,16 +23,9 @@ from scoring.log.find import Selection
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
+from scoring.sidecars import scores
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint, fingerprints, inputs_of
 from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
-from scoring.sidecars.scores import (
-    PersistedScore,
-    build_persisted_score,
-    is_plain_session_id,
-    iteration_score_path,
-    write_session_score,
-    write_session_scores,
-)
 from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
@@ -62,9 +55,9 @@ class ScoredIteration(Frozen, frozen=True):
     """The fingerprint of its inputs, taken before they were read; "" without a cache."""
 
     @property
-    def persisted(self) -> PersistedScore:
+    def persisted(self) -> scores.PersistedScore:
         """What its sidecar holds."""
-        return build_persisted_score(self.score, self.record)
+        return scores.build_persisted_score(self.score, self.record)
 
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
         """Return what tables and sessions show of it."""
@@ -326,7 +319,7 @@ def score_whole_log(
                 if len(waiting) == _AT_ONCE:
                     _write(iter_log_dir, waiting, sources.warn, known)
                     waiting.clear()
-            elif os.path.lexists(iteration_score_path(iter_log_dir, one.record.iteration)):
+            elif os.path.lexists(scores.iteration_score_path(iter_log_dir, one.record.iteration)):
                 *_, lost = _compared(iter_log_dir, one)
             refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
             if one.record.iteration in chosen:
@@ -337,7 +330,7 @@ def score_whole_log(
         sessions = sessions_of(rubric, refs)
         if write:
             _write(iter_log_dir, waiting, sources.warn, known)
-            session_files = write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
+            session_files = scores.write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
     if beside and evidence:
         beside(evidence[0], facts)
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
@@ -363,10 +356,10 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
     Beside one goes what it was computed from, where the rules keep that. ``warn`` gets lost evidence, and sessions
     with an id that is no file name. The ``written`` of a WriteError holds the paths before.
     """
-    paths = [iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
+    paths = [scores.iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
     write_iterations(iter_log_dir, scored.iterations, warn)
     try:
-        return paths, write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
+        return paths, scores.write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
     except WriteError as e:
         raise WriteError(str(e), (*paths, *e.written)) from e
 
@@ -390,14 +383,14 @@ def _write(iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, 
 
 def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:
     """Write the sidecar of one session, and return its path; None, and a warning, when its id names no file."""
-    return write_session_score(iter_log_dir, session) if with_files([session], warn) else None
+    return scores.write_session_score(iter_log_dir, session) if with_files([session], warn) else None
 
 
 def with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
     """Return the sessions with an id that can name a file; warn of the others."""
     found = []
     for session in sessions:
-        if is_plain_session_id(session.session_id):
+        if scores.is_plain_session_id(session.session_id):
             found.append(session)
         else:
             warn(f"session id {session.session_id!r} is no plain file name; this session gets no score file")

@@ -5,16 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence.beside import (
-    PROFILE,
-    Corrections,
-    DeliberationFacts,
-    HookFacts,
-    artifact_place,
-    artifact_status,
-    deliberation_facts,
-    hook_facts,
-)
+from scoring.evidence import beside
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
@@ -30,18 +21,12 @@ if TYPE_CHECKING:
 
 
 class IterationFacts(Frozen, frozen=True):
-    """What evidence says of one iteration.
+    """What evidence says of one iteration; what was not asked for, or is not there, is None.
 
-    Attributes:
-        changed: which files its commit changed; asked only where its task declares a ``scope``.
-        window: the time that belongs to it; None when its commit does not resolve as written.
-        transcripts: what they show in its window, or in lines of its own where the rules give it those.
-        statuses: those in the result artifacts of its verifiers, in their order, "" where there is none.
-        deliberation: None where there is no DR transcript, or it was not asked for, as ``labels``.
-        observed: what was observed in lines of its own.
-        counted_for: the lower iteration that names the same commit; None when there is none.
-        artifacts: the result artifacts, as paths in the repository without symlinks, "" where there is none.
-        all_flags: whether every test flag of the entry is a claim, those too that the reference does not read.
+    ``changed`` has files only where the task declares a ``scope``. ``window`` is None when the commit does not
+    resolve as written. ``statuses`` are those of verifiers' result artifacts, in order, "" where there is none,
+    ``artifacts`` their paths in the repository. ``counted_for`` is the lower iteration that names the same commit;
+    with ``all_flags`` every test flag of the entry is a claim.
     """
 
     record: IterationRecord
@@ -52,9 +37,9 @@ class IterationFacts(Frozen, frozen=True):
     window: IterationWindow | None
     transcripts: TranscriptFacts | None
     statuses: tuple[str, ...]
-    corrections: Corrections
-    hooks: HookFacts
-    deliberation: DeliberationFacts | None = None
+    corrections: beside.Corrections
+    hooks: beside.HookFacts
+    deliberation: beside.DeliberationFacts | None = None
     observed: Observed | None = None
     counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
@@ -75,14 +60,14 @@ class Evidence:
         sources: Sources,
         scan: "Scan",
         only: Collection[int] | None = None,
-        profile: str | None = PROFILE,
+        profile: str | None = beside.PROFILE,
         labels: bool = False,
     ) -> None:
-        """Open the repository; NotARepositoryError where there is none, GitError where the sources' trunk is not there.
+        """Open the repository; NotARepositoryError, or GitError where the sources' trunk is not there.
 
-        ``records`` are all of the log, sorted by iteration: neighbours bound each other's windows. ``only`` are the
-        iterations that will be asked about, None for all. DR transcripts are measured under a released ``profile``,
-        None reads none; ``labels`` of people are read where that is asked for.
+        ``records`` are all of the log, sorted; ``only`` are the iterations that will be asked about, None for
+        all. DR transcripts are measured under a released ``profile``, None reads none; ``labels`` are read
+        where asked for.
         """
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self.scan = log_dir, scan
@@ -116,13 +101,15 @@ class Evidence:
             self.git.changed(record, files=scope is not None or rules.attributes),
             self._windows.get(n),
             self.transcripts(n),
-            tuple(artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
+            tuple(beside.artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
             rules.corrections(record, repo_dir, self.warn),
-            HookFacts(Path(self._log_dir), None) if trusted else hook_facts(self._log_dir, n),
-            deliberation_facts(self._log_dir, n, self._profile) if self._profile and not trusted else None,
+            beside.HookFacts(Path(self._log_dir), None) if trusted else beside.hook_facts(self._log_dir, n),
+            beside.deliberation_facts(self._log_dir, n, self._profile) if self._profile and not trusted else None,
             answer.observed if answer else None,
             counted_for=self._counted_for(record) if rules.attributes else None,
-            artifacts=tuple(artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes),
+            artifacts=tuple(
+                beside.artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes
+            ),
             labels=self._said(n) if self._labels and not trusted else None,
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import alone_in
-from scoring.fleet.file_systems import Storage, one_line, results_at
+from scoring.fleet.fleet_toml import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.views.formats import require
 

@@ -15,8 +15,7 @@ from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.fleet.file_systems import Storage, file_system, one_line
-from scoring.fleet.fleet_toml import FleetConfig, Source
+from scoring.fleet.fleet_toml import FleetConfig, Source, Storage, file_system, one_line
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile

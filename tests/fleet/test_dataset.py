@@ -16,8 +16,7 @@ from scoring.cli.fleet import say_line
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
-from scoring.fleet.file_systems import results_at
-from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.fleet_toml import read_config, results_at
 from scoring.fleet.run import FleetReport
 from scoring.fleet.tables import FLEET_TABLES, partitioned_schema
 from scoring.log.settings import DEFAULT_LOG_DIR

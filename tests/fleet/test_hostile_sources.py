@@ -14,9 +14,9 @@ from helpers.repos import Repo
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
-from scoring.evidence.git.unpacking import check_out
-from scoring.fleet.archives import scratch_folder
+from scoring.evidence.git.repository import check_out
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
+from scoring.fleet.on_worker import scratch_folder
 from scoring.fleet.sources import repositories
 from scoring.log.settings import DEFAULT_LOG_DIR
 

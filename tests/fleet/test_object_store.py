@@ -17,8 +17,7 @@ from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
 from scoring.fleet.dataset import DataSet, RepositoryState
-from scoring.fleet.file_systems import file_system
-from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.fleet_toml import file_system, read_config
 
 pytestmark = [
     pytest.mark.slow,

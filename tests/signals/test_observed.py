@@ -30,8 +30,7 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.signals.objectives import objective_checks
-from scoring.signals.table import signal_set
+from scoring.signals.table import objective_checks, signal_set
 from scoring.signals.values import IntegrityObservation, SignalValue
 
 RUBRIC = released_rubric("3.1.0")

@@ -44,9 +44,8 @@ from scoring.signals.correction_pressure import pressure_value
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import hook_value
 from scoring.signals.landed import landed_claim
-from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import scope_claim, scope_value
-from scoring.signals.table import SIGNALS
+from scoring.signals.table import SIGNALS, objective_checks
 from scoring.signals.tests import flags_claim
 from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import (

@@ -42,10 +42,7 @@ class Commit(NamedTuple):
 
 
 class ShownCommit(NamedTuple):
-    """The committer time of a commit in seconds since 1970, and the files it changed; None where git cannot say.
-
-    Files are as ``git show`` prints them: odd names in git's quoted form; a clean merge has none.
-    """
+    """The committer time of a commit in s since 1970, and the files it changed, as git prints them; None if unknown."""
 
     time: int | None
     files: tuple[str, ...] | None

@@ -17,35 +17,16 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from scoring.evidence.scopes import is_code
+from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.attribution import Share
 from scoring.evidence.transcripts.commandlines import TOOLS_OF
 from scoring.evidence.transcripts.facts import CorrectionsSeen, LinesFound, SeenAt, TestsSeen, WorkSeen
-from scoring.evidence.transcripts.rows import (
-    AGENT,
-    AMEND,
-    BREAK,
-    BY_TOOL,
-    CALL_ONLY,
-    EDIT,
-    FOREIGN,
-    INTERRUPT,
-    NOTE,
-    PATHS,
-    PROMPT,
-    REPORT,
-    RESET,
-    RESULT_ONLY,
-    RUN,
-    SAID_WRONG,
-    WORD,
-    key_of,
-)
 from scoring.evidence.transcripts.streams import File, Made, SessionKey
 
 Kind: TypeAlias = Literal[
     "run", "edit", "interrupt", "rejection", "reset", "call", "agent", "compaction", "words", "report", "foreign"
 ]
-_SAID: dict[int, Kind] = {SAID_WRONG: "words", REPORT: "report", FOREIGN: "foreign"}
+_SAID: dict[int, Kind] = {rows.SAID_WRONG: "words", rows.REPORT: "report", rows.FOREIGN: "foreign"}
 _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "regression", "acceptance"))
 
 
@@ -124,7 +105,7 @@ class Sightings:
 
     def work(self) -> WorkSeen:
         """Return how much was edited, and what the agent had help from."""
-        edits = Counter(edit.text for edit in self._of("edit") if edit.how == BY_TOOL)
+        edits = Counter(edit.text for edit in self._of("edit") if edit.how == rows.BY_TOOL)
         most = max(edits.values(), default=0)
         return WorkSeen(edits.total(), len(edits), most, len(self._of("agent")), len(self._of("compaction")))
 
@@ -133,9 +114,9 @@ class Sightings:
         found: dict[tuple[int, int, int], Sighting] = {}
         verdicts = [run for run in self._of("run") if run.passed is not None]
         for reset in self._of("reset"):
-            if reset.how == PATHS and not self._was_edited(reset):
+            if reset.how == rows.PATHS and not self._was_edited(reset):
                 continue
-            if reset.how == AMEND:
+            if reset.how == rows.AMEND:
                 before = bisect_right(verdicts, reset.time, key=attrgetter("time"))
                 if not before or verdicts[before - 1].passed:
                     continue
@@ -159,7 +140,7 @@ class Sightings:
         kind = kind.strip().lower()
         if kind in _TEST_VERIFIERS:
             return any(run.kind == "run" for run in self.found)
-        return any(key_of(name) in self.words for name in TOOLS_OF.get(kind, (kind,)) if name)
+        return any(rows.key_of(name) in self.words for name in TOOLS_OF.get(kind, (kind,)) if name)
 
 
 def together(parts: Iterable[Sightings]) -> Sightings:
@@ -188,7 +169,7 @@ def sightings_of(
         if file.rows.tables:
             _look(file, owners, found, open_runs, ended, places)
             first = edited.setdefault((file.harness.name, file.owner), {})
-            for _, number, path, _ in file.rows.tables.get(EDIT, ()):
+            for _, number, path, _ in file.rows.tables.get(rows.EDIT, ()):
                 n = file.place.get(number, -1)
                 if n >= 0 and file.here[n]:
                     text, time = file.rows.texts[path], file.times[n]
@@ -226,7 +207,7 @@ def _look(
                 agent = file.rows.spans[span].agent
                 yield owner, Sighting(file.times[n], session, file, number, "call", agent=agent), row
 
-    for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(RUN, ()):
+    for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(rows.RUN, ()):
         n = file.place.get(number, -1)
         first = file.place.get(begun, n)
         if n < 0 or not file.fresh[n] or (owner := owners[file.ids[first]]) < 0:
@@ -246,23 +227,23 @@ def _look(
             None if bad < 0 else bad,
             agent=file.rows.spans[span].agent,
         )
-        if state == RESULT_ONLY:
+        if state == rows.RESULT_ONLY:
             ended.append((owner, run))
-        elif state == CALL_ONLY and key:
+        elif state == rows.CALL_ONLY and key:
             open_runs[session, key] = owner, run
         else:
             found[owner].found.append(run)
-    for owner, one, (path, how) in owned(EDIT):
+    for owner, one, (path, how) in owned(rows.EDIT):
         found[owner].found.append(one._replace(kind="edit", text=texts[path], how=how))
-    for owner, one, (what, key) in owned(BREAK):
-        found[owner].found.append(one._replace(kind="interrupt" if what == INTERRUPT else "rejection", key=key))
-    for owner, one, (how, path) in owned(RESET):
+    for owner, one, (what, key) in owned(rows.BREAK):
+        found[owner].found.append(one._replace(kind="interrupt" if what == rows.INTERRUPT else "rejection", key=key))
+    for owner, one, (how, path) in owned(rows.RESET):
         found[owner].found.append(one._replace(kind="reset", text=texts[path] if path >= 0 else "", how=how))
-    for owner, one, (what,) in owned(PROMPT):
+    for owner, one, (what,) in owned(rows.PROMPT):
         found[owner].found.append(one._replace(kind=_SAID[what]))
-    for owner, one, (what,) in owned(NOTE):
-        found[owner].found.append(one._replace(kind="agent" if what == AGENT else "compaction"))
-    for owner, _, names in owned(WORD):
+    for owner, one, (what,) in owned(rows.NOTE):
+        found[owner].found.append(one._replace(kind="agent" if what == rows.AGENT else "compaction"))
+    for owner, _, names in owned(rows.WORD):
         found[owner].words.update(names)
     for owner, one, (*_, key, _) in owned(file.harness.call_table):
         found[owner].found.append(one._replace(key=key))

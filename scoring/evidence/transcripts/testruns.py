@@ -12,16 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.transcripts.commandlines import (
-    FILTERS,
-    are_run,
-    chain_before,
-    folder_of,
-    leaves_failures,
-    readers,
-    script_of,
-    status_of,
-)
+from scoring.evidence.transcripts import commandlines
 from scoring.evidence.transcripts.shell import ShellCommand
 
 DATA = Path(__file__).parent / "test_tools.toml"
@@ -131,7 +122,7 @@ class TestTools:
 
     def run_of(self, commands: Sequence[ShellCommand]) -> TestCommand | None:
         """Return what tests a command line runs; None when it runs none."""
-        called = are_run(commands)
+        called = commandlines.are_run(commands)
         found = [(at, tool) for at, one in enumerate(commands) if called[at] and (tool := self._tool(one))]
         if not found:
             return None
@@ -140,17 +131,17 @@ class TestTools:
         others = [one for n, one in enumerate(commands) if n not in runs and one.words]
         programs = {_program_of(one.words[0]) for one in others}
         hooks = [n for n, one in enumerate(commands) if self._has_hooks(one)]
-        passes, fails = status_of(commands, at, table.harmless)
+        passes, fails = commandlines.status_of(commands, at, table.harmless)
         return TestCommand(
             tool,
             _label(last.words),
             passes,
             fails,
             tuple(dict.fromkeys(name for _, name in found)),
-            folder_of(commands, at, table.folders, tool == _SCRIPT),
+            commandlines.folder_of(commands, at, table.folders, tool == _SCRIPT),
             frozenset(name for program in programs for _, name in table.starts.get(program, ())),
-            tuple(readers(commands, at)),
-            any(one.words[:1] in (("cd",), ("pushd",)) for one in chain_before(commands, at)),
+            tuple(commandlines.readers(commands, at)),
+            any(one.words[:1] in (("cd",), ("pushd",)) for one in commandlines.chain_before(commands, at)),
             "" if not hooks else "before" if hooks[0] < found[0][0] else "behind",
             len(found) > 1 and last.after == "||",
         )
@@ -178,7 +169,7 @@ class TestTools:
             if not carried or (behind := _behind_options(words, max(carried), frozenset())) >= len(words):
                 break
             words = words[behind:]
-        script, argument = script_of(command.words)
+        script, argument = commandlines.script_of(command.words)
         table = self._table
         runs = table.script.search(script) and not any(map(table.no_script.search, (script, argument)))
         return _SCRIPT if runs and table.tools[_SCRIPT].never.isdisjoint(command.words) else ""
@@ -224,10 +215,10 @@ class TestTools:
         """Whether a tool's summaries are in a text, and are its own: not another command's, and not cut short."""
         filters = () if command is None else command.filters
         failures = [form.has for form in tool.failing]
-        if passed and tool.sums and not all(leaves_failures(words, text, failures) for words in filters):
+        if passed and tool.sums and not all(commandlines.leaves_failures(words, text, failures) for words in filters):
             return False
         for form in forms:
-            if form.only == "filtered" and not any(words[0] in FILTERS for words in filters):
+            if form.only == "filtered" and not any(words[0] in commandlines.FILTERS for words in filters):
                 continue
             own = form.only in ("sole", "named")
             alone = not own or (command is not None and tool.name not in command.beside)

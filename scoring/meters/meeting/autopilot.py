@@ -15,14 +15,7 @@ from typing import TypeAlias
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import reason
-from scoring.meters.meeting.driver import (
-    MeetingState,
-    expert_prompt,
-    judge_question,
-    save_state,
-    take_message,
-    take_record,
-)
+from scoring.meters.meeting import driver
 from scoring.meters.meeting.round_scores import CHECKLIST
 
 Ask: TypeAlias = Callable[[str], str | bytes]  # from a prompt to an answer
@@ -91,8 +84,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def hold(
-    path: Path, state: MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
-) -> MeetingState:
+    path: Path, state: driver.MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
+) -> driver.MeetingState:
     """Ask experts and judge until a question is open, the meeting is over or ``rounds`` are held; keep every answer.
 
     A judge's answer that is no record is asked for once more, with what is wrong. InputError, MeetingError from any.
@@ -103,16 +96,16 @@ def hold(
         spoken = {said["speaker_id"] for said in state.messages}
         for name, ask in experts.items():
             if name not in spoken:
-                answer = ask(expert_prompt(state, name))
+                answer = ask(driver.expert_prompt(state, name))
                 text = answer if isinstance(answer, str) else answer.decode("utf-8", "replace")
-                state = save_state(path, take_message(state, name, text))
+                state = driver.save_state(path, driver.take_message(state, name, text))
         if judge is None:
             return state
         try:
-            following = take_record(state, judge(json.dumps(judge_question(state))))
+            following = driver.take_record(state, judge(json.dumps(driver.judge_question(state))))
         except MeetingError as e:
-            following = take_record(state, judge(json.dumps(judge_question(state, e.faults))))
-        state, held = save_state(path, following), held + 1
+            following = driver.take_record(state, judge(json.dumps(driver.judge_question(state, e.faults))))
+        state, held = driver.save_state(path, following), held + 1
     return state
 
 

@@ -9,9 +9,8 @@ from helpers.repos import Repo
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.history import CorrectedHistory, choose_trunk, read_references
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.trunk import choose_trunk, read_references
 from scoring.signals.landed import landed_value
 
 pytestmark = pytest.mark.sampled(3)
