@@ -77,11 +77,8 @@ class ScoreBand:
 class Rubric:
     """A versioned rubric: signals in voting order, how they combine, and bands from best to worst.
 
-    ``evidence`` names the rules under which the evidence behind the signals is found and read. With ``claims_vote``
-    what an agent says of its own work can vote; without it only what was observed does. Below ``minimum_coverage``, a
-    share of the weight from 0 to 1, there is not enough evidence for a band. ``loading`` is what one broken entry does
-    (:data:`LOADING`), ``text`` what tables on a pipe hold (:data:`TEXT`), ``sidecar`` what sidecars do
-    (:data:`SIDECAR`), ``test_flags`` which test flags of an entry are read (:data:`TEST_FLAGS`).
+    ``evidence`` names rules; without ``claims_vote`` only what was observed votes. Below ``minimum_coverage``, 0 to
+    1, there is no band. The rest are :data:`LOADING`, :data:`TEXT`, :data:`SIDECAR`, :data:`TEST_FLAGS`.
     """
 
     version: str

@@ -1,11 +1,7 @@
 """How files are read and written: only plain files of a sane size are read, and a reader never sees a part of one.
 
-New bytes go to a temporary file in the same directory, are flushed to disk, and are renamed over the target:
-
-- a crash, a kill or a full disk leaves the old file, and at most one temporary file, which is stale when its process is
-  gone or after an hour; of several writers at once the last rename wins;
-- a target that is a symlink is replaced, not followed, so nothing outside the directory is written;
-- two files are two renames: a crash between them leaves one new and one old.
+New bytes go to a temporary file beside the target, are flushed, and renamed over it: a crash leaves the old file, and
+of several writers the last wins. A target that is a symlink is replaced, not followed.
 """
 
 import contextlib

@@ -1,11 +1,7 @@
 """What is kept between two runs: one SQLite file, ``store.sqlite`` in the cache directory.
 
-A row is an answer: of a ``kind`` (:data:`KINDS`), about a ``key``, for a ``stamp``, by which the thing was known when
-it was read. An answer is given only for the same stamp. A damaged, locked, full or read-only store costs time and
-nothing else: reading and writing never raise, and what cannot be used is as if it were not there.
-
-What is kept of transcripts and claims is mixed with :attr:`Store.secret`, or named by a digest that is keyed with it.
-See ``docs/ARCHITECTURE.md``, "What is kept between runs".
+A row is an answer of a ``kind`` (:data:`KINDS`) about a ``key``, given only for the same ``stamp``. A store that cannot
+be used costs time and nothing else: it never raises. What is kept of transcripts is mixed with :attr:`Store.secret`.
 """
 
 import contextlib

@@ -1,17 +1,8 @@
 """How YAML becomes typed fields (``docs/LOG.md``, "How YAML scalars are read").
 
-The reference decodes YAML into typed fields with yaml.v3. That is not what a YAML loader for Python does: the *field*
-decides how a scalar reads (``date: 2026-04-18`` is text, ``first_commit: yes`` is true, ``retries: 1.5`` is 1), and
-only what a field asks for is looked at (a key given twice matters only in a mapping that is read into fields).
-
-So this module keeps scalars as written until a field takes them:
-
-- :func:`~scoring.yamlnodes.parse` reads the first document of a stream into nodes,
-- :func:`~scoring.yamlnodes.resolve` says what an untyped scalar is (YAML 1.2 core with the extras of yaml.v3),
-- :class:`Reader` takes nodes into fields: ``string``, ``integer``, ``number``, ``boolean``, ``flag``, ``items``,
-  ``struct``. Each raises :class:`~scoring.errors.YamlError` with the line when the value does not fit.
-
-Nesting deeper than 100, and aliases that multiply (the ratio rule of yaml.v3), are refused.
+Scalars stay as written until a field takes them: the *field* decides how one reads (``date: 2026-04-18`` is text,
+``retries: 1.5`` is 1), and a key given twice matters only where fields are read, as with yaml.v3 in the reference. Deep
+nesting, and aliases that multiply, are refused.
 """
 
 import re

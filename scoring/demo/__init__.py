@@ -1,20 +1,7 @@
 """A small made project to try da-score on, for those who have no iteration log yet.
 
-A team builds a URL shortener with a coding agent. Its nine iterations show what a score can rest on:
-
-====  ===========================================================================================================
-iter  what happened
-====  ===========================================================================================================
-1     schema 1, all well, before hooks and transcripts were kept
-2     schema 1, a comparison without a commit: little evidence
-3     landed, tests pass, the transcript covers it: every signal is present
-4     the entry says that the verifier passed, its artifact says that it failed: an over-claim
-5     went beyond the task, gates remediated, and the commit was reverted although the entry says landed
-6     the repair; tokens were captured in the entry itself
-7     another session and harness; rebased: the commit is gone, the trunk has one with the summary as its subject
-8     one file outside the scope, one piece of advice, and nothing said about traces
-9     on a branch that waits for a review: not landed, and the entry says so
-====  ===========================================================================================================
+A team builds a URL shortener with a coding agent. Its nine iterations show what a score can rest on: both schemas,
+little evidence and all of it, an over-claim, a task left and a revert, a rebase, work on a branch.
 
 Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in ``data/`` name
 commits of ``data/history.fast-import``; an edit of the history has to fix them (``tests/jobs/test_demo.py`` checks).

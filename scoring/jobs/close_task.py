@@ -1,9 +1,7 @@
 """Scoring what was just finished: the iteration that closed, and its session; and what a harness sends to the hook.
 
-Claude Code and Codex give their hooks ``{"session_id", "transcript_path", "cwd", "stop_hook_active", …}`` on standard
-input (``agent_transcript_path`` is a sub-agent's, Codex may send null), and Codex notify ``{"thread-id", "cwd", …}`` as
-the last argument; other harnesses spell some of these otherwise. None of it is trusted: a field of another type is as
-if it were not there.
+Hooks get JSON on standard input (session_id, transcript_path, cwd, …) or as the last argument, in several spellings.
+None of it is trusted: a field of another type is as if it were not there.
 """
 
 import contextlib

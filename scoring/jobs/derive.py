@@ -133,13 +133,11 @@ def derive(
     authors: Collection[str] = (),
     mine: bool = False,
 ) -> Derivation:
-    """Write an entry for every commit that an agent made and no entry names.
+    """Write an entry for every commit that an agent made and no entry names, making ``log_dir`` where needed.
 
-    ``since`` leaves out earlier commits, ``session`` those of others; ``landed_only`` what became no commit of the
-    trunk, but for the tips of local branches; ``authors`` (names or addresses) and ``mine`` the work of other people.
-    ``log_dir`` is made when there is something to write; ``sources`` are under the rules
-    :data:`~scoring.evidence.rules.ATTRIBUTED`. LogError where the log cannot be listed, GitError or NotARepositoryError
-    where git cannot be read, WriteError with the entries before it written.
+    ``since`` leaves out earlier commits, ``session`` those of others, ``landed_only`` what is not on the trunk,
+    ``authors`` and ``mine`` other people's. LogError, GitError, NotARepositoryError, or WriteError with the entries
+    before it written.
     """
     assert sources.rules is ATTRIBUTED
     with sources.transcripts().start() as scan:

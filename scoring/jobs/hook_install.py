@@ -1,9 +1,7 @@
 """Puts the close-task hook into a harness's settings, and takes it out again.
 
-Harnesses keep hooks as ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``, or without the groups,
-in the project or in the user's home; the :class:`~scoring.evidence.transcripts.harness.Hook` of each says where. A
-settings file belongs to its user: everything else in it stays, a copy of it is kept, and taking the hook out gives back
-its bytes. The command is an absolute path, because a harness knows no virtual environment.
+The :class:`~scoring.evidence.transcripts.harness.Hook` of each says where. Everything else in such a file stays, a copy
+is kept, and taking the hook out gives back its bytes. The command is an absolute path.
 """
 
 import contextlib

@@ -39,14 +39,12 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 
 @dataclass(eq=False)
 class Unit:
-    """One piece of work.
+    """One piece of work, by a name that is the same in every run.
 
-    ``unit`` is its name, the same in every run. ``facts`` are the iterations that it is of, the lowest first, and
-    ``checkpoints`` the stored ones that are in it; ``counted`` is what its lines say, None where none are here.
-    ``minutes`` are those between events at most five minutes apart, ``ended`` is in nanoseconds since 1970, and
-    ``lines`` has the times of its lines. ``written`` are the lines that edits added, ``is_whole`` whether these are
-    all; ``lines_there`` of them are on the trunk a horizon
-    later, or today where it ``is_young``. ``outcome`` is that of one of its iterations, the worst that is known.
+    ``facts`` are its iterations, the lowest first, ``counted`` what its lines say (None without any). ``minutes``
+    are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all where
+    ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today where it ``is_young``. ``outcome`` is
+    its iterations' worst.
     """
 
     unit: str

@@ -1,9 +1,7 @@
 """Whether a score foretells what becomes of the work (``docs/VALIDITY.md``, "Validity").
 
-Each iteration becomes a :class:`Case`: its score, its sub-scores, what else was observed, and what became of it. How
-well a figure foretells is the chance that sound work has a higher one than defective work (AUC, ties count half), or
-for an outcome by degrees Spearman's correlation of ranks. Intervals are of a bootstrap that draws whole sessions.
-The module is long because each way to compare is here, and what a case is for each outcome.
+How well is the chance that sound work has a higher figure than defective work (AUC), or Spearman's correlation;
+intervals draw whole sessions. The module is long because each way to compare is here, and each outcome.
 """
 
 import math

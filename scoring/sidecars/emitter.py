@@ -1,17 +1,8 @@
 """Writes sidecars in the style of yaml.v3, the YAML library of the reference: the same bytes for the same data.
 
-The style (``docs/SIDECARS.md``, "Scores"): block collections, four spaces of indentation with lists indented under
-their key, no line folding. A string is plain when a reader would take it for that string; otherwise
-
-- text of several lines is a literal block (``|``),
-- text that reads as another type (``"true"``, ``"123"``, ``"2026-01-01"``) is double-quoted,
-- text that only its characters forbid to be plain (``a: b``, a leading ``#``) is single-quoted, or double-quoted when
-  it holds what single quotes cannot (tabs, control characters, characters beyond U+FFFF).
-
-The analysis follows libyaml's emitter, of which yaml.v3 is a port, with the port's own habits: text that starts with a
-byte-order mark is escaped throughout, and a block that ends with a line separator ends its line with it. One deviation:
-text of several lines that starts with white space is double-quoted, because yaml.v3's literal block of it does not read
-back; no sidecar of the reference can hold such a text.
+``docs/SIDECARS.md``, "Scores", has the style. The analysis follows libyaml's emitter with the port's own habits: text
+that starts with a byte-order mark is escaped throughout, and a block that ends with a line separator ends its line with
+it. Text of several lines that starts with white space is double-quoted, as yaml.v3's block of it does not read back.
 """
 
 import base64

@@ -1,11 +1,7 @@
 """Provenance: what the score of an iteration was computed from, in numbers, kept in ``iter-N.evidence.yaml``.
 
-Harnesses delete their transcripts after some weeks, and histories are rewritten. A score that is computed anew then
-differs, and only this shows whether evidence was lost or changed: see ``docs/SIDECARS.md``, "Provenance".
-
-The file is written beside the sidecar, in the order that loses nothing should only one of them be written: the evidence
-first, so that no score is without its numbers; but after the score when the new evidence lacks something that the old
-one has, so that no score outlives what it was computed from.
+Only this shows whether evidence was lost or changed (``docs/SIDECARS.md``, "Provenance"). It is written before the
+score, but after it when the new evidence lacks something of the old: no score outlives what it was computed from.
 """
 
 import datetime
@@ -33,12 +29,10 @@ class Loss(Frozen, frozen=True):
 
 
 class OwnLines(Frozen, frozen=True):
-    """How an iteration's lines were found, and what was seen in them.
+    """How an iteration's lines were found (``method``, or None), and what was seen, as counts.
 
-    ``method`` is None when none were found, ``sessions`` are the ids of those that they are of. ``last`` is the verdict
-    of the last test run, ``passed`` or ``failed``, None when there is none. The rest are counts (``words`` may be None:
-    in another language), and are called as in
-    :class:`~scoring.evidence.transcripts.facts.TestsSeen` and ``CorrectionsSeen``.
+    ``last`` is the verdict of the last test run, ``passed`` or ``failed``, or None; ``words`` None in another
+    language.
     """
 
     method: str | None = None
@@ -96,10 +90,8 @@ _BLOCKS = {
 class Provenance(Frozen, frozen=True):
     """What the transcript and git signals of one iteration were computed from.
 
-    ``start`` and ``end`` bound its window, in nanoseconds since 1970, UTC: ``start`` is None where the window is open,
-    both are where there is none. ``trunk_commit`` is None when there is no such branch, ``landed`` is the method that
-    found the work landed or not (:class:`~scoring.evidence.git.facts.Landing`), "" when it is unknown. ``own`` is None
-    where the rules give iterations no lines of their own.
+    ``start`` and ``end`` of its window are in ns since 1970, None where open or without one. ``landed`` is the
+    method that found the work, "" when unknown; ``own`` is None where the rules give no lines of their own.
     """
 
     iteration: int

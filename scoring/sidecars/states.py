@@ -1,12 +1,7 @@
 """What a sidecar is worth: whether its score is what the evidence gives that is here now.
 
-Any program or person can write a sidecar, so nothing takes its word: the score is computed anew, and the two are
-compared. What differs is *stale*, unless the provenance of the old score names evidence that is gone: then that cannot
-be known, and it is *unverified*. See ``docs/TRUST.md``, "States of a score".
-
-A sidecar that rests on a transcript is worth more than a new one that cannot see it any more: harnesses delete theirs
-after some weeks. Without the provenance of the old score its numbers alone show such a loss: a signal that was present
-and is absent now, or a vote that was lower by something that cannot be seen now.
+Any program can write one, so the score is computed anew and compared: what differs is *stale*, unless provenance, or
+without it the old numbers, show that evidence is gone: then it is *unverified* (``docs/TRUST.md``).
 """
 
 import dataclasses
@@ -84,9 +79,8 @@ def state_of(
 ) -> State:
     """Say what the sidecar ``kept`` is worth under a rubric, where ``facts`` and ``signals`` are what is known now.
 
-    ``was`` is the provenance beside the sidecar, None where there is none, and ``now`` that of a new score, None where
-    the rubric's rules keep none. ``edited`` is whether the entry, or a file that belongs to it, is known to be another
-    one than it was.
+    ``was`` and ``now`` are its provenance and a new score's, if any; ``edited`` is whether the entry or its files
+    changed.
     """
     if kept.rubric_version != rubric.version:
         return State(

@@ -16,11 +16,9 @@ ROLE_IMPL, ROLE_VERIFIER, ROLE_REVIEW = map(AgentRole, ("impl", "verifier", "rev
 class SignalValue(PartlyCompared, frozen=True):
     """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
 
-    ``detail`` says in a few words what produced the value or why it is absent; it is persisted. ``reason`` says why a
-    value is absent without what is particular to one iteration, so that reasons can be counted. ``source`` is whether a
-    present value was observed or claimed. One that is not ``applicable`` is absent because the signal has nothing to
-    say of such an iteration, and not because evidence is missing. ``cap`` is the best band that the value allows, ""
-    when it allows any. ``fact`` is the key fact in a few words (``unit: fail``), "" where the detail says it.
+    ``detail`` says what produced it or why it is absent, ``reason`` the latter in words that can be counted;
+    ``source`` is observed or claimed. One not ``applicable`` has nothing to say here; ``cap`` is the best band
+    allowed, ``fact`` the key.
     """
 
     present: bool

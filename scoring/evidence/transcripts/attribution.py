@@ -36,10 +36,8 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  #
 class Share:
     """What attribution found for one iteration: the numbers of the parts that are its ``own``, and of those ``voting``.
 
-    ``also`` are sessions that its checkpoint names and that did other work. ``shared`` is the place of the earlier
-    iteration whose part it shares. ``end`` is when it ended (the line of the result that made the commit; else the
-    later of its author time and the end of its part), None where it has no lines. ``stated`` are checkpoints: their
-    totals are all that is known of it.
+    ``also`` are sessions of its checkpoint with other work, ``shared`` the place of the iteration that it shares a
+    part with, ``end`` when it ended (None without lines), ``stated`` checkpoints with totals alone.
     """
 
     own: range = range(0)

@@ -25,9 +25,8 @@ where calls without a verdict count, that a tool was called, and that how a call
 class ReadingOptions(TypedDict, total=False):
     """How transcripts are read.
 
-    ``warn`` takes a line of text about what is skipped. ``cache_dir`` is where what was read is kept; without one
-    everything is read anew, and without ``keep`` the cache is only read. By default the amount decides on the
-    ``processes``. ``test_commands`` are the beginnings of commands that run tests here, beside the known test tools.
+    ``warn`` takes what is skipped; without ``cache_dir`` everything is read anew, without ``keep`` it is only read.
+    The amount decides on ``processes``. ``test_commands`` begin commands that run tests here.
     """
 
     warn: Warn
@@ -64,10 +63,8 @@ class IterationWindow(Frozen, frozen=True):
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``sessions`` and ``files`` have at least one line in it. ``tool_calls`` have a verdict, under attributed evidence
-    or none, each once. ``duplicates_dropped``
-    are events that were written again, by the time of the copy that counts; ``flags`` the bits that its lines show.
-    Of the turns, ``unmeasured`` do not state their tokens, which are in no count.
+    ``tool_calls`` have a verdict, or none, each once; ``duplicates_dropped`` are events that were written again,
+    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state their tokens, which are in no count.
     """
 
     name: str
@@ -97,8 +94,7 @@ PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 51
 class Spent(NamedTuple):
     """The tokens of the responses of one model ("": not named), of prompts above ``step`` of :data:`PROMPT_STEPS`.
 
-    No token is in two counts: ``input_tokens`` were neither read from the cache nor written to it. Only
-    ``cache_write_1h_tokens``, those to be kept for an hour, are in ``cache_write_tokens`` too.
+    No token is in two counts; ``cache_write_1h_tokens`` are part of ``cache_write_tokens``.
     """
 
     model: str
@@ -176,10 +172,9 @@ the session that made its commit, in the session that its entry names, or in its
 class TestsSeen(Frozen, frozen=True):
     """The test runs that were seen in an iteration's own lines.
 
-    ``last_passed`` is the verdict of the last run before the iteration's end, None where it has none, whatever earlier
-    ones have; ``edited_after`` whether code was edited between the two. Of that run are ``command``, its first words,
-    and the numbers of tests, None where its output does not say. ``reviewing`` are further runs, of sub-agents that
-    edited no code: they have no vote.
+    ``last_passed`` is the verdict of the last before its end, or None, and ``edited_after`` whether code was edited
+    since. Of that run are ``command``, its first words, and the numbers; ``reviewing`` are runs of sub-agents,
+    without a vote.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -197,11 +192,9 @@ class TestsSeen(Frozen, frozen=True):
 class CorrectionsSeen(Frozen, frozen=True):
     """The corrections that were seen in an iteration's own lines.
 
-    ``interrupts`` and ``rejections`` of tool uses are the user's; ``corrections`` counts both, a refusal and the
-    interruption after it as one, and the refusals of one response as one. ``resets`` are the times when the agent took
-    its own work back; they count as retries. ``words`` are the prompts that say that the last work is wrong, None when
-    there is none and some are in another language than English; one that explains a refusal or an interruption is one
-    correction with it. ``reports`` hold what a program or a reviewer said, and are no corrections.
+    ``corrections`` counts the user's ``interrupts`` and ``rejections``, what belongs together once. ``resets``
+    count as retries. ``words`` are prompts that say that the last work is wrong (None: another language);
+    ``reports`` are none.
     """
 
     interrupts: int = 0

@@ -1,12 +1,8 @@
 """The rules of the reference: every line as it is written, in the files directly inside the named folders.
 
-Scores under these rules stay comparable with the reference's, so nothing here may ever change.
-
-The reference decodes a line with Go's ``encoding/json``, whose habits decide odd lines: keys match without regard to
-case, a key given twice is decoded twice into the same place (a scalar is replaced, an object merged, a list merged item
-by item), null leaves a plain field alone and empties an optional one, and one field of the wrong type costs the
-whole line. Two views of a line, of tokens and of objectives, are typed differently, so each is decoded by itself. The
-module is long, as it has all of these habits.
+Scores under these rules stay comparable with the reference's, so nothing here may ever change. It decodes as Go's
+``encoding/json``: keys match without regard to case, one given twice is decoded twice into the same place, null leaves
+a plain field alone, and one field of the wrong type costs the line. The module is long, as it has all of these habits.
 """
 
 import json

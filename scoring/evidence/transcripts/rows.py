@@ -12,10 +12,9 @@ from scoring.evidence.transcripts.facts import IterationWindow
 class LineSpan(NamedTuple):
     """Where some lines belong: the folder they name, their session, and the model that answered; "" is not said.
 
-    Where a harness names them for all lines that follow, ``opens`` is the kind of that line, ``parent`` the session
-    from which this one was forked or started, ``born`` the milliseconds since 1970 in a UUID of version 7 (-1: none),
-    ``time`` the time of the line in nanoseconds, and ``remote`` the URL of the repository. ``agent`` is whether the
-    lines are of a sub-agent.
+    Where they are named once for all that follows, ``opens`` is the kind of that line, ``parent`` the session that
+    it was started from, ``born`` the ms of its UUID (-1: none), ``time`` in ns, and ``remote`` the repository's
+    URL.
     """
 
     cwd: str = ""
@@ -30,15 +29,10 @@ class LineSpan(NamedTuple):
 
 
 class Rows(msgspec.Struct, array_like=True):
-    """What a transcript, or a part of it, says.
+    """What a transcript, or a part of it, says: the times in each of the ``spans``, rows by kind, and reasons of skips.
 
-    ``covers`` has, for each of the ``spans``, the times of its lines in nanoseconds since 1970; ``tables`` the rows of
-    each kind, each with its span and time; ``skipped`` how many lines were skipped, by reason.
-
-    A reader that observes has the number of a line in its file, from 0, in place of its time. ``lines`` then has,
-    sorted, the number, time and key of each line; one that was written twice has one key. ``texts`` are those that
-    the tables name by number. ``opens`` is whether the file begins where its session does. ``messages`` are the lines
-    where its messages begin, of a harness that has several lines in one.
+    A reader that observes has the number of a line, from 0, in place of its time; ``lines`` then has number, time
+    and key of each. ``opens`` is whether the file begins where its session does, ``messages`` where these begin.
     """
 
     spans: list[LineSpan] = []

@@ -20,10 +20,9 @@ NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
 class Asked(NamedTuple):
     """What is known of an iteration when its lines are looked for.
 
-    ``commits`` are the names of its commit, in small hex digits: as the entry has it, and in full; ``landed`` those of
-    its commits on the trunk; ``subjects`` the keys of its subjects; ``authored`` and ``committed`` the times of its
-    commit in nanoseconds; ``files`` the paths that it changed; ``session`` the id that the entry names;
-    ``checkpoints`` the ids of those that the commit names.
+    ``commits`` are the names of its commit, ``landed`` those on the trunk, ``subjects`` their keys; ``authored``
+    and ``committed`` are in ns, ``files`` what it changed, ``session`` and ``checkpoints`` ids that entry and
+    commit name.
     """
 
     iteration: int

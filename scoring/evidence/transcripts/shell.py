@@ -18,14 +18,11 @@ DEPTH_LIMIT = 6  # how many times a line is looked into that a shell is given as
 
 
 class ShellCommand(NamedTuple):
-    """One simple command.
+    """One simple command: words without quotes, assignments and programs that only start another, and what it writes.
 
-    ``words`` are without quotes, assignments, keywords and programs that only start another one; there are none where
-    only a redirection is left. ``writes`` are the files that it writes by redirection or as ``tee``, as written.
-    ``hidden`` is whether a pipe, ``||``, ``;`` or the like hides its exit status, ``last`` is of its line. ``after`` is
-    what is before it: ``&&``, ``||``, ``|``, ``?`` in a branch that may not be taken, "" where a statement begins.
-    ``depth`` is in how many groups it is, ``since`` the fewest since the one before; ``through`` what starts
-    it, and ``defines`` whether it is no command but the name of a function, whose body follows one group deeper.
+    ``hidden`` is whether its exit status is, ``last`` of its line, ``after`` what is before it ("" where a
+    statement begins). ``depth`` is in how many groups it is, ``since`` the fewest since the one before; ``through``
+    what starts it, ``defines`` whether it is the name of a function.
     """
 
     words: tuple[str, ...]

@@ -50,15 +50,10 @@ class Response(NamedTuple):
 
 
 class Tally:
-    """The sums of one harness, by slice where a slice has anything.
+    """The sums of one harness, by slice; copies of what counts once wait, each with time and key, until :meth:`finish`.
 
-    Copies of what counts once are put into three lists until :meth:`finish`, each with its time and a key (0: it has no
-    copies). Behind them have
-
-    - ``responses``: the key of the request, whether in a side chain, how many copies this one is for, output, input,
-      cache reads, cache creations, those of them for an hour, and the number of the model;
-    - ``calls`` of tools: the bits that they show;
-    - ``verdicts`` on them: whether the call failed; one failure decides.
+    ``responses`` have request, side chain, copies, tokens and model; ``calls`` the bits that they show,
+    ``verdicts`` whether the call failed; one failure decides.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:

@@ -36,11 +36,9 @@ _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
 class TestCommand(NamedTuple):
     """A command line that runs tests: the tool of its last test command, that command's first words, and all tools.
 
-    ``passes`` and ``fails`` are whether an exit status of 0, and another one, of the line can only be that of the last
-    test command. ``folder`` is where that runs, from where the line does; None where nothing says it. ``beside`` are
-    the tools that other commands of the line also run, ``filters`` what reads its output, ``by_cd`` whether it is not
-    reached when a ``cd`` fails, ``hooked`` where a commit or a push with its hooks is: "before", "behind" or "", and
-    ``again`` whether it runs only where another run failed.
+    ``passes`` and ``fails`` are whether an exit status can only be that command's; ``folder`` is where it runs.
+    ``beside`` are tools of other commands, ``filters`` what reads its output, ``by_cd`` that a ``cd`` guards it,
+    ``hooked`` where a commit is ("before", "behind"), ``again`` that it only repeats a failed run.
     """
 
     tool: str
