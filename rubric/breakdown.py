@@ -16,11 +16,7 @@ Source = Literal["observed", "claimed"]
 
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal: a sub-score in [0, 1], or that it is absent.
-
-    It may also have ``source`` (:data:`Source` or None), ``applicable``, ``cap`` (the best band allowed) and
-    ``fact``.
-    """
+    """What the scorer needs of a signal: a sub-score in [0, 1] or absence, maybe source, applicable, cap, fact."""
 
     @property
     def present(self) -> bool:

@@ -51,11 +51,7 @@ WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
 
 @dataclass(frozen=True, slots=True)
 class SignalSpec:
-    """One signal of a rubric; ``weight`` is above 0, and all sum to 1.
-
-    A ``two_way`` signal has a self-reported side, which never votes; ``profile`` names the released one of its
-    meter.
-    """
+    """One signal: ``weight`` above 0, ``two_way`` with a claimed side that never votes, ``profile`` of its meter."""
 
     id: SignalID
     label: str
@@ -167,8 +163,7 @@ class Rubric:
         """Combine one iteration's signals into its score. Pure: no files, no git.
 
         The value is in [0, 1] up to the last bit, 0 when not ``scored``. Below ``minimum_coverage``, or with no
-        own tool call seen, the band is ``insufficient``, without a signal ``unscored``; a cap keeps it from
-        being better.
+        own tool call seen, the band is ``insufficient``, with no signal ``unscored``; a cap limits it.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
         unseen = scored and getattr(readings, "tool_calls", None) == 0

@@ -1,8 +1,4 @@
-"""Where the command ``da-score`` begins, and ``python -m scoring``.
-
-Until the command line is loaded Ctrl-C ends the process without a traceback, unless it was started to go on
-(``nohup``).
-"""
+"""Where the command ``da-score`` begins, and ``python -m scoring``; Ctrl-C ends it quietly while it loads."""
 
 import signal
 

@@ -76,11 +76,10 @@ def build_signal_sets(
     evidence: str = EVIDENCE_REFERENCE,
     **options: Unpack[Options],
 ) -> list[SignalSet]:
-    """Load an iteration log and return the signals of its iterations, in iteration order.
+    """Load an iteration log and return the signals of its iterations, in order; LogError, NotARepositoryError.
 
-    ``repo_dir`` is for git and artifacts; without ``transcript_dirs`` the rules decide where to look. ``meter`` says
-    what becomes of DR transcripts; ``evidence`` names the rules as a rubric does, and ``options`` are beyond that.
-    LogError; NotARepositoryError where ``repo_dir`` is in no git work tree, unless the log is empty: no sets.
+    Without ``transcript_dirs`` the rules (``evidence``) decide where to look; ``meter`` says what becomes of DR
+    transcripts.
     """
     sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:

@@ -1,7 +1,6 @@
 """Scoring a log: entries → facts → signals → scores → sessions, and the sidecars of them.
 
-:func:`score_iterations` is the only loop that scores; every command and the library consume it. The module is long
-because the ways in are many, and each says what it raises.
+:func:`score_iterations` is the only loop that scores. The module is long because the ways in are many.
 """
 
 import os

@@ -118,11 +118,7 @@ def stop_if_left_out(log_dir: Path, iteration: int) -> None:
 
 
 def iteration_named(text: str, settings: Settings) -> int:
-    """Return the iteration that a number, ``last``, a commit or a session names; of a session its last one.
-
-    A commit is a SHA of at least 7 digits, ``HEAD~2`` or a branch; ``last`` is the iteration with the newest commit.
-    Raises NotFoundError where the log has no such iteration, and SettingsError where several sessions begin so.
-    """
+    """Return the iteration of a number, ``last``, a commit or a session; NotFoundError, SettingsError."""
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import named_commits
 

@@ -28,11 +28,7 @@ def ask_transcripts(
     sources: Sources,
     only: Collection[int] = (),
 ) -> dict[int, AttributedFacts]:
-    """Return what transcripts show of every iteration, by its number.
-
-    All iterations are asked about, even where few are wanted: each bounds the lines of the others. How much of a commit
-    agents wrote is asked of ``only`` some.
-    """
+    """Return what transcripts show of every iteration, as each bounds others; ``only`` some ask for shares."""
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}

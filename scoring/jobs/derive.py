@@ -1,8 +1,6 @@
 """An entry for every commit that an agent made (``docs/LOG.md``, "A log where there is none").
 
-Checkpoints, the transcripts of sessions and co-author lines say which commits an agent made. An entry says what git
-knows, the session, and the issue that the commit refers to; it claims nothing. An entry of the log is never changed,
-and a commit that one names is left alone, so deriving again adds only what is new.
+It says what git knows, the session and the issue, and claims nothing; deriving again adds only what is new.
 """
 
 import contextlib

@@ -1,8 +1,4 @@
-"""Writes two kinds of files beside an entry, whole or not at all: hook outcomes and DR transcripts.
-
-To a file of hook outcomes records are added, by one writer at a time; what it said before, comments and unknown keys
-included, it still says, or nothing is written.
-"""
+"""Writes hook outcomes and DR transcripts beside an entry, whole or not at all; all that a file said it still says."""
 
 import contextlib
 import os
@@ -29,11 +25,7 @@ FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is add
 
 
 def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False) -> Path:
-    """Put a transcript beside an entry as it is, and return its path.
-
-    InputError for none, and for a round without claims, because no text votes; InputError without a log directory,
-    or where there is a transcript and no ``force``; WriteError.
-    """
+    """Put a transcript with claims beside an entry, and return its path; InputError, WriteError."""
     from scoring.meters.dr.transcript import parse_transcript
     from scoring.meters.plaindata import decode
 
@@ -63,11 +55,7 @@ def _is_one_document(text: str) -> bool:
 
 
 def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:
-    """Add a record to the hook outcomes of an iteration, and return the file.
-
-    InputError where the record says nothing that counts, there is no log directory, or the file cannot be kept as it
-    is; WriteError.
-    """
+    """Add a record to the hook outcomes of an iteration, and return the file; InputError, WriteError."""
     if not outcome.rule_id.strip():
         raise InputError("a hook outcome needs the rule that it is about")
     if outcome.result not in RESULTS:

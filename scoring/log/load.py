@@ -49,10 +49,9 @@ def load_log_for(
     cache_dir: Path | None = None,
     keep: bool = True,
 ) -> Records:
-    """Return the entries of a log as some rubrics have it loaded, sorted by iteration; LogError.
+    """Return the entries of a log as some rubrics load it, sorted; LogError, or ``broken`` takes them.
 
-    A strict rubric stops at what ``broken`` else takes. With a ``cache_dir`` unchanged entries are not opened, and
-    with ``keep`` new ones are kept there.
+    With a ``cache_dir`` unchanged entries are not opened, and with ``keep`` new ones are kept there.
     """
     if any(rubric.loading == STRICT for rubric in rubrics):
         broken = None

@@ -1,7 +1,6 @@
 """The ledger: all work in a repository as units, and what became of it (``docs/VALIDITY.md``, "All of the work").
 
-Every line of every session is in one unit: of a commit, of the rest of a session behind its last one, or of its talk.
-The module is long because each field of a unit is found here.
+Every line of every session is in one unit. The module is long because each field of a unit is found here.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""A repository as a person sees it: the branch that is checked out, its branches and its remotes.
-
-GitPython reads them under the guards of our own git: without the caller's ``GIT_*`` variables, with no configuration
-but the repository's own and nothing that it includes, and without a git in the repository.
-"""
+"""A repository as a person sees it: its branches and remotes, by GitPython under the guards of our own git."""
 
 import contextlib
 import os

@@ -1,8 +1,4 @@
-"""ATIF, the trajectories in which jobs of Harbor keep what an agent did: what the steps of one say.
-
-``docs/EVIDENCE.md``, "Trajectories of ATIF", shows the format: a document, and others that go on from it. They are read
-where a folder is named; there is no verdict on a call, and no folder.
-"""
+"""ATIF, the trajectories of jobs of Harbor: what their steps say (``docs/EVIDENCE.md``, "Trajectories of ATIF")."""
 
 from collections.abc import Sequence
 from typing import Any

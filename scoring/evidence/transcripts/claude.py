@@ -1,8 +1,4 @@
-"""Claude Code: where its transcripts are, and what a line of one says.
-
-``docs/EVIDENCE.md``, "Lines of Claude Code", shows the format, and "Transcripts" says what counts once.
-The module is long, as a reader is complete in one file.
-"""
+"""Claude Code: where its transcripts are, and what a line of one says; long, as a reader is complete in one file."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,8 +1,6 @@
-"""Codex: where its rollouts are, and what a line of one says.
+"""Codex: where its rollouts are, and what a line of one says (``docs/EVIDENCE.md``, "Lines of Codex").
 
-``docs/EVIDENCE.md``, "Lines of Codex", shows the format, and "Transcripts" says what counts once. The module is long,
-as a reader is complete in one file: each version writes calls in its own way, totals run on from line to line, and a
-forked session repeats lines.
+The module is long, as a reader is complete in one file: totals run on, and a forked session repeats lines.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""What a command line says of one of its commands: its exit status, who reads its output, where it runs; and of git.
-
-Git is the one tool that is known here. ``docs/TEST_TOOLS.md``, "The verdict" and "Commands of git", say what it is for.
-The module is long, as the tools of verifiers are a table here.
-"""
+"""What a command line says of one of its commands, and of git (``docs/TEST_TOOLS.md``); long, as it has the tables."""
 
 import posixpath
 import re

@@ -1,8 +1,4 @@
-"""GitHub Copilot CLI: where its sessions are, and what an event of one says.
-
-``docs/EVIDENCE.md``, "Sessions of GitHub Copilot CLI", shows the format. A response states its output alone; the end
-of a session states all tokens, by model.
-"""
+"""GitHub Copilot CLI: where its sessions are, and what an event says (``docs/EVIDENCE.md``)."""
 
 import errno
 import re

@@ -1,8 +1,4 @@
-"""Cursor: where its agents' transcripts are, and what a line of one says.
-
-``docs/EVIDENCE.md``, "Transcripts of Cursor", shows the format. It has no ids, results, tokens or folders, and times of
-prompts alone: what is not there stays unknown.
-"""
+"""Cursor: where its agents' transcripts are, and what a line says (``docs/EVIDENCE.md``, "Transcripts of Cursor")."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""Reads what is a JSON object a line, or a document of them, as events: what most harnesses write.
-
-A reader says what happened, one event after the other, and the rows come out; see :class:`EventReader`. The module is
-long, as all that such readers share is in it.
-"""
+"""Reads JSON objects, a line each or in a document, as events; long, as all that such readers share is in it."""
 
 import json
 import os
@@ -120,10 +116,10 @@ class EventReader(JsonReader):
     def response(
         self, name: str = "", output: int | None = None, given: int = 0, reads: int = 0, writes: int = 0, hour: int = 0
     ) -> None:
-        """Note a response of a model: its id, and its tokens; without output its tokens are not stated.
+        """Note a response of a model, with tokens where ``output`` (with reasoning) is stated.
 
-        ``given`` were neither read from the cache nor written to it; ``output`` holds reasoning. Where nothing was
-        written, the provider does not state it: all that was given counts as written.
+        ``given`` were neither read from the cache nor written to it; where nothing was written, all of it
+        counts as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
         tokens = (NOT_STATED, 0, 0, 0, 0) if output is None else (output, *_spent(given, reads, writes), hour)

@@ -37,11 +37,10 @@ class ReadingOptions(TypedDict, total=False):
 
 
 class TranscriptPlaces(Frozen, frozen=True):
-    """Where transcripts are looked for: ``directories``, named by hand, count whole.
+    """Where transcripts are looked for; ``directories``, named by hand, count whole.
 
-    ``auto`` adds the default directories of the harnesses and ``hinted`` further ones (a hook names the one of its
-    session): in both only the work done in ``repo_dir`` counts. ``checkpoints`` of the repository count where rules
-    attribute; with ``trusted`` no folder inside of it does.
+    In the default (``auto``) and ``hinted`` ones only work in ``repo_dir`` counts; ``trusted`` allows no folder
+    inside of it.
     """
 
     repo_dir: Path
@@ -170,11 +169,10 @@ the session that made its commit, in the session that its entry names, or in its
 
 
 class TestsSeen(Frozen, frozen=True):
-    """The test runs that were seen in an iteration's own lines.
+    """The test runs in an iteration's own lines; ``reviewing`` ones are of sub-agents, without a vote.
 
-    ``last_passed`` is the verdict of the last before its end, or None, and ``edited_after`` whether code was edited
-    since. Of that run are ``command``, its first words, and the numbers; ``reviewing`` are runs of sub-agents,
-    without a vote.
+    ``last_passed`` is the verdict of the last before its end, or None, ``edited_after`` whether code was edited
+    since.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -190,11 +188,10 @@ class TestsSeen(Frozen, frozen=True):
 
 
 class CorrectionsSeen(Frozen, frozen=True):
-    """The corrections that were seen in an iteration's own lines.
+    """The corrections in an iteration's own lines; ``reports`` are none, ``resets`` count as retries.
 
-    ``corrections`` counts the user's ``interrupts`` and ``rejections``, what belongs together once. ``resets``
-    count as retries. ``words`` are prompts that say that the last work is wrong (None: another language);
-    ``reports`` are none.
+    ``corrections`` counts ``interrupts`` and ``rejections``, each event once; ``words`` is None in another
+    language.
     """
 
     interrupts: int = 0
@@ -341,11 +338,7 @@ class CheckpointsFound(Frozen, frozen=True):
 
 
 class TranscriptSurvey(Frozen, frozen=True):
-    """What the reading of transcripts met with, for ``da-score doctor``; known when the facts are.
-
-    ``lines_skipped`` counts lines by the reason; ``harnesses`` are the totals of all that counts, in any window or
-    none; ``unclaimed`` are the sessions of work in the repository of which no iteration has a line, by path.
-    """
+    """What the reading of transcripts met with, for ``doctor``; ``unclaimed`` sessions have no iteration."""
 
     roots: tuple[RootFound, ...] = ()
     files: tuple[FileFound, ...] = ()

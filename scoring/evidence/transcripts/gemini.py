@@ -1,8 +1,4 @@
-"""Gemini CLI: where its chats are, and what the messages of one say.
-
-``docs/EVIDENCE.md``, "Chats of Gemini CLI", shows the formats: one document, and since version 0.39 lines that add up.
-A chat names no folder, only the hash of one.
-"""
+"""Gemini CLI: where its chats are, and what their messages say (``docs/EVIDENCE.md``, "Chats of Gemini CLI")."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

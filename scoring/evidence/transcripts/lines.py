@@ -182,11 +182,7 @@ def read_whole(
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
 ) -> FileRows:
-    """Read a transcript (raises OSError: the file cannot be read, or is too large).
-
-    ``harnesses`` are those that may have written it; ``too_long`` takes the offset in bytes of a line over
-    :data:`LINE_LIMIT`, which is skipped. With test tools the readers observe.
-    """
+    """Read a transcript of one of ``harnesses``; OSError. ``too_long`` takes the offset of a line over the limit."""
     data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
     if document:

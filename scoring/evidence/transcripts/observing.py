@@ -1,8 +1,7 @@
 """Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, corrections.
 
-A reader says what is in a line, and the tables of :class:`~scoring.evidence.transcripts.rows.Rows` come out. Calls
-and results are matched by the id of the call, within one file. Of the text of a conversation nothing is kept but the
-paths that were written and the first words of test commands. The module is long, as all that readers say goes here.
+Calls and results are matched by id, within one file; no text is kept but paths and first words of test commands. The
+module is long, as all that readers say goes here.
 """
 
 import posixpath

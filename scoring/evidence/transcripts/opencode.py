@@ -1,8 +1,4 @@
-"""OpenCode and Kilo: where their sessions are, in a database or a tree of files, and what a session says.
-
-``docs/EVIDENCE.md``, "Sessions of OpenCode and Kilo", shows the forms. Of each the reader gets the document that
-``export`` prints, whole or its head and its messages apart. Ids differ between copies; times and tokens do not.
-"""
+"""OpenCode and Kilo: where their sessions are, and what one says (``docs/EVIDENCE.md``)."""
 
 import contextlib
 import errno

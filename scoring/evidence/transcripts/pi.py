@@ -1,8 +1,4 @@
-"""Pi: where its sessions are, and what a line of one says.
-
-``docs/EVIDENCE.md``, "Sessions of Pi", shows the format. A fork begins with the lines of the session that it left,
-byte for byte; branches inside a file are all work that was done.
-"""
+"""Pi: where its sessions are, and what a line of one says (``docs/EVIDENCE.md``, "Sessions of Pi")."""
 
 import json
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Qwen Code: where its chats are, and what a line of one says.
-
-``docs/EVIDENCE.md``, "Chats of Qwen Code", shows the format. Tools and their answers are those of Gemini CLI, of which
-Qwen Code was made; up to version 0.3 its chats were Gemini CLI's too.
-"""
+"""Qwen Code, made of Gemini CLI: where its chats are, and what a line says (``docs/EVIDENCE.md``)."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,4 @@
-"""The harnesses that transcripts are read of, in one table, and the rules under which they are.
-
-For a further harness, write its file after :class:`~scoring.evidence.transcripts.harness.Harness` and add its line to
-the second table.
-"""
+"""The harnesses that are read, in one table; a further one is a file after :class:`Harness`, and a line here."""
 
 from functools import partial
 

@@ -111,11 +111,10 @@ class Scan:
             self._pool.close()
 
     def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:
-        """Return what is in each window, when everything has been read; may be called once.
+        """Return what is in each window, when everything has been read; may be called once. NotARepositoryError.
 
-        Windows may be empty or overlap. Unless the ``whole`` is to be surveyed, kept transcripts that touch no window
-        and count alone are left out: one iteration of 200 with 256 MB of transcripts then takes a quarter less time.
-        Raises NotARepositoryError where only work in the repository counts and its directory is in none.
+        Unless the ``whole`` is to be surveyed, kept transcripts that touch no window and count alone are left
+        out.
         """
         self.start()
         read = list(self._read(None if whole or not self._rules.alone else windows))

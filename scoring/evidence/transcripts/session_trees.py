@@ -18,12 +18,7 @@ NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
 
 
 class Asked(NamedTuple):
-    """What is known of an iteration when its lines are looked for.
-
-    ``commits`` are the names of its commit, ``landed`` those on the trunk, ``subjects`` their keys; ``authored``
-    and ``committed`` are in ns, ``files`` what it changed, ``session`` and ``checkpoints`` ids that entry and
-    commit name.
-    """
+    """What is known of an iteration: names of its commit (``landed``: on the trunk), keys of subjects, times in ns."""
 
     iteration: int
     commits: tuple[str, ...] = ()

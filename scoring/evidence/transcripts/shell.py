@@ -1,7 +1,6 @@
 """A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
 
-Nothing is expanded, and what is quoted, a comment or a here-document is no command (``docs/TEST_TOOLS.md``, "What a
-test run is"). The time taken is linear in the length of the text. The module is long because the grammar is.
+Nothing is expanded; the time taken is linear in the text. The module is long because the grammar is.
 """
 
 import re

@@ -1,8 +1,6 @@
 """What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
 
-The readers note it line by line; here it is put together over the files of a session and the lines of an iteration.
-The module is long, as every kind of row is looked at here.
-``docs/EVIDENCE.md``, "Observations", says what each is.
+The module is long, as every kind of row is looked at here; ``docs/EVIDENCE.md``, "Observations", says what each is.
 """
 
 import posixpath

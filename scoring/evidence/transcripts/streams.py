@@ -31,11 +31,10 @@ class Made(NamedTuple):
 
 @dataclass(eq=False)
 class File:
-    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
+    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session (from ``start`` on).
 
-    ``checkpoint`` and ``session`` are "" for a file on disk; ``start`` is how many lines are from before the
-    checkpoint. ``ids`` has the number of each of ``rows.lines``, ``here`` whether it is work in this repository, and
-    ``fresh`` whether no earlier file has it as such.
+    ``ids`` has the number of each of ``rows.lines``, ``here`` and ``fresh`` whether it is work here, and first
+    seen.
     """
 
     transcript: TranscriptFile

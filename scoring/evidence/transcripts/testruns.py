@@ -1,8 +1,6 @@
-"""Which commands are test runs, and what their output says about how they ended.
+"""Which commands are test runs, and what their output says about how they ended (``docs/TEST_TOOLS.md``).
 
-The tools and their summaries are data (``test_tools.toml``); ``docs/TEST_TOOLS.md`` says what a run is, what decides
-its verdict, and how to add a tool. Nothing of an output is kept but the verdict and the numbers in it. The module is
-long because a command and its output are read with the same table.
+The tools are data (``test_tools.toml``). The module is long because commands and output are read with one table.
 """
 
 import re

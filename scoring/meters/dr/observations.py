@@ -40,11 +40,7 @@ class RoundAgreement(NamedTuple):
 
 
 def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[RoundAgreement]:
-    """Compare the answer of each second agent with the first's, roughly, by counts and words of their claims.
-
-    In a round with ``responses`` the first is who is named first; else a round with an ``agent`` is compared with the
-    latest one of another agent.
-    """
+    """Compare the answers of other agents with the first's, roughly, by counts and words of their claims."""
     found: list[RoundAgreement] = []
     before: dict[str, list[str]] = {}  # what agents said last, the latest at the end
     for given in transcript.rounds:
