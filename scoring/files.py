@@ -31,10 +31,7 @@ _TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,1
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
-    """Return the bytes of a plain file; FileNotFoundError, or InputError if it is none, too large, or unreadable.
-
-    A link that leads out of the folder ``within`` is refused: what it leads to is not what is asked for.
-    """
+    """Return the bytes of a plain file, not led out of ``within`` by a link; FileNotFoundError, InputError."""
     try:
         if within is not None and os.path.islink(path) and not is_inside(path, within):
             raise OSError(errno.EXDEV, "is a link to a file elsewhere")
@@ -132,10 +129,7 @@ def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = 
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
-    """Write many files of one directory, each as :func:`write_atomically` does, and wait for the disk once for many.
-
-    WriteError names the first that could not be written; those before it may be written or not.
-    """
+    """Write many files of one directory and wait for the disk once; WriteError names the first that failed."""
     new = [(path, _temporary(path), data) for path, data in files if not holds(path, data, mode)]
     try:
         for folder in (folders := {path.parent for path, _, _ in new}):

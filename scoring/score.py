@@ -67,10 +67,7 @@ class ScoredIteration(Frozen, frozen=True):
 
 
 class ScoredLine(NamedTuple):
-    """What tables and sessions show of an iteration; ``lost`` is the evidence that its old sidecar had and it lacks.
-
-    ``commit`` is the one that it names, "" for none that is here, and ``summary`` what its entry says of the work.
-    """
+    """What tables and sessions show of an iteration, with the evidence that its old sidecar had and it lacks."""
 
     iteration: int
     task_id: str

@@ -30,10 +30,7 @@ class SessionIterRef(Frozen, frozen=True):
 
 
 class SessionScore(Frozen, frozen=True):
-    """A session's score: the mean, in [0, 1], of its members that are scored on enough evidence.
-
-    Not scored when there is none: its band is ``insufficient`` when a member is, and else ``unscored``.
-    """
+    """A session's score: the mean, in [0, 1], of its members with enough evidence; else its band says why none."""
 
     session_id: str
     rubric_version: str

@@ -58,10 +58,7 @@ def short(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Quote text in double quotes, with everything that is not printable escaped (``%q`` of the contract).
-
-    A byte that is not UTF-8 (a surrogate escape) is shown by its number, as control characters are.
-    """
+    """Quote text in double quotes, all that is not printable escaped (``%q`` of the contract), bytes by number."""
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
     return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escape(c)) for c in text) + '"'

@@ -131,11 +131,7 @@ def is_merge(key: Node) -> bool:
 
 
 def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
-    """Say what a plain scalar is: its tag and its value (None, bool, int, float, or the text itself).
-
-    A tag that YAML defines must fit the text; a tag of another kind leaves the text alone. Raises YamlError: when the
-    text is not what its tag says.
-    """
+    """Say what a plain scalar is: its tag and its value; YamlError when it is not what its tag says."""
     if tag not in _RESOLVABLE:
         return tag, text
     found, value = _resolve_untagged(text, tag) if tag != STR else (STR, text)

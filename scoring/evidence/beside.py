@@ -38,10 +38,7 @@ class HookOutcome(Frozen, frozen=True):
 
 
 class HookFacts(NamedTuple):
-    """The scored records of an iteration in file order, and the file; ``records`` is None when there is no file.
-
-    Where the file cannot be used, ``failed`` says what failed (``parse`` or ``read``) and ``problem`` why.
-    """
+    """The scored records of an iteration in file order, None without a file; what ``failed``, and the ``problem``."""
 
     path: Path
     records: tuple[HookOutcome, ...] | None

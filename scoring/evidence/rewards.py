@@ -91,10 +91,7 @@ def source_of_reward(log_dir: Path, iteration: int) -> str | None:
 
 
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
-    """Return the reward of each iteration that has one: of the file beside it, else of the run that it is about.
-
-    A run of ``da eval`` is about the entries of its own log, and about the one entry that names its session.
-    """
+    """Return the reward of each iteration that has one: of the file beside it, else of the run that it is about."""
     found: dict[int, float] = {}
     runs = list(graded_runs(repo_dir / EVAL_RUNS)) if (repo_dir / EVAL_RUNS).is_dir() else []
     by_session = {run.session: run.reward for run in runs if sum(one.session == run.session for one in runs) == 1}

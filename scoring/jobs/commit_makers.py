@@ -110,10 +110,7 @@ def agent_commits(
 
 
 def _add_unknown(found: AgentCommits, unknown: Iterable[tuple[Session, Made]], by_commit: Times) -> None:
-    """Add the commits that git does not have and that a session made of what it edited in the repository.
-
-    Of those of one session with the same subject within a day, the last is what the others became.
-    """
+    """Add commits that git does not have and sessions made of edits here, the last one a subject and day."""
     last: dict[tuple[str, int], Made] = {}
     for session, made in sorted(unknown, key=lambda one: one[1].time, reverse=True):
         if made.sha in found.same or not _is_edited(session, made):

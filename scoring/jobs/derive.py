@@ -79,10 +79,7 @@ _COMMIT_FIELD = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b
 
 
 class DerivedEntry(NamedTuple):
-    """An entry that was, or would be, written; the first of ``session_ids`` is the one that it names.
-
-    ``known_from`` says what shows a commit that git does not have, "" of any other.
-    """
+    """An entry that was, or would be, written; the first of ``session_ids`` is the one that it names."""
 
     iteration: int
     commit: WrittenCommit

@@ -133,10 +133,7 @@ def case_of(
     unit: Unit | None = None,
     reward: float | None = None,
 ) -> Case | None:
-    """Return an iteration as a case for one outcome; None where that is unknown, or it added too few lines of code.
-
-    ``unit`` is the piece of work that it is the lowest iteration of, for what is known before work lands.
-    """
+    """Return an iteration as a case for one outcome; None where that is unknown, or too few lines were added."""
     lines = outcome.lines_added if outcome else None
     if name in BEFORE_LANDING:
         lines = unit.written_here or facts.record.lines_added if unit else None

@@ -80,10 +80,7 @@ def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
 
 
 def fact_of(row: SignalContribution, signals: SignalSet) -> str:
-    """Return what the vote of a row goes by in a few words, where it says what is found now; "" where it does not.
-
-    A row that was read back has no fact of its own, and one of evidence that is gone or has changed gets none.
-    """
+    """Return what the vote of a row goes by in a few words; "" where the evidence is gone, or has changed."""
     value = signals.value(row.signal)
     same = (row.present, row.sub_score, row.detail) == (value.present, value.sub_score, value.detail)
     return row.fact or (value.fact if same else "")
@@ -125,10 +122,7 @@ _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
 def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = None) -> IterationObjectives:
-    """Check what the transcripts of an iteration show; details name the harnesses where they are known.
-
-    ``facts`` are of its window or its lines, ``observed`` is what was seen in lines of its own; None without such.
-    """
+    """Check what the transcripts of an iteration show; ``observed`` is of lines of its own, None without."""
     flags, harnesses = (facts.flags, facts.harnesses) if facts else (0, ())
     names = ", ".join(h.name for h in harnesses if h.flags & COVERED)
 

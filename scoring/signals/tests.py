@@ -92,10 +92,7 @@ class Tests(Signal):
 
 
 def tests_value(observed: Observed) -> SignalValue:
-    """Judge the last test run: 0 failed, 0.5 passed before code was edited, 1 passed after all edits, else no verdict.
-
-    A last run that failed keeps the band from being better than ``fair``.
-    """
+    """Judge the last test run: 0 failed, 0.5 passed before code was edited, 1 passed after; 0 is capped at ``fair``."""
     tests = observed.tests
     if missing := unattributed(observed):
         return absent_signal(missing)

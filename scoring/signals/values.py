@@ -115,10 +115,7 @@ class IntegrityObservation(Frozen, frozen=True):
 
 
 class Deliberation(Frozen, frozen=True):
-    """What the diminishing-returns meter says of an iteration that has a DR transcript, and by which profile.
-
-    ``value`` is what the signal is where it votes, ``meter`` all output, None when the transcript cannot be read.
-    """
+    """What the meter says of an iteration with a DR transcript: the signal's ``value``, and ``meter``, all output."""
 
     source: Path
     value: SignalValue

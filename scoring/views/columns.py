@@ -31,10 +31,7 @@ class Of(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class DataColumn(Generic[T]):
-    """A column of a table: its value is taken by ``take`` from what a row is of.
-
-    ``unit`` may also be which values there are. One that ``may_miss`` is None where nothing is known, never 0 or "".
-    """
+    """A column of a table: ``take`` takes its value; one that ``may_miss`` is None where nothing is known."""
 
     name: str
     kind: Kind

@@ -82,10 +82,7 @@ def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
 
 @dataclass(frozen=True, slots=True)
 class SignalMove:
-    """One signal of one iteration under two rubrics; a side is None where that rubric does not have it.
-
-    ``effect`` is what it adds to the change of the value; a weight is a cause where its proportion to others differs.
-    """
+    """One signal of one iteration under two rubrics, None where one lacks it; ``effect`` adds to the change."""
 
     signal: str
     before: SignalContribution | None

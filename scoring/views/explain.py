@@ -25,10 +25,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class ExplainedSignal:
-    """One signal: its row of the breakdown, what it cost, and where it comes from.
-
-    ``cost`` is how much higher the score were with a full vote; None where it did not vote, where ``could_add`` is it.
-    """
+    """One signal: its row of the breakdown, its ``cost`` (None without a vote) or ``could_add``, and sources."""
 
     signal: str
     label: str

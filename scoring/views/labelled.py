@@ -187,10 +187,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """How far labels agree: ``alpha`` per judgement, ``kappa`` per judgement for every two people, and ``score``.
-
-    ``score`` is the rank correlation of the score, without what labels add to it, with the mean of the labels.
-    """
+    """How far labels agree: ``alpha``, ``kappa`` of two people, and ``score``'s rank correlation with labels."""
 
     iterations: int
     actors: tuple[str, ...]

@@ -48,11 +48,7 @@ def iteration_page(
     spending: Spending | None = None,
     commit: str = "",
 ) -> Iterator[Block]:
-    """Yield how a score came about, with the hook records behind it and what the meter says of a DR transcript.
-
-    ``source`` is the sidecar, ``commit`` what the iteration is about. With ``full`` a pipe shows all that a terminal
-    does but ``objectives``, and cuts nothing.
-    """
+    """Yield how a score came about, of the sidecar ``source``; with ``full`` a pipe shows all but ``objectives``."""
     name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
     yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
     sure = value_text(score.value, score.scored, score.bounds)

@@ -78,10 +78,7 @@ def session_page(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
 ) -> Iterator[Block]:
-    """Yield a session and its iterations; ``members`` are the scores of these, as far as they are known.
-
-    With ``intervals`` a terminal shows that of the mean; with ``full`` a pipe shows all else that a terminal does.
-    """
+    """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything."""
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
     value = number(session.value, session.scored)
     yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")

@@ -66,13 +66,7 @@ reference's rules); the totals that a checkpoint states; the entry, which is a c
 
 
 class Spending(Frozen, frozen=True, dict=True):
-    """What one iteration used, or several together; what is not known is None.
-
-    ``spent`` are the tokens, by model and by the size of the prompt; ``source`` is None too where those of a sum
-    differ. From the first line to the last, written at ``ended`` in nanoseconds since 1970, are ``seconds``.
-    ``shared_with`` is the iteration whose part this one shares: its tokens count there, and these are its own. Without
-    ``has_price`` there is no cost.
-    """
+    """What one iteration used, or several together; what is not known is None. Costs are in US dollars."""
 
     source: TokensFrom | None = None
     spent: tuple[Spent, ...] = ()

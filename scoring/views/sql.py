@@ -85,12 +85,7 @@ def database() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
-    """Run one SQL statement in a database that has some tables, ``work`` among them, and the views of it.
-
-    It then reaches neither files nor the network.
-
-    InputError says why a statement cannot be run.
-    """
+    """Run one SQL statement on tables and views, without files or network; InputError says why it cannot be run."""
     import duckdb
 
     db.execute(_WILSON.replace("$z", str(_Z)))

@@ -116,10 +116,7 @@ class AttributedHistory(CorrectedHistory):
         return {name: (sha, *became.get(sha, ())[:1]) for name, sha in named.items()}
 
     def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the trunk commit that each commit became, whole or in part, and the word for how that is known.
-
-        One of which that is not known is left out; ``docs/EVIDENCE.md``, "Landing".
-        """
+        """Return the trunk commit that each became, as far as known, and the word for how (``docs/EVIDENCE.md``)."""
         found = ((sha, landing) for sha, landing in self.landings(shas).items())
         known = {sha: (landing.commit or landing.part_of, landing.found_by or PART) for sha, landing in found}
         return {sha: (commit, how) for sha, (commit, how) in known.items() if commit}
@@ -145,10 +142,7 @@ class AttributedHistory(CorrectedHistory):
         return known
 
     def _same_subject(self, record: IterationRecord) -> str | None:
-        """Return the one trunk commit with this subject, unless it was written on another day than the entry's.
-
-        Where the number of a request is behind the subject, it may be a horizon younger.
-        """
+        """Return the one trunk commit with this subject, of the entry's day, or with a request's number later."""
         sha = super()._same_subject(record)
         try:
             behind = date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date) if sha else _DAY
@@ -200,10 +194,7 @@ class AttributedHistory(CorrectedHistory):
         return found
 
     def made_anew(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the commits in no branch that were amended, rebased or picked off the trunk, and what each became.
-
-        It has the author time of the other, and its subject or its first parent.
-        """
+        """Return the commits in no branch that were amended, rebased or picked off the trunk, and what each became."""
         loose = self._commits([sha for sha in dict.fromkeys(shas) if sha not in self._walk and sha not in self.beside])
         anew: dict[tuple[int | None, str], str] = {}
         for sha, commit in self._commits([*self._walk, *self.beside]).items() if loose else ():

@@ -30,10 +30,7 @@ def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tupl
 
 
 def net_changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
-    """Return what changed from the second commit of each pair to the first, renames followed.
-
-    Where only the content of files is missing, as in a partial clone, renames are found of files that moved unchanged.
-    """
+    """Return what changed from the second to the first commit of each pair, renames followed as far as possible."""
     wanted = list(dict.fromkeys(pairs))
     found = _asked(repository, wanted, "--find-renames")
     rest = [pair for pair in wanted if pair not in found]

@@ -79,10 +79,7 @@ def patches(
 def patch_from(
     repository: GitRepository, pair: Pair, sources: Sequence[str], path: str, counts: Counts
 ) -> PatchedFile | None:
-    """Return what one new file was made of, when only some files that went are looked at; None when of none of them.
-
-    ``git blame`` asks this of each file for itself, so that one file may go on in several.
-    """
+    """Return what one new file was made of, when only some files that went are looked at; None when of none of them."""
     paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
     options = [*_OPTIONS, *_WITH_LINES, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
     lines = repository.run("diff-tree", *options).split(b"\n")
@@ -160,10 +157,7 @@ class AddedLines(NamedTuple):
 
 
 def added_lines(repository: GitRepository, pairs: Sequence[Pair], keep: Keep) -> dict[str, AddedLines]:
-    """Return which lines commits add, those aside for which ``keep`` gives 0; one that git cannot read is left out.
-
-    A negative number stands for lines that are not kept.
-    """
+    """Return which lines commits add, those aside for which ``keep`` gives 0, as far as git can read them."""
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
         try:

@@ -120,10 +120,7 @@ class GitRepository(Git):
         return found
 
     def files_at(self, sha: str, folder: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """Return the content of the files directly in a folder of a commit, by name, where that is ``wanted``.
-
-        ``folder`` is from the top of the work tree; "." is the top. GitError where git cannot list or read them.
-        """
+        """Return the ``wanted`` files directly in a folder of a commit, by name; "." is the top. GitError."""
         prefix = "" if folder == "." else folder + "/"
         listed = self.run("ls-tree", "-z", "--full-tree", sha, "--", *([prefix] if prefix else []))
         found: dict[str, bytes] = {}

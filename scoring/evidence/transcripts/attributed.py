@@ -80,10 +80,7 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one iteration: by what its lines are known, and which verifiers its entry lists.
-
-    ``written`` is the commit of which it is asked how much agents wrote, "" where that is not.
-    """
+    """What is asked about an iteration: lines, verifiers, and of the commit ``written`` how much agents wrote."""
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()

@@ -78,10 +78,7 @@ def status_of(commands: Sequence[ShellCommand], at: int, harmless: Collection[st
 def folder_of(
     commands: Sequence[ShellCommand], at: int, options: Collection[str], is_script: bool = False
 ) -> str | None:
-    """Return the folder that a command runs in, or takes its tests from, as far as plain words say it.
-
-    It is relative to where the line runs; ``options`` are those with a folder. None where no plain word says it.
-    """
+    """Return the folder that a command runs in, from where the line does; None where no plain word says it."""
     folders: list[tuple[int, str | None]] = [(0, "")]
     for n, one in enumerate(commands[: at + 1]):
         while folders[-1][0] > one.since:

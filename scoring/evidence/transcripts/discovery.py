@@ -1,7 +1,4 @@
-"""Finds transcripts, on disk, as the reference does and in checkpoints; says which file is read of several copies.
-
-``docs/EVIDENCE.md``, "Transcripts", says where they are looked for and what is a copy.
-"""
+"""Finds transcripts, on disk, as the reference does and in checkpoints, one of several copies: docs/EVIDENCE.md."""
 
 import os
 import re

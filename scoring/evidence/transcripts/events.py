@@ -84,10 +84,7 @@ class EventReader(JsonReader):
         return []
 
     def event(self, time: int | None, *identity: object) -> bool:
-        """Begin an event at a time in nanoseconds since 1970; return whether it counts: one without a time does not.
-
-        Of the ``identity`` its key is made: copies of an event, in whatever file or fork, have the same.
-        """
+        """Begin an event at a time in ns, with a key made of ``identity``; return whether it counts."""
         if time is None:
             self.skip(NO_TIME)
             return False
@@ -269,10 +266,7 @@ _BEHIND = "Signal: ", "Background PIDs: ", "Process Group PGID: "
 
 
 def shell_answer(text: str) -> tuple[str, bool | None]:
-    """Return what ``run_shell_command`` printed, and whether its exit code is a failure; None while it still runs.
-
-    Without a line about it the exit code is 0. A line about it that a program printed has others behind it.
-    """
+    """Return what ``run_shell_command`` printed, and whether it failed; None while it still runs."""
     if text.startswith("Command moved to background"):
         return "", None
     body, found, rest = text.rpartition(_EXIT)

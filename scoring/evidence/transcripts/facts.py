@@ -225,10 +225,7 @@ ClaimResult = Literal["confirmed", "no run", "last run failed"]
 
 
 class ClaimSeen(NamedTuple):
-    """A claim of the agent in words, in a line (from 1) of a transcript, and what the last run before it says of it.
-
-    ``result`` is None where that cannot be known: the run has no verdict, or was one of a sub-agent that is not here.
-    """
+    """A claim of the agent in words, in a line (from 1), and what the last run before it says of it, if known."""
 
     kind: Literal["tests_pass"]
     result: ClaimResult | None
@@ -294,10 +291,7 @@ class Observed(Frozen, frozen=True):
 
 
 class RootFound(Frozen, frozen=True):
-    """One place where transcripts were looked for, how many are in it or below, and why it could not be read.
-
-    ``origin`` is how it is known: ``--transcript-dir``, a variable, a usual folder, ``hook``.
-    """
+    """One place where transcripts were looked for, how it is known, how many are there, and why it was not read."""
 
     path: Path
     origin: str
@@ -326,10 +320,7 @@ class SessionFound(Frozen, frozen=True):
 
 
 class CheckpointsFound(Frozen, frozen=True):
-    """The checkpoints in git: how many, how many transcripts they name, and which of these are not in this clone.
-
-    ``not_fetched`` are the ids of checkpoints in refs of their own that commits name and that are not here.
-    """
+    """The checkpoints in git: how many, with how many transcripts, and which of both are not in this clone."""
 
     count: int = 0
     transcripts: int = 0

@@ -17,10 +17,7 @@ from scoring.evidence.transcripts.testruns import TestTools
 
 
 class Home(NamedTuple):
-    """A folder where a harness keeps transcripts, in it or ``below``, with names that begin with ``prefix``.
-
-    ``origin`` is how it is known: the name of a variable, or the usual folder as it is written.
-    """
+    """A folder where a harness keeps transcripts, names beginning with ``prefix``; ``origin`` is how it is known."""
 
     path: Path
     origin: str

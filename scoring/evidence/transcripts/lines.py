@@ -1,7 +1,4 @@
-"""Reads one transcript: opens it, decompresses it, cuts it into lines and gives each to the reader of its harness.
-
-Which harness wrote a line is decided by the harnesses (``claims``); nothing here knows a format.
-"""
+"""Reads one transcript: opens it, cuts it into lines, and gives each to the reader of the harness that claims it."""
 
 import contextlib
 import errno
@@ -213,10 +210,7 @@ def read_parts(
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
 ) -> FileRows:
-    """Read a transcript that comes in parts, each of them in pieces (raises OSError: a document is too large).
-
-    No line goes on in the next part. Whether a part holds lines or is one document is seen from how it begins.
-    """
+    """Read a transcript in parts, each of whole lines or one document, in pieces; OSError."""
     lines = Lines(harnesses, tools)
     documents = [harness for harness in harnesses if harness.writes_documents]
     start = 0

@@ -27,10 +27,7 @@ _A_MINUTE = 60 * NS
 
 
 class KnownCommit(NamedTuple):
-    """A commit that a session made, and the place of its iteration, :data:`OTHER_COMMIT` or `OTHER_REPOSITORY`.
-
-    ``named`` is whether the iteration has a commit of its name.
-    """
+    """A commit that a session made, the place of its iteration, and whether that has a commit of its name."""
 
     made: Made
     place: int
@@ -210,10 +207,7 @@ def reaches_commit(tree: Tree, one: Asked) -> bool:
 
 
 def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
-    """Return how many lines of a tree are from before a commit that no line shows; None where its time is unknown.
-
-    Of a commit with two times, as one that was amended by hand, a checkpoint that it names knows more.
-    """
+    """Return how many lines of a tree are from before a commit that no line shows; None if its time is unknown."""
     end = one.authored
     if end is None:
         return None
@@ -225,10 +219,7 @@ def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
 
 
 def _start(asked: Sequence[Asked], tree: Tree, one: Cut) -> int | None:
-    """Return where the part begins that a cut ends; None where the start that a checkpoint states is behind it all.
-
-    A stated start counts where a checkpoint of the tree is known before it, and no commit is.
-    """
+    """Return where the part begins that a cut ends, maybe as a checkpoint states; None where that is behind it all."""
     if tree.cuts:
         return tree.cuts[-1].at
     start = 0

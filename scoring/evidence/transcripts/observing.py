@@ -75,10 +75,7 @@ NO_LINES: AddedLines = {}
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call, until its result is seen. ``alone`` is whether it does a single thing, which its failure undoes.
-
-    ``failing`` is whether its tests are known to fail before they end, ``commits`` has the folders where it commits.
-    """
+    """A call, until its result is seen; ``alone`` is whether it does a single thing, which its failure undoes."""
 
     span: int
     number: int
@@ -167,10 +164,7 @@ class Observations:
         lines: AddedLines = NO_LINES,
         whole: bool = False,
     ) -> int:
-        """Note a call of a tool that edits files, by paths relative to a folder ("": not known); return its key.
-
-        ``lines`` are those that it adds, by path, or, for the ``whole`` of a file, has.
-        """
+        """Note a call of an edit tool, by paths from a folder, with the ``lines`` or the ``whole``; return its key."""
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
@@ -181,10 +175,7 @@ class Observations:
     def command(
         self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = (), lines: AddedLines = NO_LINES
     ) -> int:
-        """Note a call that runs shell commands in a folder ("": not known), and return its key.
-
-        ``patched`` are the paths that an edit tool among the commands writes, ``lines`` those that it adds, by path.
-        """
+        """Note a call that runs shell commands in a folder ("": not known), with paths it patches; return its key."""
         if self._tools is None:
             return _key(call)
         begun, commands = self._begin(call), commands_of(text)

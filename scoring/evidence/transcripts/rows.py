@@ -161,10 +161,7 @@ _HALF = 1 << 63
 
 
 def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
-    """Return bytes as the store keeps them, or as they were before: mixed with a stream made of the store's secret.
-
-    So no hash in them can be compared with one made elsewhere without the secret.
-    """
+    """Return bytes mixed with a stream made of the store's secret, or as they were before that."""
     stream = shake_256(secret + stamp).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")
 

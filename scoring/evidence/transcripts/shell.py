@@ -36,10 +36,7 @@ class ShellCommand(NamedTuple):
 
 
 def commands_of(text: str) -> list[ShellCommand]:
-    """Return the simple commands of a command line, in order; those of a substitution before the one that uses it.
-
-    A line break is a ``;``. Of a text longer than :data:`COMMAND_LIMIT` no command is the last.
-    """
+    """Return the simple commands of a command line, in order, those of a substitution first."""
     return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
@@ -82,10 +79,7 @@ _HIDES = frozenset({"if", "elif", "while", "until", "!"})
 
 
 class _Start(NamedTuple):
-    """A program that only starts another one: its next words, each one of some, options with a value, words before.
-
-    With ``until``, the command is behind the first of these words; one of ``maybe`` may be before it.
-    """
+    """A program that only starts another one: its next words, options with a value, words before, and ``until``."""
 
     then: tuple[frozenset[str], ...] = ()
     valued: frozenset[str] = frozenset()

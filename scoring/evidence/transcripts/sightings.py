@@ -155,10 +155,7 @@ def together(parts: Iterable[Sightings]) -> Sightings:
 def sightings_of(
     files: Iterable[File], owners: Sequence[int], count: int, places: Mapping[int, int]
 ) -> list[Sightings]:
-    """Put together what was seen in each of some parts; a line's owner below 0 is none of them.
-
-    ``places`` has the iterations of parts. A run is of that in which it began; if it ended in another, without verdict.
-    """
+    """Put together what was seen in each of some parts; a run is of the part in which it began."""
     edited: dict[SessionKey, dict[str, int]] = {}
     found = [Sightings(edited=edited) for _ in range(count)]
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}

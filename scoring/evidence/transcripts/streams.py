@@ -1,7 +1,4 @@
-"""Transcripts as sessions: which lines a session has, in which files, and which commits it made.
-
-A line that several files hold is one line, known by its key, and has one number here, counted up over all files.
-"""
+"""Transcripts as sessions: which lines (each once, numbered over all files) and which commits a session has."""
 
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -101,10 +98,7 @@ class File:
 
 @dataclass(eq=False)
 class Session:
-    """One session: its lines and commits by time; ``parent`` is the session that started it, as a sub-agent.
-
-    ``elsewhere`` are the names of the commits that are known to be of another repository.
-    """
+    """One session: its lines and commits by time, its ``parent``, and names of commits ``elsewhere``."""
 
     key: SessionKey
     files: list[File] = field(default_factory=list)

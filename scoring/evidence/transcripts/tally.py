@@ -32,10 +32,7 @@ what was read from the cache, and that what was written to it is not stated."""
 
 
 class Response(NamedTuple):
-    """What is known of an API response from one copy or several; ``main`` is whether one is outside of side chains.
-
-    ``request`` is the key of the request (0: not said); ``rank`` orders copies: output, ``main``, other counts, model.
-    """
+    """What is known of an API response from its copies, ``main`` if one is outside of side chains; ``rank`` orders."""
 
     request: int
     main: bool

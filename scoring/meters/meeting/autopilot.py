@@ -86,10 +86,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def hold(
     path: Path, state: driver.MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
 ) -> driver.MeetingState:
-    """Ask experts and judge until a question is open, the meeting is over or ``rounds`` are held; keep every answer.
-
-    A judge's answer that is no record is asked for once more, with what is wrong. InputError, MeetingError from any.
-    """
+    """Ask experts and judge until a question is open, or the meeting or ``rounds`` over; InputError, MeetingError."""
     held, names = 0, list(dict.fromkeys((*state.experts, *experts)))
     state = state.model_copy(update={"experts": names})
     while state.phase == "needs_record" and held != rounds:

@@ -57,10 +57,7 @@ class MessageNovelty:
 
 
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
-    """Return the novelty of the messages of each round that has some, by round; docs/DELIBERATION.md, "Records".
-
-    Each is compared with all before it, in order, by its words (L1) and with an embedder by its meaning (L2).
-    """
+    """Return the novelty of each round's messages to all before, by words (L1) and by meaning (L2)."""
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]
     new = [answer for (answer,) in new_by_words(alone, DEFAULT.thresholds.paraphrase)]

@@ -37,10 +37,7 @@ class LogFound:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFound:
-    """The repository, the trunk in it, and which commits of the log it does not know, by iteration.
-
-    ``problem`` says why it cannot be used, ``trunk_problem`` why the trunk that was named is not used.
-    """
+    """The repository, its trunk, the problem with either, and commits of the log it does not know."""
 
     path: Path
     top_level: Path | None = None
@@ -55,10 +52,7 @@ class RepositoryFound:
 
 @dataclass(frozen=True, slots=True)
 class SignalFound:
-    """In how many iterations a signal is present, and why it is absent in the others, most frequent reason first.
-
-    ``advice`` is what would make it vote in the first of these, "" where it is nowhere absent.
-    """
+    """In how many iterations a signal is present, why absent in others, most frequent first, and advice."""
 
     signal: str
     present: int
@@ -74,10 +68,7 @@ class SignalFound:
 
 @dataclass(frozen=True, slots=True)
 class AttributionFound:
-    """How the lines of iterations were found: by method, how many iterations and sessions, with ``none`` at the end.
-
-    ``without`` are the iterations without a session, by the reason, most frequent first.
-    """
+    """How lines of iterations were found, by method, and why the ones ``without`` have none."""
 
     methods: dict[str, tuple[int, int]]
     without: dict[str, tuple[int, ...]]
