@@ -17,7 +17,7 @@ from scoring.sidecars.provenance import provenance_as_dict, provenance_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
-from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of
+from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of, Voted
 from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
 from scoring.views.work_pages import WorkRow
@@ -170,7 +170,7 @@ def signal_rows(
 ) -> Iterator[DataRow]:
     """Yield the rows of ``signals`` of one score, with what was ``seen`` of each signal, and what is ``said`` of it."""
     for contribution in score.breakdown:
-        of = Of(repository, score.iteration, (score.rubric_version, contribution))
+        of = Of(repository, score.iteration, Voted(score.rubric_version, contribution))
         signal = SignalID(contribution.signal)
         observed, claimed = seen[signal], said[signal]
         yield {c.name: c.take(of) for c in _SIGNAL_COLUMNS[:-2]} | {
