@@ -125,7 +125,6 @@ def _log_line(report: LogReport, dry_run: bool) -> str:
 
 
 def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
-    """Yield the tables at the end: what was done, why, what was kept, and where the logs are blind."""
     totals = _backfill_totals(reports)
     counts = {
         "LOGS": totals["logs"],
@@ -168,7 +167,6 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
 
 
 def _backfill_totals(reports: Sequence[LogReport]) -> dict[str, Any]:
-    """Return the sums over some logs, as ``--json`` has them; ``seconds`` is their time together."""
     return {
         "logs": len(reports),
         "scored": sum(len(r.scored) for r in reports),

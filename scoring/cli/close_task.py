@@ -126,7 +126,6 @@ def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
 
 
 def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
-    """Return the settings, with the repository that the harness named unless the command line names one."""
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
     if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say

@@ -79,7 +79,6 @@ class Coordinator:
             self._begun[key] = True
 
     def _look(self) -> None:
-        """Ask now and then how many workers there are; FleetError where there have been none for too long."""
         now, running = time.monotonic(), self._client.status == "running"
         if running and now - self._looked > _LOOKS_EVERY:
             self._looked = now

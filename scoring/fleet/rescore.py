@@ -104,7 +104,6 @@ def _alike(key: dict[str, Any]) -> dict[str, Any]:
 
 
 def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
-    """Return the signals of a rubric that some rows do not have, because they are newer."""
     from pyarrow import compute as pc
 
     known = {signal.id for signal in SIGNALS}
@@ -118,7 +117,6 @@ def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
 
 
 def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:
-    """Return as SQL the rows of a month that are replaced; None where there are none."""
     there = {name for name, state in dataset.of(rubric).items() if state.scored}
     if not there & taken:
         return None
@@ -128,7 +126,6 @@ def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str
 
 
 def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]) -> dict[str, Any]:
-    """Return the rows of a month under a rubric, by table, made of those under another."""
     import pyarrow as pa
     from pyarrow import compute as pc
 

@@ -122,7 +122,6 @@ _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
 
 
 def _month_of(record: IterationRecord, end: int | None) -> str:
-    """Return the month of an iteration, as ``2026-01``: by its date, or else by its commit's time."""
     if _DATE.fullmatch(record.date[:7]):
         return record.date[:7]
     if end is None:

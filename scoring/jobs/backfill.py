@@ -188,7 +188,6 @@ def _reason(
     data: bytes,
     report: LogReport,
 ) -> str | None:
-    """Return why an iteration must be scored, or None; what stays is counted in the report."""
     (now, then), (old, old_data) = prints, on_disk
     voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
     if voted or (plan.since and not _is_since(facts, plan.since)):

@@ -126,7 +126,6 @@ def _add_unknown(found: AgentCommits, unknown: Iterable[tuple[Session, Made]], b
 
 
 def _is_edited(session: Session, made: Made) -> bool:
-    """Whether a session made a commit in the repository, behind an edit there and no other commit."""
     for file in session.files:
         if made.line in file.ids and file.here[at := file.ids.index(made.line)]:
             number = file.numbers[at]
@@ -140,7 +139,6 @@ def _is_edited(session: Session, made: Made) -> bool:
 
 
 def _unseen(sha: str, time: int, checkpoint: str = "") -> WrittenCommit:
-    """Return a commit that git does not have, by when it was made, in nanoseconds."""
     day = datetime.datetime.fromtimestamp(time // NS, datetime.UTC).date().isoformat()
     return WrittenCommit(sha, (), time // NS, day, "", (checkpoint,) if checkpoint else ())
 

@@ -203,7 +203,6 @@ def _read_log(log_dir: Path) -> _Log:
 def _named(
     log: _Log, history: AttributedHistory, agents: AgentCommits, entries: Mapping[IterationRecord, str | None]
 ) -> dict[str, str]:
-    """Return the commits that entries name, and how; under what they became where they were rewritten."""
     found: dict[str, str] = {}
     for record in log.records:
         field, by = trim(record.commit), f"iteration {record.iteration} names"

@@ -53,7 +53,6 @@ def new_entry(
 
 
 def _entries(log_dir: Path) -> dict[int, tuple[Path, str]]:
-    """Return the files of a log by iteration, and the commit that each names; one that is broken by its own name."""
     found: dict[int, tuple[Path, str]] = {}
     for name in filter(is_entry_name, list_names(log_dir) if log_dir.is_dir() else ()):
         try:

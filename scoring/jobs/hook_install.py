@@ -185,7 +185,6 @@ def _command_of(hook: dict[str, Any]) -> Any:
 
 
 def _program(command: str) -> str:
-    """Return the program that a hook's command runs; "" where none is named."""
     with contextlib.suppress(ValueError):
         for word in shlex.split(command):
             if os.path.basename(word) == PROGRAM:

@@ -116,7 +116,6 @@ class LogWatch:
         return found
 
     def _read_changed(self) -> Iterator[Seen]:
-        """Read the files that changed since the last look; yield those that have been broken for long enough."""
         self._names = frozenset(names_in_log(self._log))
         names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
         for gone in self._files.keys() - set(names):

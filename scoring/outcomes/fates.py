@@ -91,7 +91,6 @@ def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], 
 
 
 def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:
-    """Return the commits that may have followed lines while a work is watched, parents first."""
     newest = min((graph.mainline_index[work.until] for work in works), default=0)
     found: dict[str, None] = {}
     for commit in reversed(graph.trunk):
@@ -155,7 +154,6 @@ def _splits(
 
 
 def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, ledger: _Ledger) -> State:
-    """Return a state after a commit of one parent; the state before it is used up."""
     old = {file.was: state[file.was] for file in files if file.status != "A" and file.was in state}
     kept: set[int] = set()
     gone: list[int] = []

@@ -156,7 +156,6 @@ def _filled(column: Sequence[float | None]) -> list[float]:
 
 
 def _score(case: Case, weights: Weights) -> float:
-    """Return the score of a case as a rubric gives it: the mean over the signals that are present; a half of none."""
     there = [(weight, case.signals.get(name)) for name, weight in weights.items()]
     present = [(weight, value) for weight, value in there if value is not None]
     whole = math.fsum(weight for weight, _ in present)

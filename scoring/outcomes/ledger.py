@@ -150,18 +150,15 @@ Units: TypeAlias = dict[str, Unit]
 
 
 def _shown(work: AllWork | None, git: AttributedHistory) -> dict[str, str]:
-    """Return the commits here that sessions made and no entry is about, by the names under which lines show them."""
     cuts = (cut for tree in (work.given.trees if work else ()) for cut in tree.cuts if cut.place == OTHER_COMMIT)
     return git.resolved({cut.made.sha for cut in cuts if cut.made})
 
 
 def _identity(landing: Landing) -> str | None:
-    """Return the commit that some work is: the one of the trunk that it became, whole or in part, else its own."""
     return landing.commit or landing.part_of or landing.sha
 
 
 def _place(one: IterationFacts) -> str:
-    """Return what the unit of an iteration is known by: its commit, which git may not have, else its checkpoint."""
     record, field = one.record, trim(one.record.commit).lower()
     name = f"checkpoint:{record.checkpoint}" if record.checkpoint else f"iteration:{record.iteration}"
     return _identity(one.landing) or (field if _SHA.fullmatch(field) else name)
@@ -233,7 +230,6 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
 
 
 def _take_whole(units: Units, git: AttributedHistory) -> None:
-    """Let what is only part of a commit of the trunk be what became of that."""
     parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
     whole = git.landings({unit.commit for unit in parts if unit.commit})
     for unit in parts:
@@ -346,7 +342,6 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callab
 def _look_for_lines(
     units: Iterable[Unit], git: AttributedHistory, repository: GitRepository, rules: OutcomeRules
 ) -> None:
-    """Look for the lines that were written on the trunk a horizon after they landed, or were written."""
     some = [unit for unit in units if unit.written and unit.ended is not None]
     if not some or git.tip_time is None:
         return
@@ -383,7 +378,6 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
 
 
 def _judge(units: Iterable[Unit], outcomes: Sequence[Outcome]) -> None:
-    """Add the worst of the known outcomes of each unit's iterations."""
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units:
         found = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)

@@ -193,7 +193,6 @@ class _Outcomes:
         return found
 
     def _until(self, commit: str) -> str | None:
-        """Return until which commit some work is watched; None where that is still to come."""
         end = self._times[self._graph.introduced[commit]] + self._rules.horizon_days * DAY
         return self._graph.mainline[bisect_left(self._earliest, -end)] if self._times[0] >= end else None
 
@@ -220,7 +219,6 @@ class _Outcomes:
         return {work: known[key] for work, key in keys.items()}
 
     def _parts(self, commit: str) -> frozenset[str]:
-        """Return the commits that wrote the lines of some work: of a merge, those that it brought in, and itself."""
         parents = self._graph.parents[commit]
         if len(parents) < 2:
             return frozenset((commit,))
@@ -245,7 +243,6 @@ class _Outcomes:
         return self._said(self._graph.mainline_index[until]).of(targets, place)
 
     def _said(self, index: int) -> Reverts:
-        """Return the reverts that a commit of the mainline contains, by its index there."""
         if index not in self._reverts:
             introduced = self._graph.introduced
             messages = (one for one in self._history.messages() if introduced[one[1]] >= index)

@@ -375,6 +375,5 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
 
 
 def _figures(source: object, *same: str, **names: str) -> dict[str, float | None]:
-    """Return attributes of what was observed, by their own names or others; None where there is no source."""
     found = {key: getattr(source, name, None) for key, name in (dict(zip(same, same, strict=True)) | names).items()}
     return {key: float(value) if isinstance(value, bool) else value for key, value in found.items()}

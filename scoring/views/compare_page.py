@@ -93,7 +93,6 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[Any
 
 
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    """Yield what moved an iteration, the largest effect first, and then what did by weight alone."""
     for move in sorted(item.by_evidence, key=_size):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{_why(move)}"

@@ -65,7 +65,6 @@ def _beside(first: Text, width: int, last: Text) -> Grid:
 
 
 def _has_room(text: Text, width: int) -> bool:
-    """Return whether a text can be folded to a width without breaking a word."""
     return max(map(cell_len, text.plain.split()), default=0) <= width
 
 
@@ -140,7 +139,6 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _beside_or_below(texts: Sequence[Text], widths: Sequence[int], width: int) -> Iterator[RenderableType]:
-    """Yield texts, the last folded beside the others, or below them where one of its words has no room there."""
     *first, last = texts
     room = width - _sum([*widths[: len(first)], 0])
     if room >= _LEAST and (_has_room(last, room) or not _has_room(last, width - _BELOW)):

@@ -120,7 +120,6 @@ def _interval(session: SessionScore) -> Interval | None:
 
 
 def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
-    """Return the means of the bounds of the iterations in a session's mean; None when not all of them are known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not all(n in members for n in counting):
         return None

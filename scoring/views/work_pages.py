@@ -221,7 +221,6 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
 
 
 def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
-    """Return why a unit is worth a look: the name of the reason, in words, and where it is seen."""
     unit, outcome = row.unit, row.unit.outcome
     seen = [one.observed for one in unit.facts if one.observed]
     places = {place.kind: f"{place.path}:{place.line}" for one in seen for place in one.seen}
