@@ -3,7 +3,7 @@
 import json
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
@@ -20,57 +20,35 @@ def settings_text(seen: Examination, settings: Settings) -> str:
     """Return the file: what the command line names as settings, and what was found under its rubric as comments."""
     rubric, trunk, files = seen.rubric, seen.repository.trunk, seen.transcripts.files
     top = seen.repository.top_level or seen.repository.path
-    claims = "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote"
     log_dir = _place(seen.log.path, top)
     log = f"Found at {log_dir}: {counted(len(seen.log.iterations), 'iteration')}"
     usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
     no_trunk = f"None was found: {trunk.how if trunk else 'there is no repository'}"
-    branch = f"Found: {trunk.name}, {trunk.how}" if trunk and trunk.commit else no_trunk
     count = sum(not file.left_out for file in files)
     known = f"{count} of {len(files)} transcripts found are of work in this repository"
     folders = [_place(folder, top) for folder in settings.transcript_dirs]
     auto = '# transcripts = "auto"' if folders else f"transcripts = {_quoted(settings.transcripts or 'auto')}"
-    parts = [
-        _block("Settings of da-score for this repository. Paths are relative to it; options and variables win."),
-        _block(
-            "The rubric: which signals vote, under which rules their evidence is read, and how much of it is enough. "
-            f"Under {settings.rubric} {claims}, and a band needs {rubric.minimum_coverage * 100:.0f} % of the weight; "
-            f"da-score rubric show {settings.rubric} has the rest.",
-            f"rubric = {_quoted(settings.rubric)}",
-        ),
-        _block(
-            f"Where the iteration log is. {f'There is none at {log_dir} yet' if seen.log.problem else log}.",
-            _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR)),
-        ),
-        _block(
-            f"The branch on which work lands. {branch}.",
-            _setting("trunk", settings.trunk, (trunk and trunk.name) or "main"),
-        ),
-        _block(
-            "Where transcripts are looked for: auto takes the default transcript directories and counts the work done "
-            "in this repository, none reads none; a list of folders counts whole. "
-            f"{known if files else 'None were found'}.",
-            auto,
-            _list_setting("transcript-dir", folders, "~/.claude/projects/-home-me-src-app"),
-        ),
-        _block(
-            "Whether close-task, the hook, first writes the entries that the session which ended lacks.",
-            "derive = true" if settings.derive else "# derive = true",
-        ),
-        _block(
-            "Where work trees of this repository may have been, as globs of folders: sessions that worked in one that "
-            "is gone count too.",
-            _list_setting("worktrees", settings.worktrees, "~/worktrees/*"),
-        ),
-        _block(
-            "How commands begin that run tests here, beside the tools that da-score knows.",
-            _list_setting("test-commands", settings.test_commands, "./check --all"),
-        ),
-    ]
-    return "\n\n".join(parts) + "\n"
+    found = {
+        "version": settings.rubric,
+        "claims": "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote",
+        "coverage": f"{rubric.minimum_coverage * 100:.0f}",
+        "found_log": f"There is none at {log_dir} yet" if seen.log.problem else log,
+        "found_trunk": f"Found: {trunk.name}, {trunk.how}" if trunk and trunk.commit else no_trunk,
+        "found_transcripts": known if files else "None were found",
+        "rubric": f"rubric = {_quoted(settings.rubric)}",
+        "log": _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR)),
+        "trunk": _setting("trunk", settings.trunk, (trunk and trunk.name) or "main"),
+        "transcripts": f"{auto}\n{_list_setting('transcript-dir', folders, '~/.claude/projects/-home-me-src-app')}",
+        "derive": "derive = true" if settings.derive else "# derive = true",
+        "worktrees": _list_setting("worktrees", settings.worktrees, "~/worktrees/*"),
+        "tests": _list_setting("test-commands", settings.test_commands, "./check --all"),
+    }
+    template = (Path(__file__).parent / "settings.txt").read_text("utf-8").rstrip("\n")
+    return "\n\n".join(_block(part, found) for part in template.split("\n\n")) + "\n"
 
 
-def _block(comment: str, *lines: str) -> str:
+def _block(template: str, found: Mapping[str, str]) -> str:
+    comment, *lines = (line.format_map(found) for line in template.split("\n"))
     wrapped = textwrap.wrap(printable(comment), _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
     return "\n".join([*(f"# {line}" for line in wrapped), *lines])
 
