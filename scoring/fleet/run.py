@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from rubric import Rubric, find_rubric
@@ -20,28 +21,11 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state, repositories
 from scoring.fleet.tables import FLEET_TABLES, WORK
 from scoring.log.settings import days_of
+from scoring.settings_table import read_toml
 from scoring.sidecars.fingerprint import digest_of
 from scoring.views.formats import require
 
 _CONNECTS_WITHIN = 20  # how many seconds a scheduler has to answer
-SETTINGS = {
-    "distributed.scheduler.allowed-failures": 0,  # the coordinator counts: it knows which repository was begun
-    "distributed.scheduler.work-stealing": False,
-    "distributed.admin.low-level-log-length": 50,  # whole messages of each worker: with the usual 1,000 it grows
-    "distributed.admin.log-length": 500,
-    "distributed.comm.timeouts.connect": f"{_CONNECTS_WITHIN}s",
-    "distributed.worker.daemon": True,
-    "distributed.admin.log-format": "%(message)s",
-    "distributed.scheduler.http.routes": [],  # nothing is shown to other users of a machine
-    "distributed.worker.http.routes": [],
-    # What Dask does all the time whether there is work or not, in this process for the scheduler and for each worker's
-    # guard: as often as it is by default it takes a twentieth of a core.
-    "distributed.admin.tick.interval": "2s",
-    "distributed.admin.tick.cycle": "10s",
-    "distributed.admin.system-monitor.interval": "5s",
-    "distributed.worker.memory.monitor-interval": "200ms",
-    "distributed.worker.profile.interval": "100ms",
-}
 
 
 @contextlib.contextmanager
@@ -62,7 +46,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
         logging.disable(logging.CRITICAL)  # the coordinator says in its own words what happens
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
-        stack.enter_context(dask.config.set(SETTINGS))
+        stack.enter_context(dask.config.set(read_toml((Path(__file__).parent / "dask.toml").read_text("utf-8"))))
         if scheduler:
             try:
                 client = library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)

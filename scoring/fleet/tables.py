@@ -48,22 +48,8 @@ _SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
     _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1"),
     _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1"),
 )
-_OUTCOME_COLUMNS: tuple[DataColumn[Any], ...] = (
-    *_KEY,
-    _column("status", "text", "whether it is known what became of the work", False, "known, too_young, not_landed"),
-    _column("horizon_days", "number", "how long work is watched after it landed", False, "days"),
-    _column("commit", "text", "the trunk's commit that brought the work"),
-    _column("lines_added", "integer", "the lines of code that it added"),
-    _column("lines_changed", "integer", "those that later commits changed within the horizon"),
-    _column("survival", "number", "the share of these lines that is still there", unit="0 to 1"),
-    _column("lines_fixed", "integer", "the lines that fixes changed"),
-    _column("reverted", "yes/no", "whether the trunk took the work back"),
-    _column("reverted_by", "text", "the commit that did"),
-    _column("defective", "yes/no", "whether it was reverted, or fixes changed 5 % of its lines"),
-)
-
-_DATA = Path(__file__).parent / "provenance.toml"
-_PROVENANCE: list[tuple[str, Kind, str, str]] = read_toml(_DATA.read_text("utf-8"))["provenance"]
+_DATA = read_toml((Path(__file__).parent / "provenance.toml").read_text("utf-8"))
+_PROVENANCE: list[tuple[str, Kind, str, str]] = _DATA["provenance"]
 
 CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
 
@@ -110,7 +96,7 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partit
     "iterations": _of_log("iterations"),
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
-    "outcomes": _OUTCOME_COLUMNS,
+    "outcomes": (*_KEY, *(_column(*given) for given in _DATA["outcomes"])),
     "provenance": (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE)),
     WORK: _of_log(WORK),
     "kept": _KEPT_COLUMNS,
