@@ -24,13 +24,9 @@ Weights = Mapping[str, float]
 class Fit:
     """Proposed weights, and what the way they were found is worth.
 
-    Attributes:
-        weights: by signal, above 0, with sum 1; None when nothing could be learnt.
-        penalty: the strength of the data against the penalty that was chosen.
-        n: how many iterations were foretold from older ones; ``learnt`` is how many the weights come from.
-        before: the AUC of the old weights on these, None where it cannot be measured.
-        after: that of weights that were fitted each time to older sessions only.
-        gain: the difference, and ``interval`` its 95 % interval, by session.
+    ``weights`` are above 0, with sum 1, None when nothing could be learnt of ``learnt`` iterations; ``penalty`` is the
+    strength of the data against it. Of ``n`` iterations, foretold from older ones, ``before`` is the AUC of the old
+    weights, None where unknown, ``after`` that of weights fitted to older sessions only; ``interval`` holds 95 %.
     """
 
     outcome: OutcomeName

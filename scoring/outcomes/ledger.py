@@ -134,14 +134,21 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
         _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
         _add_checkpoints(units, scan)
         _move_talk(units, scan.work)
-        _take_whole(units, git)
+        parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
+        whole = git.landings({unit.commit for unit in parts if unit.commit})
+        for unit in parts:  # what is only part of a commit of the trunk is what became of that
+            unit.landing = whole.get(unit.commit or "", unit.landing)
         _measure(units, scan.work)
     _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
     if scan.repository:
         _look_for_lines(units.values(), git, scan.repository, rules)
     _decide(units.values(), git, rules)
-    records = [one.record for one in facts]
-    _judge(units.values(), outcomes_in(git, records, rules, sources.cache_dir))
+    outcomes = outcomes_in(git, [one.record for one in facts], rules, sources.cache_dir)
+    known = {one.iteration: one for one in outcomes if one.defective is not None}
+    for unit in units.values():
+        judged = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
+        unit.outcome = max(judged, key=lambda one: (one.defective or False, one.lines_fixed or 0), default=None)
+        unit.defective = unit.outcome.defective if unit.outcome else None
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
     return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
 
@@ -229,13 +236,6 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
     return units.setdefault(name, Unit(name, kind))
 
 
-def _take_whole(units: Units, git: AttributedHistory) -> None:
-    parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
-    whole = git.landings({unit.commit for unit in parts if unit.commit})
-    for unit in parts:
-        unit.landing = whole.get(unit.commit or "", unit.landing)
-
-
 def _measure(units: Units, work: AllWork) -> None:
     """Count what the lines of each unit say; a response counts in the unit of its last line."""
     order = [one for one in units.values() if one.lines]
@@ -263,20 +263,11 @@ def _measure(units: Units, work: AllWork) -> None:
                 if is_inside(folder, path, work.in_repository):
                     unit.written.setdefault((folder, path), Counter()).update(lines)
         unit.missing_subagents = sum(missing[n][0] for n in group if n in missing)
-        unit.is_whole = not any(missing[n] for n in group if n in missing)
+        unit.is_whole = not any(any(missing[n]) for n in group if n in missing)
 
 
-class _Missing(NamedTuple):
-    """Sub-agents that were started and are not here, and files that a command wrote of which no line is known."""
-
-    agents: int = 0
-    files: int = 0
-
-    def __bool__(self) -> bool:
-        return self != (0, 0)
-
-
-def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, _Missing]:
+def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, tuple[int, int]]:
+    """Count sub-agents that were started and are not here, and files written by commands of which no line is known."""
     started: Counter[int] = Counter()
     wrote: Counter[int] = Counter()
     here: dict[int, set[Path]] = {}
@@ -295,7 +286,7 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
             if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
                 wrote[part] += is_inside(*key, work.in_repository)
     agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
-    return {n: _Missing(agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
+    return {n: (agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
 
 
 def _move_talk(units: Units, work: AllWork) -> None:
@@ -375,11 +366,3 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
             unit.state = "open"
         elif (landing and landing.found_by == NOT_LANDED) or (by_lines and unit.is_whole and there == 0):
             unit.state = "lost"
-
-
-def _judge(units: Iterable[Unit], outcomes: Sequence[Outcome]) -> None:
-    known = {one.iteration: one for one in outcomes if one.defective is not None}
-    for unit in units:
-        found = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
-        unit.outcome = max(found, key=lambda one: (one.defective or False, one.lines_fixed or 0), default=None)
-        unit.defective = unit.outcome.defective if unit.outcome else None

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -65,15 +65,12 @@ class Outcome:
     Attributes:
         status: ``known``; ``too_young`` when less than a horizon has passed since it landed; ``not_landed``.
         commit: the commit of the trunk that brought it; None where none did.
-        lines_added: how many lines of code it added, without blank ones, those that only moved in their line left out.
-        lines_changed: how many of these later commits of the trunk changed or removed within the horizon.
-        survival: the share of its lines that is still there, 0 to 1; None where it added none.
-        lines_fixed: how many of the changed lines a fix changed.
+        lines_added: its lines of code, without blank ones; ``lines_changed`` of them later commits of the trunk changed
+            within the horizon, ``lines_fixed`` of these a fix did, and ``survival`` is the share (0 to 1) that is left.
         reverted: whether the trunk took it back within the horizon, with the commit ``reverted_by``.
         defective: whether it was reverted, or fixes changed at least 5 % of its lines.
-        lines_written: how many lines the edits of its unit added, where the unit was looked for; see the ledger.
-        lines_landed: how many of these are on the trunk a horizon later.
-        landed_share: their share, 0 to 1, the unit's yield.
+        lines_written: how many lines the edits of its unit added, where the unit was looked for; ``lines_landed`` of
+            these are on the trunk a horizon later, the share ``landed_share`` (0 to 1).
         reward: what graded the work gave it, 0 to 1, where something did.
     """
 
@@ -170,6 +167,10 @@ class _Outcomes:
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
         self._history, self._rules = history, rules
         self._repository, self._walk, self._graph = history.walked()
+        self._times = [self._walk[sha].time or 0 for sha in self._graph.mainline]
+        # The earliest time so far, negated, so that it rises: clocks may be wrong.
+        self._earliest = [-time for time in accumulate(self._times, min)]
+        self._reverts: dict[int, Reverts] = {}
 
     def outcomes(self, records: Iterable[IterationRecord], cache_dir: Path | None) -> list[Outcome]:
         landed: list[tuple[int, str | None, _Watched | None]] = []
@@ -195,15 +196,6 @@ class _Outcomes:
     def _until(self, commit: str) -> str | None:
         end = self._times[self._graph.introduced[commit]] + self._rules.horizon_days * DAY
         return self._graph.mainline[bisect_left(self._earliest, -end)] if self._times[0] >= end else None
-
-    @cached_property
-    def _times(self) -> list[int]:
-        return [self._walk[sha].time or 0 for sha in self._graph.mainline]
-
-    @cached_property
-    def _earliest(self) -> list[int]:
-        """Of each place on the mainline the earliest time so far, negated, so that it rises: clocks may be wrong."""
-        return [-time for time in accumulate(self._times, min)]
 
     def _counted(self, works: Sequence[_Watched], cache_dir: Path | None) -> Mapping[_Watched, Counted]:
         # Saves 1.8 of 3.5 s of ``outcomes`` at 2,000 entries on a trunk of 10,000 commits.
@@ -248,7 +240,3 @@ class _Outcomes:
             messages = (one for one in self._history.messages() if introduced[one[1]] >= index)
             self._reverts[index] = Reverts(messages, self._graph.brought_by)
         return self._reverts[index]
-
-    @cached_property
-    def _reverts(self) -> dict[int, Reverts]:
-        return {}

@@ -161,17 +161,9 @@ def case_of(
         weight = math.fsum(row.nominal_weight for row in voting)
         value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
     parts = {str(r.signal): float(r.sub_score) if r.present else None for r in score.breakdown if r.signal != own}
-    return Case(
-        iteration,
-        session,
-        value,
-        score.band,
-        lines or 0,
-        truth,
-        parts,
-        observations(facts, signals),
-        facts.record.task_id,
-    )
+    seen_values = observations(facts, signals)
+    task = facts.record.task_id
+    return Case(iteration, session, value, score.band, lines or 0, truth, parts, seen_values, task)
 
 
 def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float) -> Validity:
