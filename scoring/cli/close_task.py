@@ -91,8 +91,6 @@ def command(
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Give the body up with a SettingsError when the time is over."""
-
     def give_up(*_: object) -> None:
         raise _GaveUp
 

@@ -218,7 +218,6 @@ def sql_text(text: str) -> str:
 
 
 def _commit(versions: Mapping[str, int] | None = None) -> Any:
-    """Return how commits are made: not at all if there is another since the table was opened."""
     from deltalake import CommitProperties, Transaction
 
     given = [Transaction(*one) for one in (versions or {}).items()]

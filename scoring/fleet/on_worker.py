@@ -1,7 +1,4 @@
-"""Scores one repository on a worker, with the engine of ``backfill``, and returns rows instead of writing sidecars.
-
-One that is an archive, or a folder elsewhere, is unpacked first; none of it is trusted.
-"""
+"""Scores one repository on a worker, and returns rows instead of writing sidecars; archives are unpacked first."""
 
 import contextlib
 import functools
@@ -221,7 +218,6 @@ class _Room:
 
 
 def _repository_in(here: Path, url: str) -> Path:
-    """Return the one repository of what was unpacked, at its top or in the one folder there; InputError without."""
     top = here
     for _ in range(3):
         names = sorted(place.name for place in top.iterdir()) if top.is_dir() else []

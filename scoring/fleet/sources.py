@@ -100,12 +100,10 @@ def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repositor
 
 
 def _name(place: Path | str) -> str:
-    """Return what the data set calls a repository: its path or URL, with bytes that are no UTF-8 as escapes."""
     return os.fsencode(place).decode("utf-8", "backslashreplace")
 
 
 def _listed(fs: Any, path: str) -> dict[str, str]:
-    """Return the archives and folders at a path or glob, with what shows a change of theirs."""
     found = fs.glob(path, detail=True) if glob.has_magic(path) else {path: fs.info(path)}
     listed: dict[str, str] = {}
     for place, info in sorted(found.items()):
@@ -173,7 +171,6 @@ def _transcript_folders(one: Repository) -> list[Path]:
 
 
 def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[tuple[str, object]]:
-    """Yield the files below a folder, by name, each with its stamp; links to folders are not followed."""
     for here, folders, names in os.walk(folder):
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(here, name))]
@@ -195,7 +192,6 @@ _REFTABLES = "reftable/tables.list"  # what git writes anew with every change of
 
 
 def _git_state(repo: str) -> Iterator[object]:
-    """Yield what differs when a ref of a repository, or its configuration, does."""
     folder = os.path.join(repo, ".git")
     above = os.path.dirname(os.path.abspath(repo))
     while not os.path.lexists(folder):  # a folder in a work tree

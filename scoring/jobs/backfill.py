@@ -1,7 +1,4 @@
-"""Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk.
-
-Each log is a unit of its own: a broken one is reported and does not stop the others.
-"""
+"""Brings logs up to date: scores what has no score, or one that does not follow from what is on disk."""
 
 import datetime
 import os
@@ -141,7 +138,6 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: 
 def _judged(
     one: ScoredIteration, plan: BackfillPlan, known: Fingerprints, report: LogReport, take: Take
 ) -> PersistedScore | None:
-    """Write the score of an iteration where it must be, and return the score that counts then; None where none does."""
     log, facts, n, provenance = report.iter_log_dir, one.facts, one.record.iteration, one.provenance
     files = sidecar_of(one.persisted, provenance)
     new, data = files.score, files.data
@@ -215,7 +211,6 @@ def _reason(
 
 
 def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedScore | None, bytes | None]:
-    """Return an iteration's sidecar, the ``new`` one if the bytes are, and its bytes; None where absent or broken."""
     path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path, within=log)
@@ -227,7 +222,6 @@ def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedS
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
-    """Return whether an iteration is of a day or later: by its date, else by its commit's, else it is."""
     try:
         return datetime.date.fromisoformat(facts.record.date[:10]) >= since
     except ValueError:

@@ -32,10 +32,7 @@ Times = dict[str, dict[str, int]]  # by SHA or checkpoint: sessions, each with t
 
 
 class AgentCommits(NamedTuple):
-    """The commits that agents made, by SHA, or by what shows one that git lacks, which ``known_from`` names.
-
-    ``branches`` has the branches of those off the trunk, ``same`` former names of commits and their checkpoints.
-    """
+    """The commits that agents made by SHA, or what shows a lost one; ``same`` has their former names."""
 
     commits: dict[str, WrittenCommit]
     makers: dict[str, MadeBy]
@@ -151,7 +148,6 @@ def _add_checkpoints(
     by_commit: Times,
     resolved: Mapping[str, str],
 ) -> None:
-    """Add the stored checkpoints that no commit names, each with the commit that its session made just before it."""
     named = {name for commit in everything for name in commit.checkpoints}
     made_by: dict[str, list[Made]] = {}
     for session in sessions:
@@ -210,7 +206,6 @@ def _by_subject(
     by_commit: Times,
     same: dict[str, str],
 ) -> None:
-    """Note one session's commit of the same subject, where history was rewritten and the SHA that it names is gone."""
     by_subject: dict[int, list[tuple[str, Made]]] = {}
     for session, made in unknown:
         if any(any(file.here) for file in session.files):

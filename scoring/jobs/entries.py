@@ -120,10 +120,7 @@ def _described(field: DescribedField, given: Mapping[str, str], before: str) -> 
 
 
 def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
-    """Set a field of an entry (``verifiers.0.status``), and nothing else, and return the file.
-
-    NotFoundError, SettingsError for a wrong field or value, InputError for a broken entry, WriteError.
-    """
+    """Set one field (``verifiers.0.status``), return the file; NotFoundError, SettingsError, InputError, WriteError."""
     if iteration not in (entries := _entries(log_dir)):
         raise no_such_entry(log_dir, iteration)
     path = entries[iteration][0]

@@ -1,7 +1,6 @@
 """Puts the close-task hook into a harness's settings, and takes it out again.
 
-The :class:`~scoring.evidence.transcripts.harness.Hook` of each says where. Everything else in such a file stays, a copy
-is kept, and taking the hook out gives back its bytes. The command is an absolute path.
+All else in such a file stays, a copy is kept, and taking the hook out gives back its bytes.
 """
 
 import contextlib
@@ -121,10 +120,7 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook 
 
 
 def uninstall_hook(path: Path) -> HookChange:
-    """Take the hook out of a settings file, and what installing it left behind; raises as :func:`install_hook`.
-
-    A file that says what it said before has its former bytes again; one that had nothing but the hook goes.
-    """
+    """Take the hook out of a settings file, which has its former bytes again; raises as :func:`install_hook`."""
     text, data = _read(path)
     places = _hooks(data)
     for event, group, hook in places:
@@ -242,7 +238,6 @@ def _backup_of(path: Path) -> Path:
 
 
 def _write(path: Path, new: bytes, keep: bool) -> Path | None:
-    """Write a settings file through a symlink, with the owner and mode it had; to ``keep`` is to copy it before."""
     target, backup = Path(os.path.realpath(path)), None
     mode, owner = 0o644, None
     make_folder(target.parent)

@@ -203,7 +203,6 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
 
 
 def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> CommentedMap:
-    """Return a label as an edit in a history; what it leaves out is as the last label has it."""
     earlier = last.latest if last else None
     note = label.note if label.note is not None else earlier.note if earlier else ""
     values = zip(label.judgement, earlier.judgement if earlier else _NOTHING, strict=True)

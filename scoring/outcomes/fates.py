@@ -146,7 +146,6 @@ def _simple_merges(repository: GitRepository, pairs: Sequence[Pair], counts: Cou
 def _splits(
     repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
 ) -> list[PatchedFile]:
-    """Return the new files that go on with a file that went (with lines in ``held``), where another one does too."""
     sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
     new = [file.path for file in files if file.status == "A"] if 0 < len(sources) <= _MOST_SPLITS else []
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
@@ -181,7 +180,6 @@ def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, l
 
 
 def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merged: bool = False) -> Lines:
-    """Return the lines of a file after a change; new ones are the owner's, in one parent of a merge only marked."""
     if not file.hunks:
         return before
     lines: Lines = []

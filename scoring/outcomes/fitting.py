@@ -1,7 +1,4 @@
-"""Weights that foretell an outcome best, and whether they really do (``docs/VALIDITY.md``, "Fitting weights").
-
-The coefficients above 0 of a logistic regression with an L2 penalty, measured on sessions newer than those of the fit.
-"""
+"""Weights that foretell an outcome best, by logistic regression (``docs/VALIDITY.md``, "Fitting weights")."""
 
 import math
 import warnings
@@ -22,11 +19,9 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Proposed weights, and what the way they were found is worth.
+    """Proposed ``weights`` (above 0, sum 1; None when nothing was learnt), and the AUC ``before`` and ``after`` them.
 
-    ``weights`` are above 0, with sum 1, None when nothing could be learnt of ``learnt`` iterations; ``penalty`` is the
-    strength of the data against it. Of ``n`` iterations, foretold from older ones, ``before`` is the AUC of the old
-    weights, None where unknown, ``after`` that of weights fitted to older sessions only; ``interval`` holds 95 %.
+    Both are of ``n`` iterations, foretold from older sessions only; ``interval`` is 95 % of ``gain``, by session.
     """
 
     outcome: OutcomeName

@@ -1,6 +1,6 @@
-"""The ledger: all work in a repository as units, and what became of it (``docs/VALIDITY.md``, "All of the work").
+"""All work in a repository as units, each line in one, and what became of it (``docs/VALIDITY.md``, "All of the work").
 
-Every line of every session is in one unit. The module is long because each field of a unit is found here.
+The module is long because each field of a unit is found here.
 """
 
 import re
@@ -189,7 +189,6 @@ def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str])
 
 
 def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
-    """Give each stored checkpoint that no entry is about to the unit of its last line; one that has none is a unit."""
     taken = {name for unit in units.values() for name in unit.checkpoints}
     owner = {line: unit for unit in units.values() for line in unit.lines}
     last: dict[str, tuple[int, int]] = {}
@@ -306,7 +305,6 @@ def _move_talk(units: Units, work: AllWork) -> None:
 
 
 def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:
-    """Add subjects and authors; of what is no commit here that of the session's commits, else the user of the files."""
     every = list(units)
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})
@@ -349,7 +347,6 @@ def _look_for_lines(
 
 
 def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) -> None:
-    """Say what became of each unit: the first state that holds."""
     now, horizon = git.tip_time, int(rules.horizon_days * DAY)
     live = git.on_live_branches(now - horizon) if now is not None else set()
     for unit in units:

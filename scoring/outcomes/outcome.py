@@ -1,7 +1,4 @@
-"""What became of the work of iterations within a horizon: changed, fixed, reverted (``docs/VALIDITY.md``, "Outcomes").
-
-An answer depends on the trunk up to the horizon alone, so it is kept, unless history can change (grafts, shallow).
-"""
+"""What became of the work of iterations within a horizon (``docs/VALIDITY.md``, "Outcomes")."""
 
 import contextlib
 import json
@@ -34,10 +31,7 @@ Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRules:
-    """How outcomes are measured: for how long work is watched from its landing on, and which words a fix has.
-
-    ``code_globs`` are the files with lines that count, by default all known source files.
-    """
+    """How outcomes are measured; ``code_globs`` are the files with lines that count, by default all source files."""
 
     horizon_days: float = HORIZON_DAYS
     code_globs: tuple[str, ...] = ()
@@ -227,7 +221,6 @@ class _Outcomes:
         return Counted(fate.added, len(fate.taken), fixed, by)
 
     def _taken_back(self, commits: tuple[str, ...], until: str) -> str | None:
-        """Return what had reverted a commit of the trunk, or a merge that brought it in, when ``until`` was the tip."""
         place = self._graph.position[commits[0]]
         targets = [sha for sha in (*commits, *self._graph.brought_by(commits[0])) if sha]
         if not self._said(0).mentioned(targets, place):

@@ -199,7 +199,6 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
 
 
 def _chance_of(found: Foretold, none: float = 0.5) -> float | None:
-    """Return how often chance would put a figure as far from ``none``, by its interval; None where that is unknown."""
     if found.n < LEAST_CASES or found.auc is None or found.interval is None or found.auc == found.interval.low == none:
         return None
     spread = (found.interval.high - found.interval.low) / 2 / 1.96

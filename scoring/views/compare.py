@@ -1,7 +1,6 @@
-"""Two rubrics side by side, and what the step from one to the other does to the scores of a log. Pure.
+"""Two rubrics side by side, and what the step from one to the other does to the scores of a log.
 
-A change is attributed to signals in two exact steps: the sub-scores that vote on both sides change, then the weights,
-in proportion. The effects add up to the change.
+A change is attributed to signals exactly: first the sub-scores change, then the weights in proportion.
 """
 
 import math

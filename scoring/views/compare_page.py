@@ -6,48 +6,39 @@ from typing import Any
 
 from rubric.model import FULL_TEXT
 from scoring.text import counted
+from scoring.views import table
 from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
-from scoring.views.table import (
-    BAND,
-    ITER,
-    TASK,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Table,
-    TableRow,
-    band_cell,
-    band_text,
-    number,
-    pairs,
-)
 
 
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
-) -> Iterator[Block]:
+) -> Iterator[table.Block]:
     """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
-    sides = [Column(name, width=max(7, len(name)), right=True) for name in diff.names]
-    columns = (Column("SIGNAL", width=20), *sides, Column("CHANGE", width=0, right=True))
-    signals = Table(columns, list(map(_spec_row, diff.signals)))
-    yield from (Line(f"Rubric {' → '.join(diff.names)}", "bold"), Line(), signals, Line())
-    yield from map(Line, _summary(diff))
+    sides = [table.Column(name, width=max(7, len(name)), right=True) for name in diff.names]
+    columns = (table.Column("SIGNAL", width=20), *sides, table.Column("CHANGE", width=0, right=True))
+    signals = table.Table(columns, list(map(_spec_row, diff.signals)))
+    yield from (table.Line(f"Rubric {' → '.join(diff.names)}", "bold"), table.Line(), signals, table.Line())
+    yield from map(table.Line, _summary(diff))
     if source is None:
         return
-    yield Line()
+    yield table.Line()
     if log is None:
-        yield Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
+        yield table.Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
         return
-    columns = (ITER, TASK, *sides, Column("CHANGE", width=7, right=True), BAND)
-    rows = [TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
+    columns = (table.ITER, table.TASK, *sides, table.Column("CHANGE", width=7, right=True), table.BAND)
+    rows = [table.TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
-    moved = Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
-    yield from (Line(f"Iterations of {source}", "bold"), Line(), moved, Line(), pairs(_total_rows(log.totals()), 12))
+    moved = table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
+    yield from (
+        table.Line(f"Iterations of {source}", "bold"),
+        table.Line(),
+        moved,
+        table.Line(),
+        table.pairs(_total_rows(log.totals()), 12),
+    )
 
 
-def _spec_row(spec: SpecChange) -> TableRow:
+def _spec_row(spec: SpecChange) -> table.TableRow:
     before, after = (f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after))
     change: str = spec.change
     if spec.before and spec.after:
@@ -58,7 +49,7 @@ def _spec_row(spec: SpecChange) -> TableRow:
         for field in spec.fields
         if field != "weight"
     ]
-    return TableRow((spec.signal, before, after, change), notes)
+    return table.TableRow((spec.signal, before, after, change), notes)
 
 
 def _word(value: object) -> str:
@@ -83,12 +74,12 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
         yield from (f"Bands of {name}: {bands}" for name, bands in zip(diff.names, (before, after), strict=True))
 
 
-def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[AnyCell, ...]:
-    before, after = (number(side.value, side.scored) for side in (item.before, item.after))
+def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[table.AnyCell, ...]:
+    before, after = (table.number(side.value, side.scored) for side in (item.before, item.after))
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
-    band = band_cell(item.after.band)
+    band = table.band_cell(item.after.band)
     if item.band_changed:
-        band = Cell(band.value, f"{band_text(item.before.band)} → {band.text}", band.style)
+        band = table.Cell(band.value, f"{table.band_text(item.before.band)} → {band.text}", band.style)
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
@@ -109,7 +100,9 @@ def _size(move: SignalMove) -> float:
 
 
 def _why(move: SignalMove) -> str:
-    before, after = (number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after))
+    before, after = (
+        table.number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after)
+    )
     parts = dict.fromkeys(move.causes, f"{before} → {after}")
     if "weight" in parts and move.before and move.after:
         was, now = move.before.nominal_weight, move.after.nominal_weight

@@ -69,7 +69,6 @@ def _has_room(text: Text, width: int) -> bool:
 
 
 def _hung(text: Text, width: int) -> RenderableType:
-    """Return a line; where it is folded, the rest goes below its text, or without room for that to the left."""
     found = _START.match(text.plain)
     start = found.end() if found else 0
     wide = cell_len(text.plain[:start])

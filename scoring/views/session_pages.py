@@ -11,48 +11,35 @@ from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
+from scoring.views import table
 from scoring.views.spending import Spending, spending_lines
-from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    INTERVAL,
-    ITER,
-    SCORE,
-    AnyCell,
-    Block,
-    Cell,
-    Column,
-    Line,
-    Place,
-    Table,
-    band_cell,
-    band_text,
-    bounds_text,
-    coverage_cell,
-    number,
-    value_text,
-)
 
-SESSIONS = [Column("SESSION", width=40, cut=True), SCORE, BOUNDS, INTERVAL]
-SESSIONS += [Column("ITERS", width=11, right=True), BAND, COVERAGE]
+SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
+SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = (ITER, SCORE, BOUNDS, BAND, COVERAGE, Column("STATE", only="full", prose=True))
+_MEMBERS = (
+    table.ITER,
+    table.SCORE,
+    table.BOUNDS,
+    table.BAND,
+    table.COVERAGE,
+    table.Column("STATE", only="full", prose=True),
+)
 
 
 def session_rows(
     sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool
-) -> list[tuple[AnyCell, ...]]:
+) -> list[tuple[table.AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     beginnings = _beginnings([session.session_id for session in sessions])
     return [
         (
-            Cell(session.session_id, brief=beginnings[session.session_id]),
-            number(session.value, session.scored),
-            bounds_text(_bounds(session, members)),
+            table.Cell(session.session_id, brief=beginnings[session.session_id]),
+            table.number(session.value, session.scored),
+            table.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
-            band_cell(session.band),
+            table.band_cell(session.band),
             _coverage_cell(session, members),
         )
         for session in sessions
@@ -60,7 +47,6 @@ def session_rows(
 
 
 def _beginnings(ids: Sequence[str]) -> dict[str, str]:
-    """Return for each id the beginning that no other one has, by which the session can be named as well."""
     ordered = ["", *sorted(set(ids)), ""]
     beginnings = {}
     for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
@@ -77,42 +63,44 @@ def session_page(
     full: bool = False,
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
-) -> Iterator[Block]:
+) -> Iterator[table.Block]:
     """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything."""
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
-    value = number(session.value, session.scored)
-    yield Line(f"{name}score {value}   band {band_text(session.band)}", only="pipe")
-    yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = value_text(session.value, session.scored, _bounds(session, members))
-    yield Line([Cell(name, style="bold"), f" score {sure}   ", band_cell(session.band)], only="terminal")
+    value = table.number(session.value, session.scored)
+    yield table.Line(f"{name}score {value}   band {table.band_text(session.band)}", only="pipe")
+    yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
+    sure = table.value_text(session.value, session.scored, _bounds(session, members))
+    yield table.Line(
+        [table.Cell(name, style="bold"), f" score {sure}   ", table.band_cell(session.band)], only="terminal"
+    )
     rests = _coverage_cell(session, members, " iterations", " on average").shown()
-    yield Line(rests, "dim", only=None if full else "terminal")
+    yield table.Line(rests, "dim", only=None if full else "terminal")
     if intervals and (interval := _interval(session)):
-        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
-    yield Line()
+        yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
+    yield table.Line()
     known = states or {}
     rows = [_member_row(ref, members.get(ref.iteration), known.get(ref.iteration)) for ref in session.per_iteration]
-    yield Table(_MEMBERS, rows, full=full)
+    yield table.Table(_MEMBERS, rows, full=full)
     yield from spending_section(spending, full)
-    yield from (Line(), Line(f"Source: {source}", "dim"))
+    yield from (table.Line(), table.Line(f"Source: {source}", "dim"))
 
 
-def spending_section(found: Spending | None, full: bool = False) -> Iterator[Block]:
+def spending_section(found: Spending | None, full: bool = False) -> Iterator[table.Block]:
     """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
-    only: Place | None = None if full else "terminal"
+    only: table.Place | None = None if full else "terminal"
     if lines := spending_lines(found):
-        yield from (Line(only=only), Line("Used", "bold", only=only))
-        yield from (Line(text, only=only) for text in lines)
+        yield from (table.Line(only=only), table.Line("Used", "bold", only=only))
+        yield from (table.Line(text, only=only) for text in lines)
 
 
-def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[AnyCell, ...]:
-    bounds = bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = coverage_cell(member.coverage) if member else Cell(None, "-")
-    worth = Cell(None, "")
+def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[table.AnyCell, ...]:
+    bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = table.coverage_cell(member.coverage) if member else table.Cell(None, "-")
+    worth = table.Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
-        worth = Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, number(ref.value, ref.scored), bounds, band_cell(ref.band), coverage, worth
+        worth = table.Cell(state.name, str(state), style, brief=state.name)
+    return ref.iteration, table.number(ref.value, ref.scored), bounds, table.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:
@@ -137,7 +125,9 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str,
     }
 
 
-def _coverage_cell(session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = "") -> Cell:
+def _coverage_cell(
+    session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = ""
+) -> table.Cell:
     scored, total, weight, too_few = _coverage(session, members).values()
     text, brief = [f"{scored} of {total}{what}"], [f"{scored}/{total}"]
     if weight is not None:
@@ -146,7 +136,7 @@ def _coverage_cell(session: SessionScore, members: Mapping[int, Rested], what: s
     if too_few:
         text.append(f"{too_few} without enough evidence")
         brief.append(f"{too_few} not enough")
-    return Cell(None, ", ".join(text), brief=" · ".join(brief))
+    return table.Cell(None, ", ".join(text), brief=" · ".join(brief))
 
 
 def session_payload(

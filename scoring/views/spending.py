@@ -1,8 +1,4 @@
-"""What iterations used: tokens by kind, the models, time, and what that cost. It has no part in any score.
-
-``docs/TABLES.md``, "Tokens and cost", says where the numbers come from. Prices are those of genai-prices, fetched from
-nowhere, and tokens are priced at the size of their prompt.
-"""
+"""What iterations used, and what that cost by genai-prices (``docs/TABLES.md``, "Tokens and cost")."""
 
 import datetime
 from collections import Counter

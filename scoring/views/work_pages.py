@@ -112,10 +112,9 @@ class Known(NamedTuple):
 
 
 def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
-    """Return all of the work of a log's repository, under attributed evidence, by when it ended.
+    """Return all of the work of a log's repository, under attributed evidence, by when it ended; none without a trunk.
 
-    Of what no entry names the selection looks at the time alone; ``known`` is the evidence where it was read already.
-    Raises as :meth:`LogView.examine`; where there is no trunk the view's options take a warning, and there is none.
+    What no entry names is selected by time alone. Raises as :meth:`LogView.examine`.
     """
     sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
     rules = view.outcomes or OutcomeRules()
