@@ -78,8 +78,7 @@ def build_signal_sets(
 ) -> list[SignalSet]:
     """Load an iteration log and return the signals of its iterations, in order; LogError, NotARepositoryError.
 
-    Without ``transcript_dirs`` the rules (``evidence``) decide where to look; ``meter`` says what becomes of DR
-    transcripts.
+    Without ``transcript_dirs`` the rules (``evidence``) decide where to look; ``meter`` what becomes of DR transcripts.
     """
     sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
     with sources.transcripts().start() as scan:

@@ -85,8 +85,7 @@ class ScoredLine(NamedTuple):
 class LogSummary(Frozen, frozen=True):
     """What tables show of a scored log; ``shares`` of iterations (0 to 1) in which each signal is present.
 
-    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``digest`` names all scores
-    and the trunk.
+    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``digest`` names all scores.
     """
 
     rubric: Rubric
@@ -290,8 +289,7 @@ def score_whole_log(
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
     ``show`` takes the iterations of the ``selection``, in order, with the evidence they lost; ``broken`` every
-    entry left out, ``beside`` evidence and facts of all at the end. Raises as :func:`score_log` and
-    :func:`write_scored_log`.
+    entry left out, ``beside`` evidence and facts of all at the end. Raises as both.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)

@@ -66,8 +66,7 @@ class Evidence:
         """Open the repository; NotARepositoryError, or GitError where the sources' trunk is not there.
 
         ``records`` are all of the log, sorted; ``only`` are the iterations that will be asked about, None for
-        all. DR transcripts are measured under a released ``profile``, None reads none; ``labels`` are read
-        where asked for.
+        all. DR transcripts are measured under a released ``profile``, None reads none.
         """
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self.scan = log_dir, scan

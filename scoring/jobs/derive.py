@@ -131,8 +131,7 @@ def derive(
     """Write an entry for every commit that an agent made and no entry names, making ``log_dir`` where needed.
 
     ``since`` leaves out earlier commits, ``session`` those of others, ``landed_only`` what is not on the trunk,
-    ``authors`` and ``mine`` other people's. LogError, GitError, NotARepositoryError, or WriteError with the entries
-    before it written.
+    ``authors`` and ``mine`` other people's. LogError, GitError, NotARepositoryError, WriteError.
     """
     assert sources.rules is ATTRIBUTED
     with sources.transcripts().start() as scan:

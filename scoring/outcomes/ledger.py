@@ -42,8 +42,7 @@ class Unit:
 
     ``facts`` are its iterations, the lowest first, ``counted`` what its lines say (None without any). ``minutes``
     are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all where
-    ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today where it ``is_young``. ``outcome`` is
-    its iterations' worst.
+    ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``. ``outcome``: the worst.
     """
 
     unit: str

@@ -132,7 +132,7 @@ def text(value: str, indent: int) -> str:
         return _double_quoted(value)
     if _NO_QUOTES.search(value):
         return _double_quoted(value)
-    return _single_quoted(value, indent) if _NO_PLAIN.search(value) else value
+    return "'" + _indented(value.replace("'", "''"), indent) + "'" if _NO_PLAIN.search(value) else value
 
 
 def _double_quoted(value: str) -> str:
@@ -145,10 +145,6 @@ def _escape(char: str) -> str:
         return "\\" + _ESCAPES[char]
     code = ord(char)
     return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
-
-
-def _single_quoted(value: str, indent: int) -> str:
-    return "'" + _indented(value.replace("'", "''"), indent) + "'"
 
 
 def _literal(value: str, indent: int) -> str:

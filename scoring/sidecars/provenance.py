@@ -31,8 +31,7 @@ class Loss(Frozen, frozen=True):
 class OwnLines(Frozen, frozen=True):
     """How an iteration's lines were found (``method``, or None), and what was seen, as counts.
 
-    ``last`` is the verdict of the last test run, ``passed`` or ``failed``, or None; ``words`` None in another
-    language.
+    ``last`` is the verdict of the last test run, ``passed`` or ``failed``, or None; ``words`` None if foreign.
     """
 
     method: str | None = None

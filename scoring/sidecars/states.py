@@ -79,8 +79,7 @@ def state_of(
 ) -> State:
     """Say what the sidecar ``kept`` is worth under a rubric, where ``facts`` and ``signals`` are what is known now.
 
-    ``was`` and ``now`` are its provenance and a new score's, if any; ``edited`` is whether the entry or its files
-    changed.
+    ``was`` and ``now`` are its provenance and a new score's, if any; ``edited`` is whether its entry changed.
     """
     if kept.rubric_version != rubric.version:
         return State(

@@ -159,6 +159,7 @@ def _words(landing: Landing) -> str:
     there, of = landing.lines or (0, 0)
     not_there = _NOT_THERE if of and landing.found_by == git.NOT_LANDED else ""
     common = f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}"
+    too_old = f"git {'.'.join(map(str, landing.old_git or ()))} is older than {'.'.join(map(str, git.MERGE_GIT))}"
     found = (not_there or _FOUND_BY[landing.found_by]).format(
         field=short(landing.field),
         sha=short(landing.sha or ""),
@@ -170,15 +171,11 @@ def _words(landing: Landing) -> str:
         common=common if landing.common_files else f"{there} of its {of} lines",
         lines=of if not_there else f"{there} of its {of} lines",
         request=f"#{landing.request}" if landing.request else "",
-        untried=f" (no merge tried: {_too_old(landing.old_git)})" if landing.old_git else "",
+        untried=f" (no merge tried: {too_old})" if landing.old_git else "",
     )
     if landing.found_by == git.NOT_LANDED:
         return found
     return f"{found}, but reverted by {short(landing.reverted_by)}" if landing.reverted_by else f"{found}, not reverted"
-
-
-def _too_old(version: tuple[int, int]) -> str:
-    return f"git {'.'.join(map(str, version))} is older than {'.'.join(map(str, git.MERGE_GIT))}"
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:

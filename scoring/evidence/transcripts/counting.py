@@ -52,14 +52,12 @@ def count_lines(
     for counter in counters.values():
         counter.finish()
     times = times_of(files, parts)
-    found = zip(tallies.facts(), groups, strict=True)
-    return [_timed(facts, [times[part] for part in group if part in times]) for facts, group in found], tallies
-
-
-def _timed(facts: TranscriptFacts, times: Sequence[tuple[int, int]]) -> TranscriptFacts:
-    """Return what was counted, with when the first and the last line were written."""
-    began, ended = (min(times)[0], max(end for _, end in times)) if times else (None, None)
-    return replace(facts, began=began, ended=ended)
+    counted = []
+    for facts, group in zip(tallies.facts(), groups, strict=True):
+        known = [times[part] for part in group if part in times]
+        began, ended = (min(known)[0], max(end for _, end in known)) if known else (None, None)
+        counted.append(replace(facts, began=began, ended=ended))
+    return counted, tallies
 
 
 def times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:

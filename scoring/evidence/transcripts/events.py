@@ -115,8 +115,7 @@ class EventReader(JsonReader):
     ) -> None:
         """Note a response of a model, with tokens where ``output`` (with reasoning) is stated.
 
-        ``given`` were neither read from the cache nor written to it; where nothing was written, all of it
-        counts as written.
+        ``given`` were neither read from the cache nor written to it; where none was, all counts as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
         tokens = (NOT_STATED, 0, 0, 0, 0) if output is None else (output, *_spent(given, reads, writes), hour)

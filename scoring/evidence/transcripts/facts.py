@@ -39,8 +39,7 @@ class ReadingOptions(TypedDict, total=False):
 class TranscriptPlaces(Frozen, frozen=True):
     """Where transcripts are looked for; ``directories``, named by hand, count whole.
 
-    In the default (``auto``) and ``hinted`` ones only work in ``repo_dir`` counts; ``trusted`` allows no folder
-    inside of it.
+    In the default (``auto``) and ``hinted`` ones only work in ``repo_dir`` counts; ``trusted`` allows none in it.
     """
 
     repo_dir: Path
@@ -171,8 +170,7 @@ the session that made its commit, in the session that its entry names, or in its
 class TestsSeen(Frozen, frozen=True):
     """The test runs in an iteration's own lines; ``reviewing`` ones are of sub-agents, without a vote.
 
-    ``last_passed`` is the verdict of the last before its end, or None, ``edited_after`` whether code was edited
-    since.
+    ``last_passed`` is the verdict of the last before its end, or None, ``edited_after`` if code was since.
     """
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -190,8 +188,7 @@ class TestsSeen(Frozen, frozen=True):
 class CorrectionsSeen(Frozen, frozen=True):
     """The corrections in an iteration's own lines; ``reports`` are none, ``resets`` count as retries.
 
-    ``corrections`` counts ``interrupts`` and ``rejections``, each event once; ``words`` is None in another
-    language.
+    ``corrections`` counts ``interrupts`` and ``rejections``, each once; ``words`` is None if foreign.
     """
 
     interrupts: int = 0

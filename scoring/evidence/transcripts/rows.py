@@ -13,8 +13,7 @@ class LineSpan(NamedTuple):
     """Where some lines belong: the folder they name, their session, and the model that answered; "" is not said.
 
     Where they are named once for all that follows, ``opens`` is the kind of that line, ``parent`` the session that
-    it was started from, ``born`` the ms of its UUID (-1: none), ``time`` in ns, and ``remote`` the repository's
-    URL.
+    it was started from, ``born`` the ms of its UUID (-1: none), ``time`` in ns, and ``remote`` a URL.
     """
 
     cwd: str = ""

@@ -113,8 +113,7 @@ class Scan:
     def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read; may be called once. NotARepositoryError.
 
-        Unless the ``whole`` is to be surveyed, kept transcripts that touch no window and count alone are left
-        out.
+        Without ``whole``, kept transcripts that touch no window and count alone are left out.
         """
         self.start()
         read = list(self._read(None if whole or not self._rules.alone else windows))

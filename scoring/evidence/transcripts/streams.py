@@ -30,8 +30,7 @@ class Made(NamedTuple):
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session (from ``start`` on).
 
-    ``ids`` has the number of each of ``rows.lines``, ``here`` and ``fresh`` whether it is work here, and first
-    seen.
+    ``ids`` has the number of each of ``rows.lines``, ``here`` and ``fresh`` whether it is work here, and new.
     """
 
     transcript: TranscriptFile
