@@ -115,13 +115,9 @@ def _log_line(report: LogReport, dry_run: bool) -> str:
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"
     parts = [f"{len(report.scored)} {'to score' if dry_run else 'scored'}", f"{report.up_to_date} up to date"]
-    if report.kept:
-        parts.append(f"{len(report.kept)} kept (evidence lost)")
-    if report.git_changed:
-        parts.append(f"{len(report.git_changed)} with other answers of git")
-    if report.passed_over:
-        parts.append(f"{report.passed_over} passed over")
-    return f"{place}: {', '.join(parts)}\n"
+    more = {"kept (evidence lost)": len(report.kept), "with other answers of git": len(report.git_changed)}
+    more |= {"passed over": report.passed_over}
+    return f"{place}: {', '.join([*parts, *(f'{count} {what}' for what, count in more.items() if count)])}\n"
 
 
 def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
@@ -135,9 +131,8 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
         "LOGS failed": totals["failed"],
         "TIME": f"{totals['seconds']:.1f} s",
     }
-    yield Line()
-    yield Line(f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}", "bold")
-    yield Line()
+    head = f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}"
+    yield from (Line(), Line(head, "bold"), Line())
     yield pairs([(name, str(count)) for name, count in counts.items()], 26)
     for title, texts in (
         ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
@@ -158,11 +153,8 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
     if absent:
         yield Line()
         found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
-        columns = (
-            Column("ABSENT SIGNAL", width=20),
-            Column("ITERATIONS", width=10),
-            Column("REASON", prose=True, width=0),
-        )
+        columns = [Column(head, width=width) for head, width in (("ABSENT SIGNAL", 20), ("ITERATIONS", 10))]
+        columns.append(Column("REASON", prose=True, width=0))
         yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
 
 

@@ -1,8 +1,4 @@
-"""The data set of a fleet: Delta tables of rows, and ``repositories``, what is known of each.
-
-Delta commits one table at a time: rows first, then ``repositories``, which names the versions that count; so a batch
-counts in all tables or in none.
-"""
+"""The data set of a fleet: Delta tables of rows, and last ``repositories``, which names the versions that count."""
 
 import contextlib
 import os

@@ -1,8 +1,4 @@
-"""Scoring what was just finished: the iteration that closed, and its session; and what a harness sends to the hook.
-
-Hooks get JSON on standard input (session_id, transcript_path, cwd, …) or as the last argument, in several spellings.
-None of it is trusted: a field of another type is as if it were not there.
-"""
+"""Scoring what was just finished, and what a harness sends to the hook, of which no field is trusted."""
 
 import contextlib
 import json
@@ -62,8 +58,7 @@ def close_task(
 ) -> ClosedTask:
     """Score an iteration that was just closed (None is the highest), and rewrite its sidecar and its session's.
 
-    ``recompute`` is ``current``, ``recent-K`` or ``all``; unscored members of the session are scored too.
-    ``broken`` takes entries left out. NotFoundError, SettingsError, else as a whole run.
+    ``recompute`` is ``current``, ``recent-K`` or ``all``. NotFoundError, SettingsError, else as a whole run.
     """
     warnings: list[str] = []
     also = sources.warn

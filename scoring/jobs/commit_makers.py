@@ -107,7 +107,6 @@ def agent_commits(
 
 
 def _add_unknown(found: AgentCommits, unknown: Iterable[tuple[Session, Made]], by_commit: Times) -> None:
-    """Add commits that git does not have and sessions made of edits here, the last one a subject and day."""
     last: dict[tuple[str, int], Made] = {}
     for session, made in sorted(unknown, key=lambda one: one[1].time, reverse=True):
         if made.sha in found.same or not _is_edited(session, made):

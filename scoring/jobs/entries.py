@@ -27,9 +27,6 @@ _BOM = "\ufeff"
 SAME_COMMIT = 7  # the fewest digits by which a commit is named, and how many must agree where git does not know it
 
 
-# A new entry
-
-
 def new_entry(
     log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD", warn: Warn = silent
 ) -> Path:
@@ -116,9 +113,6 @@ def _described(field: DescribedField, given: Mapping[str, str], before: str) -> 
     yield line if field.way in given else f"  # {line.removeprefix('  ')}" if held else f"# {line}"
 
 
-# A value set
-
-
 def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
     """Set one field (``verifiers.0.status``), return the file; NotFoundError, SettingsError, InputError, WriteError."""
     if iteration not in (entries := _entries(log_dir)):
@@ -182,7 +176,6 @@ def _written(field: DescribedField, text: str, way: str) -> str:
 
 
 def _change(source: str, node: yaml.Node, parts: list[str], value: str, way: str) -> tuple[int, int, str]:
-    """Return which characters of an entry to replace, and by what, so that a field below a node has a value."""
     name, rest = parts[0], parts[1:]
     after = node.start_mark.index
     if isinstance(node, yaml.SequenceNode):
@@ -232,7 +225,6 @@ def _added(source: str, node: yaml.CollectionNode, parts: list[str], value: str)
 
 
 def _last(node: yaml.CollectionNode) -> yaml.Node:
-    """Return the node with which a block or a list ends: where an alias is last, what comes before it."""
     last = node.value[-1]
     key, inner = last if isinstance(last, tuple) else (node, last)
     found: yaml.Node = inner if inner.start_mark.index >= key.start_mark.index else key
@@ -255,7 +247,6 @@ def _flow(parts: list[str], value: str) -> str:
 
 
 def _unless_more(path: Path, before: bytes, after: bytes, ways: list[str]) -> None:
-    """Raise when an entry says something else than before in any other field, as where parts are shared by aliases."""
     try:
         old, new = (dict(_flat(parse_iteration_record(data).as_dict())) for data in (before, after))
     except YamlError:  # it could not be read before either; what was set is right

@@ -71,8 +71,8 @@ def why_it_does_not_run(command: str) -> str:
         where = "is not there, or not executable" if "/" in program else "is not on the path"
         return f"{program} {where}"
     try:
-        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        done = subprocess.run([program, "close-task", "--help"], timeout=30, check=False, **how)  # type: ignore[call-overload]
+        how: Any = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 30, "check": False}
+        done = subprocess.run([program, "close-task", "--help"], **how)
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
     if done.returncode:

@@ -70,7 +70,6 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list
 
 
 def _table(text: str) -> Iterator[tuple[int, Any]]:
-    """Yield each row with its line; a text in place of a row says what is wrong with it."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     names: list[str] = []
     before = 0

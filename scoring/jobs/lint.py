@@ -83,7 +83,6 @@ def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
 
 
 def _look_beside(log_dir: Path, number: int, found: list[LintFinding]) -> None:
-    """Add what is wrong with the labels, hook outcomes and DR transcript beside an entry: without them it is scored."""
     for facts in (label_facts(log_dir, number), hook_facts(log_dir, number), deliberation_facts(log_dir, number)):
         if facts is not None and facts.problem:
             _unreadable(found, facts.path, number, InputError(facts.problem))

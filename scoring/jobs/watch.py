@@ -1,8 +1,4 @@
-"""Follows a log while it grows: what appeared, changed or went away, and what it scores.
-
-A file is called broken when it has not changed for some looks. It looks again and again, as shared file systems
-announce no changes; when the trunk moves, what was reported is scored again.
-"""
+"""Follows a log while it grows, and the trunk: what appeared, changed or went away, and what it scores."""
 
 import os
 import time

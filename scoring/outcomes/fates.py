@@ -132,7 +132,6 @@ def _states(
 
 
 def _simple_merges(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> dict[Pair, list[PatchedFile]]:
-    """Return the changes from each parent of merges in which every file is as in one of them: no line is asked for."""
     sides: dict[str, dict[Pair, list[PatchedFile]]] = {}
     for pair, files in zip(pairs, patches(repository, pairs, counts, hunks=False), strict=True):
         sides.setdefault(pair[0], {})[pair] = files
@@ -200,7 +199,6 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merg
 
 
 def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, ledger: _Ledger) -> State:
-    """Return the state of a merge: each file, and in a file that differs from all parents each line, has one origin."""
     changed = [{file.path: file for file in files if file.status != "D"} for _, files in sides]
     gone = [{file.was for file in files if file.status in "DR"} for _, files in sides]
     paths: dict[str, None] = {}

@@ -86,7 +86,6 @@ def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
 
 
 def _in_time(cases: Sequence[Case], folds: int) -> Iterator[tuple[list[Case], list[Case]]]:
-    """Yield blocks of sessions, each with all that began before it; a session is in one block whole."""
     sessions: dict[str, list[Case]] = {}
     for case in sorted(cases, key=lambda case: case.iteration):
         sessions.setdefault(case.session, []).append(case)

@@ -235,7 +235,6 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
 
 
 def _measure(units: Units, work: AllWork) -> None:
-    """Count what the lines of each unit say; a response counts in the unit of its last line."""
     order = [one for one in units.values() if one.lines]
     parts, keys, groups = [-1] * len(work.given.owners), list[tuple[str, str]](), list[range]()
     for unit in order:

@@ -206,7 +206,6 @@ def _chance_of(found: Foretold, none: float = 0.5) -> float | None:
 
 
 def _clear_of_chance(found: Mapping[str, Foretold], none: float) -> tuple[str, ...]:
-    """Return the figures that are clear of chance for so many tried (Holm), the clearest first."""
     chances = sorted((p, name) for name, one in found.items() if (p := _chance_of(one, none)) is not None)
     clear = (n for n, (p, _) in enumerate(chances) if p * (len(chances) - n) >= 0.05)
     return tuple(name for _, name in chances[: next(clear, len(chances))])
@@ -298,11 +297,7 @@ def log_cases(
     broken: Callable[[str], object] = str,
     scored: Callable[[ScoredLog], object] = silent,
 ) -> list[list[Case]]:
-    """Score a log under each rubric, and return the cases of each for an outcome.
-
-    ``sources`` are by the names of rules; ``broken`` takes entries left out, ``scored`` each scored log. LogError,
-    GitError and NotARepositoryError.
-    """
+    """Return the cases of a log for an outcome under each rubric; LogError, GitError and NotARepositoryError."""
     logs: list[ScoredLog] = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(text for log in logs for text in log.broken):
         broken(text)

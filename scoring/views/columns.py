@@ -29,7 +29,7 @@ class Of(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class DataColumn(Generic[T]):
-    """A column of a table: ``take`` takes its value; one that ``may_miss`` is None where nothing is known."""
+    """A column of a table; one that ``may_miss`` is None where nothing is known, never 0 or an empty text."""
 
     name: str
     kind: Kind
@@ -60,8 +60,6 @@ _MADE: dict[str, Callable[[Any], Any]] = {
 
 
 def _at(place: str, made: Callable[[Any], Any] | None = None) -> Callable[[Of[Any]], Any]:
-    """Return what takes an attribute of an attribute, and what is made of it; None where one on the way is."""
-
     def take(of: Of[Any]) -> Any:
         value = of.it
         for name in place.split("."):
@@ -114,7 +112,6 @@ for _kind in KINDS:
 
 
 def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
-    """Yield the columns that columns.toml has of a table; ``what`` is what the rows of a group are."""
     for name, kind, meaning, *more in _LISTED[table]:
         place, unit = (*more, "", "")[:2]
         word = kind.removesuffix("?")

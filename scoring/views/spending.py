@@ -184,9 +184,7 @@ class Used(NamedTuple):
 class Purchase(NamedTuple):
     """What the tokens of some iterations bought; costs are US dollars, None where none is known.
 
-    ``priced`` of ``iterations`` have a cost, and ``landed`` of these landed and stayed. ``per_landed`` is what all of
-    them cost by those that landed, so work that came to nothing is in it; ``unsound`` is the cost of work that was
-    reverted or fixed; ``not_landed`` that of work which never landed.
+    ``landed`` of the ``priced`` landed and stayed; ``per_landed`` is all that was spent by those that did.
     """
 
     spending: Spending | None

@@ -166,7 +166,6 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
 
 
 def _cost(rows: Iterable[WorkRow]) -> float | None:
-    """Return what units cost, as far as prices are known: 0 of none, None where no cost of any is known."""
     costs = [row.cost for row in rows]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known or not costs else None
