@@ -228,7 +228,7 @@ def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     if unit.state == "landed" and unit.last_passed is False:
         return "tests_failed", "landed, and the last test run before it failed", places.get("tests")
     if outcome and outcome.defective:
-        fixed = f"fixes changed {outcome.lines_fixed} of the {outcome.lines_added} lines of code that it added"
+        fixed = f"commits called fixes changed {outcome.lines_fixed} of its {outcome.lines_added} lines of code"
         taken = f"taken back by {(outcome.reverted_by or '')[:12]}, and landed again"
         return "defective", taken if outcome.reverted_by else fixed, unit.commit
     if unit.state == "lost" and unit.counted:
