@@ -1,7 +1,4 @@
-"""An entry for every commit that an agent made (``docs/LOG.md``, "A log where there is none").
-
-It says what git knows, the session and the issue, and claims nothing; deriving again adds only what is new.
-"""
+"""An entry for every commit that an agent made; it claims nothing (``docs/LOG.md``, "A log where there is none")."""
 
 import contextlib
 import datetime

@@ -81,7 +81,7 @@ def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
 
 @dataclass(frozen=True, slots=True)
 class SignalMove:
-    """One signal of one iteration under two rubrics, None where one lacks it; ``effect`` adds to the change."""
+    """One signal of one iteration under two rubrics; ``effect`` is what it adds to the change of the value."""
 
     signal: str
     before: SignalContribution | None

@@ -86,10 +86,7 @@ def unlabelled_value(score: PersistedScore) -> float | None:
 def candidates(
     scores: Sequence[tuple[PersistedScore, str]], labels: Mapping[int, Sequence[LabelRecord]], actor: str | None
 ) -> list[dict[str, Any]]:
-    """Return the iterations to label, as plain data: without a label, or one of ``actor``.
-
-    First scores far from the mean of their neighbours (to a tenth), then those on little evidence, then old ones.
-    """
+    """Return what to label (by ``actor``) as plain data: first scores far from the mean of their neighbours."""
     values = [unlabelled_value(score) for score, _ in scores]
     found = []
     for place, ((score, task_id), value) in enumerate(zip(scores, values, strict=True)):
@@ -187,7 +184,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """How far labels agree: ``alpha``, ``kappa`` of two people, and ``score``'s rank correlation with labels."""
+    """How far labels agree: ``alpha`` of all, ``kappa`` of every two people, and with the ``score`` by rank."""
 
     iterations: int
     actors: tuple[str, ...]
