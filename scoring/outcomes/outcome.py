@@ -54,18 +54,12 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the work of one iteration. Numbers are None where nothing is known yet, or ever.
+    """What became of the work of one iteration, by ``commit`` of the trunk; None where nothing is known yet, or ever.
 
-    Attributes:
-        status: ``known``; ``too_young`` when less than a horizon has passed since it landed; ``not_landed``.
-        commit: the commit of the trunk that brought it; None where none did.
-        lines_added: its lines of code, without blank ones; ``lines_changed`` of them later commits of the trunk changed
-            within the horizon, ``lines_fixed`` of these a fix did, and ``survival`` is the share (0 to 1) that is left.
-        reverted: whether the trunk took it back within the horizon, with the commit ``reverted_by``.
-        defective: whether it was reverted, or fixes changed at least 5 % of its lines.
-        lines_written: how many lines the edits of its unit added, where the unit was looked for; ``lines_landed`` of
-            these are on the trunk a horizon later, the share ``landed_share`` (0 to 1).
-        reward: what graded the work gave it, 0 to 1, where something did.
+    Of the lines of code that it added later commits changed ``lines_changed`` within the horizon, and fixes
+    ``lines_fixed``; ``survival`` is the share, 0 to 1, that is left. It is ``defective`` if it was reverted, or fixes
+    changed 5 % of it or more. ``lines_written`` are what the edits of its unit added, ``lines_landed`` are on the
+    trunk a horizon later, the share ``landed_share``. ``reward`` is what graded the work gave it, 0 to 1.
     """
 
     iteration: int
