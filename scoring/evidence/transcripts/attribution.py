@@ -1,7 +1,4 @@
-"""Attribution: which lines of which sessions belong to which iteration, and which sessions vote on it.
-
-The steps are those of the table in ``docs/EVIDENCE.md``, "Attribution". The module is long because the table is.
-"""
+"""Which lines of which sessions belong to which iteration, and which sessions vote on it: ``docs/EVIDENCE.md``."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -22,6 +19,7 @@ from scoring.evidence.transcripts.session_trees import (
 )
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
+# Why an iteration has no lines, or none of its own.
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 OVERLAP = "sessions overlap"
@@ -29,7 +27,7 @@ EMPTY = "session found, no turns in its part"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
 NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
 PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
-NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"  # why an iteration has no lines
+NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 
 
 @dataclass(slots=True)
@@ -53,9 +51,9 @@ class Share:
 
 
 class Attribution(NamedTuple):
-    """The place of the iteration of each line, below 0 for none; the number of its part, -1 for none; their ``total``.
+    """The place of the iteration and the number of the part of each line, below 0 for none; all sessions as ``trees``.
 
-    The lines of a part have one owner, and vote on the same further iterations. ``trees`` are all sessions, as cut.
+    The lines of a part have one owner, and vote on the same further iterations.
     """
 
     owners: list[int]
@@ -94,12 +92,11 @@ def attribute(
         for line in part.lines:
             owners[line] = part.place
     votes: dict[int, list[int]] = {}
-    for place in range(len(asked)):
-        for part in _link(
-            place, asked, changed, sessions, shares[place], parts_of.get(place, ()), listed[place], place in whole
-        ):
-            for line in part.lines:
-                votes.setdefault(line, []).append(place)
+    for place, share in enumerate(shares):
+        parts = parts_of.get(place, ())
+        voting = _link(place, asked, changed, sessions, share, parts, listed[place], place in whole)
+        for line in (line for part in voting for line in part.lines):
+            votes.setdefault(line, []).append(place)
     _series(changed, shares, trees, parts_of)
     for place, first in twice.items():
         shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
@@ -112,14 +109,11 @@ def attribute(
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
     """Return the iterations of a commit that an earlier entry names too, each with the first that does."""
     first: dict[str, int] = {}
-    found: dict[int, int] = {}
     for place, one in enumerate(asked):
-        earlier = min((first[name] for name in one.commits if name in first), default=place)
-        if earlier < place:
-            found[place] = earlier
         for name in one.commits:
             first.setdefault(name, place)
-    return found
+    earliest = ((place, min((first[name] for name in one.commits), default=place)) for place, one in enumerate(asked))
+    return {place: earlier for place, earlier in earliest if earlier < place}
 
 
 def _result(
@@ -223,40 +217,36 @@ def _by_session(
         if session.lines:
             by_name.setdefault(key[1], []).append(session)
     ends: dict[str, list[tuple[int, int]]] = {}
-    for place, share in enumerate(shares):
-        _note_end(asked, place, share, ends)
+
+    def note_end(place: int) -> None:
+        if (end := shares[place].end) is not None:
+            for name in {asked[place].session, *(name for _, name in shares[place].sessions)}:
+                ends.setdefault(name, []).append((place, end))
+
+    for place in range(len(shares)):
+        note_end(place)
     for place, share in enumerate(shares):
         one = asked[place]
         named = by_name.get(one.session, ()) if one.session else ()
         if share.method or share.problem or not named or one.authored is None:
             continue
         before = [end for n, end in ends.get(one.session, ()) if n < place and end < one.authored]
-        start = max(before, default=None)
         count = 0
         for session in named:
-            first = 0 if start is None else bisect_right(session.times, start)
+            first = bisect_right(session.times, max(before)) if before else 0
             count += _take(owners, place, session.lines[first : bisect_right(session.times, one.authored)])
         share.method, share.end = "session", one.authored
         share.sessions = tuple(sorted(session.key for session in named))
         share.problem = "" if count else EMPTY
-        _note_end(asked, place, share, ends)
-
-
-def _note_end(asked: Sequence[Asked], place: int, share: Share, ends: dict[str, list[tuple[int, int]]]) -> None:
-    """Note when an iteration ended, under the names of its sessions and of the one that its entry names."""
-    if share.end is not None:
-        for name in {asked[place].session, *(name for _, name in share.sessions)}:
-            ends.setdefault(name, []).append((place, share.end))
+        note_end(place)
 
 
 def _take(owners: list[int], place: int, lines: Iterable[int]) -> int:
     """Give lines that are still free to an iteration, and return how many they are."""
-    count = 0
-    for line in lines:
-        if owners[line] == NO_ITERATION:
-            owners[line] = place
-            count += 1
-    return count
+    free = [line for line in lines if owners[line] == NO_ITERATION]
+    for line in free:
+        owners[line] = place
+    return len(free)
 
 
 def _by_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
@@ -273,10 +263,8 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
     waiting = [place for place, share in enumerate(shares) if share.method is None and not share.problem]
     if not waiting:
         return
-    pairs = ((tree, zip(tree.times, tree.lines, strict=True)) for tree in trees)
-    free = sorted(
-        (time, line, tree.sessions[0]) for tree, lines in pairs for time, line in lines if owners[line] == NO_ITERATION
-    )
+    pairs = ((tree.sessions[0], zip(tree.times, tree.lines, strict=True)) for tree in trees)
+    free = sorted((time, n, key) for key, lines in pairs for time, n in lines if owners[n] == NO_ITERATION)
     times = [time for time, _, _ in free]
     for place in waiting:
         share, window = shares[place], asked[place].window

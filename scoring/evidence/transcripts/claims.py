@@ -17,9 +17,7 @@ from scoring.evidence.transcripts.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 FORMS = Path(__file__).parent / "claims.toml"
-
 _MOST_TEXT, _LONGEST_CLAUSE = 20_000, 500  # characters; what is longer is no plain claim
-
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
 _IN_BACKTICKS = re.compile(r"`[^`\n]*`")
@@ -61,7 +59,7 @@ def _claims(line: str) -> bool:
 
 
 class _Event(NamedTuple):
-    """A row of a session: the kind, and the first column behind the line that matters here."""
+    """A row of a session: the kind, and the ``value`` of the column that matters here."""
 
     time: int
     line: int
@@ -145,8 +143,7 @@ def _result(
     verdicts = [(one.time, one.passed) for one in own]
     if end is not None:  # what ran between the commit and the reply
         until = takewhile(lambda one: one.time <= claim.time, stream.behind(end))
-        behind = (one for one in until if one.kind == RUN)
-        verdicts += [(one.time, None if one.value < 0 else one.value == 1) for one in behind]
+        verdicts += [(one.time, None if one.value < 0 else one.value == 1) for one in until if one.kind == RUN]
     if not verdicts and not runs:
         return None if any(one.kind == "agent" for one in earlier) else "no run"
     _, passed = max(verdicts or [(one.time, one.passed) for one in runs], key=itemgetter(0))

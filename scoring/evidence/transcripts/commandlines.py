@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
@@ -46,10 +47,7 @@ def program_names(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((name, stem, *(f"{stem} {word}" for word in said[:1]), *targets)))
 
 
-_COMMON = frozenset(
-    ("git", "cd", "pushd", "popd", "eval", "echo", "printf", "cat", "ls", "head", "tail", "grep", "sed")
-)
-_COMMON |= {"awk", "tee", "cp", "mv", "rm", "mkdir", "touch", "true", ":"}
+_COMMON = frozenset(STARTERS["verifiers"]["common"].split())
 _MOST_TARGETS = 8  # of one call of a task runner
 _PATTERN = re.compile(r"[.*+\[]")
 _CONTEXT = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
@@ -59,10 +57,7 @@ _THROWN_AWAY = frozenset(("tmp", "temp", ".tmp", "node_modules"))
 
 
 def status_of(commands: Sequence[ShellCommand], at: int, harmless: Collection[str]) -> tuple[bool, bool]:
-    """Return whether a status of 0, and another one, of a line can only be that of one of its commands.
-
-    Those that are ``harmless`` do not fail, or say so.
-    """
+    """Return whether a status of 0, and another one, can only be that of one command; ``harmless`` ones do not fail."""
     run = commands[at]
     if run.hidden or not run.last:
         return False, False
@@ -213,18 +208,14 @@ class Reset(NamedTuple):
 
 _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"})
 _VALUED = frozenset(
-    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"]
 )
 """Options of git itself that take the next word as their value."""
-
 _RESTORE_VALUED = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
 _NO_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
-_COMMIT_LINE = re.compile(r"\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})")
+_COMMIT_LINE = re.compile(r"^\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})", re.MULTILINE)
 _LIMIT = 1000  # how many commits of one output are read, the first ones
-
-
-FIRST = "(root-commit)"
-"""What git says behind the branch of a repository's first commit."""
+FIRST = "(root-commit)"  # behind the branch of a repository's first commit
 
 
 def commit_folders(commands: Sequence[ShellCommand]) -> list[str | None]:
@@ -234,15 +225,8 @@ def commit_folders(commands: Sequence[ShellCommand]) -> list[str | None]:
 
 def commit_lines(output: str) -> list[CommitLine]:
     """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order."""
-    found: list[CommitLine] = []
-    start = 0
-    while len(found) < _LIMIT:
-        if line := _COMMIT_LINE.match(output, start):
-            found.append(CommitLine(line[1], line[2], line[3].strip()))
-        start = output.find("\n[", start) + 1
-        if not start:
-            break
-    return found
+    several = islice(_COMMIT_LINE.finditer(output), _LIMIT)
+    return [CommitLine(line[1], line[2], line[3].strip()) for line in several]
 
 
 def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
@@ -296,7 +280,7 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[int, str, 
 
 TEST_COMMANDS = ("go test", "pytest", "npm test", "yarn test", "make test", "cargo test", "rspec", "phpunit")
 LOOP_STATE_FILE = "loop-state.md"
-_SHOWS_FILES = frozenset(("cat", "sed", "head", "tail"))
+_SHOWS_FILES = ("cat", "sed", "head", "tail")
 
 
 def is_test_command(command: str) -> bool:

@@ -23,9 +23,9 @@ def last_lines(files: Iterable[File], parts: Sequence[int]) -> Last:
     for file in files:
         for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
             n = file.place[number]
-            if key and file.fresh[n] and parts[file.ids[n]] >= 0:
+            if key and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
                 name = file.harness.name, key, request
-                found[name] = max(found.get(name, (0, -1)), (file.times[n], parts[file.ids[n]]))
+                found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
     return {name: part for name, (_, part) in found.items()}
 
 
@@ -51,24 +51,22 @@ def count_lines(
         counters[file.harness.name].add(number, rows, True)
     for counter in counters.values():
         counter.finish()
-    times = times_of(files, parts)
+    times = _times_of(files, parts)
     counted = []
     for facts, group in zip(tallies.facts(), groups, strict=True):
-        known = [times[part] for part in group if part in times]
-        began, ended = (min(known)[0], max(end for _, end in known)) if known else (None, None)
-        counted.append(replace(facts, began=began, ended=ended))
+        known = [time for part in group for time in times.get(part, ())]
+        counted.append(replace(facts, began=min(known, default=None), ended=max(known, default=None)))
     return counted, tallies
 
 
-def times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Return when the first and the last line of each part was written; ``parts`` as above."""
+def _times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Return when the first and the last line of each part was written."""
     found: dict[int, tuple[int, int]] = {}
     for file in files:
         for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
             if fresh and (part := parts[line]) >= 0:
                 began, ended = found.get(part, (time, time))
-                if time <= began or time >= ended:
-                    found[part] = min(began, time), max(ended, time)
+                found[part] = min(began, time), max(ended, time)
     return found
 
 
@@ -81,9 +79,8 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
         if kind < RUN
     }
     if STATED in rows.tables:
-        tables[RESPONSE] = [
-            (span, places[number], *rest) for span, number, *rest in _measured(rows, places) if number in places
-        ]
+        measured = _measured(rows, places)
+        tables[RESPONSE] = [(span, places[number], *rest) for span, number, *rest in measured if number in places]
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
 
@@ -145,11 +142,8 @@ def _behind(first: File, second: File) -> File | None:
 
 def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
     """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``."""
-    found = {
-        checkpoint.id: {session.session_id: session.tokens for session in checkpoint.sessions if session.tokens}
-        for checkpoint in checkpoints
-        if checkpoint.id not in read
-    }
+    unread = (checkpoint for checkpoint in checkpoints if checkpoint.id not in read)
+    found = {one.id: {s.session_id: s.tokens for s in one.sessions if s.tokens} for one in unread}
     return {name: tokens for name, tokens in found.items() if tokens}
 
 

@@ -1,5 +1,6 @@
 """Deliberations of sub-agents in sessions, as DR transcripts: docs/DIMINISHING_RETURNS.md, "From a session"."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,10 +30,7 @@ class SubAgentAnswer(NamedTuple):
 
 
 def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tuple[str, bytes]:
-    """Return the id and the transcript of a session, the longest copy, named by its file, its id or how that begins.
-
-    InputError where there is none, or where several ids begin so.
-    """
+    """Return the id and the longest transcript of a session, named by its file or how its id begins; InputError."""
     if Path(session).is_file():
         return session, read_file(session)
     copies: dict[str, list[bytes]] = {}
@@ -96,12 +94,10 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:
-    if b'"tool_use"' not in line and b'"tool_result"' not in line:
-        return []
-    try:
-        content = json.loads(line)["message"]["content"]
-    except (ValueError, RecursionError, KeyError, TypeError):
-        return []
+    content: Any = ()
+    if b'"tool_use"' in line or b'"tool_result"' in line:
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+            content = json.loads(line)["message"]["content"]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 

@@ -19,9 +19,7 @@ from scoring.evidence.transcripts.session_trees import (
 )
 from scoring.evidence.transcripts.streams import SHA_DIGITS, Made, Session, SessionKey
 
-DAY = 86_400 * NS
-"""How far the author time of a commit may be from when a session made a commit of the same subject."""
-
+DAY = 86_400 * NS  # how far the author time may be from when a session made a commit of the same subject
 _MIN_SHA = 7
 _A_MINUTE = 60 * NS
 
@@ -55,10 +53,7 @@ def place_of(names: Names, sha: str) -> int:
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
-"""Says of commits that sessions made, by what is known of their names, as which commits they landed.
-
-Of a commit that is here and did not land it says nothing but its own name; one that is not here is left out.
-"""
+"""Says of names of commits as which ones they landed; of one that is here and did not, its own name alone."""
 
 
 def known_commits(
@@ -73,10 +68,10 @@ def known_commits(
     unknown: list[tuple[SessionKey, Made]] = []
     for key, session in sessions.items():
         for made in session.made:
-            named = place_of(names, made.sha)
-            place = named if named != NO_ITERATION else place_of(landed, made.sha)
-            if place != NO_ITERATION:
-                found[key].append(KnownCommit(made, place, named != NO_ITERATION))
+            if (named := place_of(names, made.sha)) != NO_ITERATION:
+                found[key].append(KnownCommit(made, named, named=True))
+            elif (place := place_of(landed, made.sha)) != NO_ITERATION:
+                found[key].append(KnownCommit(made, place))
             else:
                 unknown.append((key, made))
     became = landed_as(sorted({made.sha for _, made in unknown})) if unknown else {}
@@ -211,7 +206,7 @@ def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
     end = one.authored
     if end is None:
         return None
-    if not shown and one.committed is not None and abs(one.committed - end) > _A_MINUTE:
+    if not shown and one.committed is not None and abs(one.committed - end) > _A_MINUTE:  # as one amended by hand
         named = (file for file in tree.files if file.checkpoint in one.checkpoints)
         later = [file.order[0] for file in named if end < file.order[0] <= one.committed]
         end = max(later, default=end)

@@ -1,7 +1,6 @@
 """Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, corrections.
 
-Calls and results are matched by id, within one file; no text is kept but paths and first words of test commands. The
-module is long, as all that readers say goes here.
+Calls and results are matched by their id, within one file. The module is long, as all that readers say goes here.
 """
 
 import posixpath
@@ -12,48 +11,9 @@ from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
+from scoring.evidence.transcripts import commandlines, rows
 from scoring.evidence.transcripts.claims import claims_tests_pass
-from scoring.evidence.transcripts.commandlines import (
-    FIRST,
-    TEMPORARY,
-    commit_folders,
-    commit_lines,
-    is_elsewhere,
-    program_names,
-    resets,
-)
 from scoring.evidence.transcripts.prompts import asks, said_in
-from scoring.evidence.transcripts.rows import (
-    AGENT,
-    AMEND,
-    BREAK,
-    BY_REDIRECTION,
-    BY_TOOL,
-    CALL_ONLY,
-    COMPACTION,
-    EDIT,
-    FOREIGN,
-    HARD,
-    INTERRUPT,
-    MADE,
-    NOTE,
-    PATHS,
-    PROMPT,
-    REJECTION,
-    REPORT,
-    RESET,
-    RESULT_ONLY,
-    REVERT,
-    RUN,
-    SAID,
-    SAID_WRONG,
-    UNSURE,
-    WHOLE,
-    WORD,
-    WROTE,
-    Rows,
-    key_of,
-)
 from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
@@ -63,9 +23,9 @@ NAMES_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 240, 240, 1024
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
-_RESETS = {"hard": HARD, "paths": PATHS, "revert": REVERT, "amend": AMEND}
+_RESETS = {"hard": rows.HARD, "paths": rows.PATHS, "revert": rows.REVERT, "amend": rows.AMEND}
 
-_SAID = {"wrong": SAID_WRONG, "report": REPORT, "unknown": FOREIGN}
+_SAID = {"wrong": rows.SAID_WRONG, "report": rows.REPORT, "unknown": rows.FOREIGN}
 
 _Row = tuple[int, ...]
 AddedLines = Mapping[str, Hashes]
@@ -95,16 +55,10 @@ class _Call:
     wrote: Sequence[_Row] = ()
     unsure: Sequence[tuple[int, int]] = ()
 
-    def tests_elsewhere(self, homes: Collection[str]) -> bool:
-        """Whether it runs tests of other code than that in the folders of its session."""
-        return self.run is not None and self._is_elsewhere(self.run.folder, homes)
-
-    def commits_elsewhere(self, homes: Collection[str]) -> bool:
-        """Whether it makes commits, and only outside of the folders of its session."""
-        return bool(self.commits) and all(self._is_elsewhere(folder, homes) for folder in self.commits)
-
-    def _is_elsewhere(self, folder: str | None, homes: Collection[str]) -> bool:
-        return folder is not None and is_elsewhere(self.folder, folder, homes)
+    def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
+        """Whether there are folders, and all of them are outside of those of its session."""
+        known = [one is not None and commandlines.is_elsewhere(self.folder, one, homes) for one in folders]
+        return bool(known) and all(known)
 
 
 class Observations:
@@ -118,19 +72,16 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(RUN, UNSURE + 1)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(rows.RUN, rows.UNSURE + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[str, _Call] = {}
         self._without_id: list[_Call] = []
         self._answered = False
-        self.files = KnownFiles()
-        """What is known of files: a reader notes what a tool showed of one."""
-        self.worked = False
-        """Whether a tool was called before, here or where the session began."""
-        self.refused_calls: set[int] = set()
-        """The keys of the calls that were refused: they are no calls."""
+        self.files = KnownFiles()  # what tools showed of files
+        self.worked = False  # whether a tool was called before, here or where the session began
+        self.refused_calls: set[int] = set()  # the keys of calls that are none
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
         """Take a line: the number of its span, its own, its time in nanoseconds since 1970, and its key."""
@@ -168,7 +119,7 @@ class Observations:
         if not self.looks:
             return _key(call)
         begun = self._begin(call)
-        begun.alone, begun.edits = True, self._edits(paths, BY_TOOL, folder)
+        begun.alone, begun.edits = True, self._edits(paths, rows.BY_TOOL, folder)
         begun.wrote = self._wrote(lines, folder, whole)
         return begun.key
 
@@ -185,23 +136,23 @@ class Observations:
         span, number = begun.span, begun.number
         if ">" in text or "tee" in text:
             written = list(_written(commands, folder))
-            begun.edits = self._edits(written, BY_REDIRECTION)
-            begun.unsure = self._edits(_maybe_written(commands, folder), BY_REDIRECTION)
+            begun.edits = self._edits(written, rows.BY_REDIRECTION)
+            begun.unsure = self._edits(_maybe_written(commands, folder), rows.BY_REDIRECTION)
             if len(text) > COMMAND_LIMIT or len(written) > PATHS_OF_A_CALL:
-                begun.unsure = self._edits(["$"], BY_REDIRECTION)
+                begun.unsure = self._edits(["$"], rows.BY_REDIRECTION)
             begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
-        if patched:
-            begun.edits = [*begun.edits, *self._edits(patched, BY_TOOL, folder)]
-            begun.wrote = [*begun.wrote, *self._wrote(lines, folder, False)]
+        begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
+        begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
         if "worktree" in text:
             self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
-            begun.commits = commit_folders(commands)
-            for reset in resets(commands):
-                paths = [path for path, _ in self._edits(reset.paths, BY_TOOL, _folder_after(commands, folder))] or [-1]
-                begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path in paths)]
-        names = [name for one in commands if one.words and not one.defines for name in program_names(one.words)]
-        begun.words = [(span, number, key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
+            begun.commits = commandlines.commit_folders(commands)
+            for reset in commandlines.resets(commands):
+                taken_back = self._edits(reset.paths, rows.BY_TOOL, _folder_after(commands, folder)) or [(-1, 0)]
+                begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path, _ in taken_back)]
+        programs = (one.words for one in commands if one.words and not one.defines)
+        names = [name for words in programs for name in commandlines.program_names(words)]
+        begun.words = [(span, number, rows.key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
         return begun.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
@@ -214,16 +165,16 @@ class Observations:
             key, text = _key(call), output()
             verdict = self._tools.verdict(None, text, None)
             if verdict and verdict.passed is not None:
-                self._run(key, RESULT_ONLY, -1, verdict)
-            self._made(key, RESULT_ONLY, text)
+                self._run(key, rows.RESULT_ONLY, -1, verdict)
+            self._made(key, rows.RESULT_ONLY, text)
             return key
         if not begun.ended:
             begun.ended = True
             text = output() if begun.run or begun.commits else ""
             if begun.run and (verdict := self._tools.verdict(begun.run, text, failed)):
-                self._run(begun.key, WHOLE, self._text(begun.run.label), verdict, begun)
+                self._run(begun.key, rows.WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
-                self._made(begun.key, WHOLE, text, begun)
+                self._made(begun.key, rows.WHOLE, text, begun)
             if begun.words or begun.edits or begun.unsure or begun.resets or begun.agent:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
@@ -236,17 +187,16 @@ class Observations:
 
     def commits(self, call: str | None) -> bool:
         """Whether a call makes commits."""
-        begun = self._calls.get(call or "")
-        return begun is not None and bool(begun.commits)
+        return bool((begun := self._calls.get(call or "")) and begun.commits)
 
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
         if self.looks and self.worked and (said := said_in(text)):
-            self._row(PROMPT, _SAID[said])
+            self._row(rows.PROMPT, _SAID[said])
 
     def taken_back(self, since: int) -> None:
-        """Note that the user took back what he wrote from a line on; what the agent did was done."""
-        self._tables[PROMPT] = [row for row in self._tables[PROMPT] if row[1] < since]
+        """Note that the user took back what he wrote from a line on."""
+        self._tables[rows.PROMPT] = [row for row in self._tables[rows.PROMPT] if row[1] < since]
 
     def refused(self, call: str | None, reason: str = "") -> None:
         """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
@@ -255,30 +205,30 @@ class Observations:
         if (begun is not None and begun.question) or asks(reason):
             self._answered = True
         else:
-            self._row(BREAK, REJECTION, key_of(begun.response) if begun and begun.response else 0)
+            self._row(rows.BREAK, rows.REJECTION, rows.key_of(begun.response) if begun and begun.response else 0)
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
         if not self._answered:
-            self._row(BREAK, INTERRUPT, 0)
+            self._row(rows.BREAK, rows.INTERRUPT, 0)
         self._answered = False
 
     def compacted(self) -> None:
         """Note that the harness cut what came before to a summary, to make room."""
         self.worked = True
-        self._row(NOTE, COMPACTION)
+        self._row(rows.NOTE, rows.COMPACTION)
 
     def said(self, text: str) -> None:
         """Note a text of the agent to the user; of a sub-agent there are none."""
         if self.looks and text.strip():
-            self._row(SAID, int(claims_tests_pass(text)))
+            self._row(rows.SAID, int(claims_tests_pass(text)))
 
     def asked(self) -> None:
         """Note a text of the user or of the harness for him: the agent's reply to what came before is at its end."""
         if self.looks:
-            self._row(SAID, -1)
+            self._row(rows.SAID, -1)
 
-    def fill(self, rows: Rows, opens: bool) -> Rows:
+    def fill(self, filled: rows.Rows, opens: bool) -> rows.Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
         for begun in (*self._calls.values(), *self._without_id):
             if begun.ended:
@@ -286,23 +236,23 @@ class Observations:
             where = begun.span, begun.number
             if begun.run:
                 passed = 0 if begun.failing else -1
-                row = (*where, begun.key, CALL_ONLY, self._text(begun.run.label), passed, -1, -1, begun.number)
+                row = (*where, begun.key, rows.CALL_ONLY, self._text(begun.run.label), passed, -1, -1, begun.number)
                 self._runs.append((row, begun))
             if begun.commits:
-                self._commits.append(((*where, begun.key, CALL_ONLY, 0, 0, 0), False, None))
+                self._commits.append(((*where, begun.key, rows.CALL_ONLY, 0, 0, 0), False, None))
             self._keep(begun, where, False)
-        homes = {folder for folder in (*self._trees, *(span.cwd for span in rows.spans)) if folder.startswith("/")}
-        self._tables[RUN] += [row for row, by in self._runs if not (by and by.tests_elsewhere(homes))]
-        self._tables[MADE] += [
-            (*row, int(is_first or bool(by and by.commits_elsewhere(homes)))) for row, is_first, by in self._commits
+        homes = {folder for folder in (*self._trees, *(span.cwd for span in filled.spans)) if folder.startswith("/")}
+        self._tables[rows.RUN] += [
+            row for row, by in self._runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))
+        ]
+        self._tables[rows.MADE] += [
+            (*row, int(is_first or bool(by and by.is_elsewhere(by.commits, homes))))
+            for row, is_first, by in self._commits
         ]
         self._calls, self._without_id, self._runs, self._commits = {}, [], [], []
-        for kind, found in self._tables.items():
-            if found:
-                rows.tables[kind] = sorted(found, key=itemgetter(1))
-        rows.lines = sorted(self._lines)
-        rows.texts, rows.opens = list(self._texts), opens
-        return rows
+        filled.tables |= {kind: sorted(found, key=itemgetter(1)) for kind, found in self._tables.items() if found}
+        filled.lines, filled.texts, filled.opens = sorted(self._lines), list(self._texts), opens
+        return filled
 
     def _begin(self, call: str | None) -> _Call:
         begun = _Call(self._span, self._number, _key(call), self._response)
@@ -316,13 +266,13 @@ class Observations:
 
     def _keep(self, begun: _Call, written: tuple[int, int], undone: bool) -> None:
         """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
-        self._tables[WORD] += begun.words
+        self._tables[rows.WORD] += begun.words
         if not undone:
-            self._tables[EDIT] += [(*written, path, how) for path, how in begun.edits]
-            self._tables[WROTE] += [(*written, *row) for row in begun.wrote]
-            self._tables[UNSURE] += [(*written, path) for path, _ in begun.unsure]
-            self._tables[RESET] += begun.resets
-            self._tables[NOTE] += [(*written, AGENT)] if begun.agent else []
+            self._tables[rows.EDIT] += [(*written, path, how) for path, how in begun.edits]
+            self._tables[rows.WROTE] += [(*written, *row) for row in begun.wrote]
+            self._tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
+            self._tables[rows.RESET] += begun.resets
+            self._tables[rows.NOTE] += [(*written, rows.AGENT)] if begun.agent else []
         begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = ()
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
@@ -333,9 +283,9 @@ class Observations:
         self._runs.append((place, begun))
 
     def _made(self, key: int, state: int, text: str, begun: _Call | None = None) -> None:
-        for line in commit_lines(text):
-            digits, is_first = line.sha[:_SHA_DIGITS], line.branch.endswith(FIRST)
-            name = int(digits, 16), len(digits), key_of(line.subject)
+        for line in commandlines.commit_lines(text):
+            digits, is_first = line.sha[:_SHA_DIGITS], line.branch.endswith(commandlines.FIRST)
+            name = int(digits, 16), len(digits), rows.key_of(line.subject)
             self._commits.append(((self._span, self._number, key, state, *name), is_first, begun))
 
     def _row(self, kind: int, *columns: int) -> None:
@@ -344,13 +294,13 @@ class Observations:
     def _edits(self, paths: Iterable[str], how: int, folder: str = "") -> list[tuple[int, int]]:
         """Return the numbers of paths, and how they are written; as many as are kept of one call."""
         several = islice(filter(None, paths), PATHS_OF_A_CALL)
-        numbers = {self._text(_joined(folder, path)): how for path in several}
+        numbers = {self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several}
         return [(number, how) for number, how in numbers.items() if number >= 0]
 
     def _wrote(self, lines: AddedLines, folder: str, whole: bool) -> list[_Row]:
         """Return the numbers of paths with what changes of their lines, given that or the ``whole`` of them."""
-        several = islice(lines.items(), PATHS_OF_A_CALL)
-        found = {path: self.files.change(path, new, whole) for name, new in several if (path := _joined(folder, name))}
+        named = ((posixpath.normpath(posixpath.join(folder, name)), new) for name, new in lines.items())
+        found = {path: self.files.change(path, new, whole) for path, new in islice(named, PATHS_OF_A_CALL)}
         return [(number, *change) for path, change in found.items() if change and (number := self._text(path)) >= 0]
 
     def _text(self, text: str) -> int:
@@ -358,12 +308,8 @@ class Observations:
         return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
 
 
-def _joined(folder: str, path: str) -> str:
-    return posixpath.normpath(posixpath.join(folder, path))
-
-
 def _key(call: str | None) -> int:
-    return key_of(call) if call else 0
+    return rows.key_of(call) if call else 0
 
 
 def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
@@ -380,7 +326,7 @@ def _maybe_written(commands: Sequence[ShellCommand], folder: str) -> Iterable[st
     for command in commands:
         inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
         for path in (*command.writes, *(path for one in inside for path in one.writes)):
-            elsewhere = path.startswith(TEMPORARY) and not folder.startswith(TEMPORARY)
+            elsewhere = path.startswith(commandlines.TEMPORARY) and not folder.startswith(commandlines.TEMPORARY)
             if (start or inside or _EXPANDED.search(path)) and not elsewhere:
                 yield posixpath.join(start, path)
         if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and _folder_after((command,), "") == "":

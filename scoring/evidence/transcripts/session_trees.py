@@ -10,9 +10,7 @@ from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.rows import AGENT, BY_TOOL, EDIT, NOTE
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
-A_SECOND = NS - 1
-"""What a time that git has in whole seconds may be later."""
-
+A_SECOND = NS - 1  # what a time that git has in whole seconds may be later
 NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
 """In place of an iteration: none; a commit of this repository that no entry is about; one of another repository."""
 
@@ -85,7 +83,7 @@ class SessionPart(NamedTuple):
 
     @property
     def lines(self) -> list[int]:
-        """Its lines."""
+        """The numbers of its lines."""
         return self.tree.lines[self.start : self.end]
 
     @property
@@ -132,33 +130,27 @@ class ChangedFiles:
 
     def pending(self, place: int, part: SessionPart) -> set[str]:
         """Return the files of commits that were edited in a part and that no other one took until an iteration's."""
-        end = (self._asked[place].authored or 0, -1)
-        found = set()
-        for name in part.tree.edited:
-            if (since := part.last_edit(name)) is not None:
-                changes = self._changes[name]
-                between = changes[bisect_left(changes, (since, -1)) : bisect_left(changes, end)]
-                if all(other == place for _, other in between[:2]):
-                    found.add(name)
-        return found
+        edits = ((name, since) for name in part.tree.edited if (since := part.last_edit(name)) is not None)
+        return {name for name, since in edits if all(n == place for _, n in self._between(name, since, place)[:2])}
+
+    def _between(self, name: str, since: int, place: int) -> Sequence[tuple[int, int]]:
+        """Return the changes of a file from a time until an iteration's commit."""
+        changes, end = self._changes[name], self._asked[place].authored or 0
+        return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
 
     def untaken(self, place: int, part: SessionPart) -> SessionPart:
         """Return a part behind the last other commit, before an iteration's, that took what was edited in it."""
-        tree, start, end = part.tree, part.start, (self._asked[place].authored or 0, -1)
+        tree, start = part.tree, part.start
         for name, edits in tree.edited.items():
             first = bisect_left(edits, part.start)
             if first < len(edits) and edits[first] < part.end:
-                changes = self._changes[name]
-                since = bisect_left(changes, (tree.times[edits[first]], -1))
-                taken = [at for at, other in changes[since : bisect_left(changes, end)] if other != place]
+                changes = self._between(name, tree.times[edits[first]], place)
+                taken = [at for at, other in changes if other != place]
                 start = max(start, bisect_right(tree.times, taken[-1])) if taken else start
         return part._replace(start=min(start, part.end))
 
     def of(self, place: int, part: SessionPart) -> bool:
-        """Whether an iteration's commit took a file that was edited in a part.
-
-        A file that the commit of the part took too counts where one checkpoint holds both: they shared its changes.
-        """
+        """Whether an iteration's commit took a file that was edited in a part, even if the part's own commit did."""
         one = self._asked[place]
         taker = self._asked[part.place].checkpoints if part.place >= 0 else ()
         if part.place in (place, NO_ITERATION) or not set(one.checkpoints).isdisjoint(taker):

@@ -1,4 +1,4 @@
-"""A shell command line as the simple commands in it: what each runs, what it writes, and whether its status shows.
+"""A shell command line as the simple commands in it (``docs/TEST_TOOLS.md``, "What a test run is"), in linear time.
 
 Nothing is expanded; the time taken is linear in the text. The module is long because the grammar is.
 """
@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeAlias
 from scoring.settings_table import read_toml
 
 COMMAND_LIMIT = 65_536  # how many characters of a command line are looked at; what follows is cut off
-
 DEPTH_LIMIT = 6  # how many times a line is looked into that a shell is given as a text: ``bash -c "sh -c '...'"``
 
 
@@ -120,28 +119,15 @@ _STARTS = {name: _started_by(**said) for names, said in STARTERS["starts"].items
 """What passes a command on; ``docs/TEST_TOOLS.md`` has the table."""
 
 _BEFORE = frozenset({*_OPENERS, *_CLOSERS, *_STARTS})
-
-_FAILING = "timeout gtimeout sudo doas xargs flock pipx uvx conda mamba mise direnv aws-vault devbox flox nix "
-_FAILING += "docker podman docker-compose podman-compose"
-OWN_FAILURES = frozenset(_FAILING.split())
-"""Those of them that may fail before the command runs, or end it: a failure is not always that of the command."""
+OWN_FAILURES = frozenset(STARTERS["own_failures"].split())
 
 
 class _Frame(NamedTuple):
-    """What goes on when a group ends: the command that it is part of; and whether the group's status is hidden."""
+    """A group: what closes it, whether its status is hidden, and the command that goes on behind it, if one does."""
 
     closes: str
     hides: bool
-    words: list[str]
-    redirections: list[tuple[int, bool]]
-    pieces: list[str]
-    in_double: bool
-
-
-# Groups that are no part of a command: nothing goes on when they end.
-_GROUP, _LOOP = _Frame(")", False, [], [], [], False), _Frame("done", True, [], [], [], False)
-_BODY = _Frame("}", True, [], [], [], False)
-_PLAIN_FRAMES = (_GROUP, _LOOP, _BODY)
+    goes_on: tuple[list[str], list[tuple[int, bool]], list[str], bool] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -188,6 +174,11 @@ class _Reader:
             self._pieces = [parts.pop()]
         self._words += parts
 
+    def _find(self, char: str, pos: int) -> int:
+        """Return where a character is next, the end of the text where it is not."""
+        at = self._text.find(char, pos)
+        return len(self._text) if at < 0 else at
+
     def _end_word(self) -> None:
         if self._pieces:
             self._words.append("".join(self._pieces))
@@ -222,8 +213,7 @@ class _Reader:
             if self._pieces:
                 self._pieces.append(mark)
                 return pos
-            end = self._text.find("\n", pos)
-            return len(self._text) if end < 0 else end
+            return self._find("\n", pos)
         if first == "\\":
             if mark[1:] != "\n":
                 self._pieces.append(mark[1:])
@@ -264,7 +254,7 @@ class _Reader:
     def _substitute(self, closes: str, in_double: bool) -> None:
         """Begin a substitution; the command that it is part of goes on behind it."""
         self._pieces.append("$()")
-        self._frames.append(_Frame(closes, True, self._words, self._redirections, self._pieces, in_double))
+        self._frames.append(_Frame(closes, True, (self._words, self._redirections, self._pieces, in_double)))
         self._parentheses += closes == ")"
         self._backquotes += closes == "`"
         self.events.append(_OPENS)
@@ -279,8 +269,7 @@ class _Reader:
 
     def _open(self, pos: int) -> int:
         if self._pieces and self._pieces[-1].endswith("="):  # an array
-            end = self._text.find(")", pos)
-            return len(self._text) if end < 0 else end + 1
+            return self._find(")", pos) + 1
         self._end_word()
         if self._words and not self._redirections and (empty := _EMPTY.match(self._text, pos)):
             name = self._words[-1]
@@ -291,7 +280,7 @@ class _Reader:
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
         if not self._words and not self._redirections:
-            self._frames.append(_GROUP)
+            self._frames.append(_Frame(")", hides=False))
             self._parentheses += 1
             self.events.append(_OPENS)
         return pos
@@ -305,10 +294,10 @@ class _Reader:
             self.events.append(_CLOSES_HIDDEN if frame.hides else _CLOSES)
             if frame.closes == closes:
                 break
-        if any(frame is plain for plain in _PLAIN_FRAMES):
+        if frame.goes_on is None:
             self._begin()
             return pos
-        self._words, self._redirections, self._pieces, in_double = frame[2:]
+        self._words, self._redirections, self._pieces, in_double = frame.goes_on
         return self._double(pos) if in_double else pos
 
     def _redirect(self, mark: str) -> None:
@@ -327,8 +316,7 @@ class _Reader:
             delimiter = mark.lstrip("<-").strip(" \t'\"").replace("\\", "")
             tabs = mark.startswith("<<-")
             while pos < len(text):
-                end = text.find("\n", pos)
-                end = len(text) if end < 0 else end
+                end = self._find("\n", pos)
                 line = text[pos:end].removesuffix("\r")
                 pos = end + 1
                 if (line.lstrip("\t") if tabs else line) == delimiter:
@@ -349,8 +337,7 @@ class _Reader:
                 if is_output and not target.startswith("/dev/"):
                     writes.append(target)
         writes.reverse()
-        hides = False
-        through: tuple[str, ...] = ()
+        hides, through = False, tuple[str, ...]()
         if words and (words[0].rpartition("/")[2] in _BEFORE or "=" in words[0]):
             words, hides, through = self._command(words)
         name = words[0].rpartition("/")[2] if words else ""
@@ -359,8 +346,7 @@ class _Reader:
                 self.events += [((), tuple(writes), False, (), False)] if writes else []
                 inside = _Reader(script[0], self._depth - 1).read()
                 carried = (one if isinstance(one, str) else (*one[:3], through + one[3], one[4]) for one in inside)
-                self.events += [_OPENS, *carried]
-                self.events.append(_CLOSES_HIDDEN if hides else _CLOSES)
+                self.events += [_OPENS, *carried, _CLOSES_HIDDEN if hides else _CLOSES]
                 return
             words, more, inner = self._command(script)
             hides, through = hides or more, through + inner
@@ -373,14 +359,13 @@ class _Reader:
 
     def _command(self, words: list[str]) -> tuple[list[str], bool, tuple[str, ...]]:
         """Take off what only comes before a command; return also whether that hides its status, and the programs."""
-        at, hides = 0, False
-        through: tuple[str, ...] = ()
+        at, hides, through = 0, False, tuple[str, ...]()
         while at < len(words):
             word = words[at]
             if word in _OPENERS:
                 hides = hides or word in _HIDES
                 if word == "do" or (word == "{" and self._defines):
-                    self._frames.append(_LOOP if word == "do" else _BODY)
+                    self._frames.append(_Frame("done" if word == "do" else "}", hides=True))
                     self.events.append(_OPENS)
                     self._defines = False
                 elif word == "if":
@@ -416,22 +401,22 @@ def _script_of(words: Sequence[str]) -> list[str]:
 
 
 def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
-    """Go over commands from the last to the first, and find out which status shows."""
+    """Go over commands from the last to the first, and find out which status shows.
+
+    ``seen`` is whether a command comes later in the group; what happens later hides the status of all that is before
+    it in the group (``followed``), in the ``statement``, or of the command before it (``hidden``).
+    """
     found: list[ShellCommand] = []
     before = list(_before(events))
     outside: list[tuple[bool, bool, bool, bool]] = []  # the same four, of the groups around this one
-    seen = False  # a command comes later in the group
-    followed = False  # what happens later hides the status of all that is before it in the group,
-    statement = False  # of all that is before it in the statement,
-    hidden = False  # of the command before it
+    seen = followed = statement = hidden = False
     is_last = whole
     for event in reversed(events):
         if not isinstance(event, str):
             words, writes, hides, through, defines = event
             shows = is_last and bool(words)
             found.append(ShellCommand(words, writes, hides or hidden, shows, *before.pop(), through, defines))
-            if words:
-                seen, is_last = True, False
+            seen, is_last = seen or bool(words), is_last and not words
         elif event == "&&":
             hidden = statement
         elif event == "|":

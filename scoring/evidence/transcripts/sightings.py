@@ -1,7 +1,4 @@
-"""What was seen in the lines of an iteration: test runs, edits, corrections by the user, and work taken back.
-
-The module is long, as every kind of row is looked at here; ``docs/EVIDENCE.md``, "Observations", says what each is.
-"""
+"""What was seen in the lines of an iteration (``docs/EVIDENCE.md``, "Observations"), put together from all files."""
 
 import posixpath
 from bisect import bisect_right
@@ -46,7 +43,7 @@ class Sighting(NamedTuple):
 
     @property
     def by(self) -> tuple[SessionKey, Path | None]:
-        """The session; a sub-agent is known by its transcript too."""
+        """The session, and the transcript of a sub-agent."""
         return self.session, self.file.transcript.path if self.agent else None
 
 
@@ -209,18 +206,10 @@ def _look(
             continue
         if places.get(owner) != places.get(owners[file.ids[n]]):
             n, number, passed, good, bad = first, begun, -1, -1, -1
-        run = Sighting(
-            file.times[n],
-            session,
-            file,
-            number,
-            "run",
-            key,
-            texts[label] if label >= 0 else "",
-            None if passed < 0 else bool(passed),
-            None if good < 0 else good,
-            None if bad < 0 else bad,
-            agent=file.rows.spans[span].agent,
+        label_text, agent = texts[label] if label >= 0 else "", file.rows.spans[span].agent
+        run = Sighting(file.times[n], session, file, number, "run", key, label_text, agent=agent)
+        run = run._replace(
+            passed=None if passed < 0 else bool(passed), good=None if good < 0 else good, bad=None if bad < 0 else bad
         )
         if state == rows.RESULT_ONLY:
             ended.append((owner, run))
@@ -257,24 +246,25 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
 
 
 def places_seen(
-    made: Made | None, where: tuple[File, int] | None, run: Sighting | None, others: Sequence[Sighting]
+    made: Made | None, lines: Mapping[int, tuple[File, int]], run: Sighting | None, others: Sequence[Sighting]
 ) -> tuple[SeenAt, ...]:
-    """Say where the commit, the last test run and the corrections of an iteration were seen."""
+    """Say where the commit, by the ``lines`` that made one, the last test run and the corrections were seen."""
     found: list[SeenAt] = []
-    if made and where:
+    if made and (where := lines.get(made.line)):
         found.append(SeenAt(f"commit {made.sha}", where[0].transcript.path, where[1] + 1, "commit"))
     if run:
         verdict = "passed" if run.passed else "failed"
         found.append(SeenAt(f"last test run, {verdict}: {run.text}", run.file.transcript.path, run.number + 1, "tests"))
-    words = {
-        "interrupt": "interrupted by the user",
-        "rejection": "tool use refused by the user",
-        "words": "called wrong by the user",
-    }
-    for one in others:
-        what = words.get(one.kind, "own work taken back")
-        found.append(SeenAt(what, one.file.transcript.path, one.number + 1, "correction"))
-    return tuple(found)
+    corrected = (SeenAt(_CORRECTED[o.kind], o.file.transcript.path, o.number + 1, "correction") for o in others)
+    return (*found, *corrected)
+
+
+_CORRECTED: dict[Kind, str] = {
+    "interrupt": "interrupted by the user",
+    "rejection": "tool use refused by the user",
+    "words": "called wrong by the user",
+    "reset": "own work taken back",
+}
 
 
 def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[LinesFound, ...]]:

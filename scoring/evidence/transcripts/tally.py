@@ -1,7 +1,4 @@
-"""Sums up what transcripts say, each event once, over the windows of the iterations.
-
-Window bounds cut time into slices; of several copies of an event the earliest counts, when all files are read.
-"""
+"""Sums up what transcripts say, each event once, the earliest copy, over the windows of the iterations."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -55,10 +52,8 @@ class Tally:
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
-        self.input_holds_cached = False
-        """Whether the input has in it what was read from the cache."""
-        self.counts_open_calls = False
-        """Whether a call of which no end is known counts too."""
+        self.input_holds_cached = False  # whether the input has in it what was read from the cache
+        self.counts_open_calls = False  # whether a call of which no end is known counts too
         self.responses: list[tuple[int, ...]] = []
         self.calls: list[tuple[int, ...]] = []
         self.verdicts: list[tuple[int, ...]] = []
@@ -103,16 +98,10 @@ class Tally:
         sums[_READS] += reads
         sums[_CREATIONS] += creations
         prompt, fresh, written = given + reads + creations, given, creations
-        if self.input_holds_cached or hour == READS_IN_INPUT:
-            # What counts as written is all that was not read: what really was is not stated.
+        if self.input_holds_cached or hour == READS_IN_INPUT:  # what was written to the cache is not stated
             prompt, fresh, written = given, max(given - reads, 0), 0
-        spent = self._spent[n][model, bisect_left(PROMPT_STEPS, prompt)]
-        spent[0] += 1
-        spent[1] += fresh
-        spent[2] += output
-        spent[3] += reads
-        spent[4] += written
-        spent[5] += max(hour, 0)
+        key = model, bisect_left(PROMPT_STEPS, prompt)
+        self._spent[n][key] = _added(self._spent[n][key], (1, fresh, output, reads, written, max(hour, 0)))
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
@@ -156,12 +145,8 @@ class Tally:
             sums = _added(sums, self._sums[n])
         if not flags and not any(sums):
             return None
-        sessions: set[str] = set().union(*(self._sessions[n] for n in there if n in self._sessions))
-        files: set[int] = set().union(*(self._files[n] for n in there if n in self._files))
-        several = len(sessions), len(files)
-        turns, given, output, reads, creations, calls, errors, dropped, _, unmeasured = sums
-        counts = turns, given, output, reads, creations, calls, errors, dropped
-        return HarnessFacts(name, *several, *counts, flags, unmeasured)
+        several = (len(set().union(*(of.get(n, ()) for n in there))) for of in (self._sessions, self._files))
+        return HarnessFacts(name, *[*several, *sums[:_FLAGS], flags, sums[_UNMEASURED]])
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""
@@ -174,10 +159,7 @@ class Tally:
             for key, counts in self._spent[n].items() if n in self._spent else ():
                 found[key] = _added(found.get(key, [0] * 6), counts)
         names = list(self._models)
-        return [
-            Spent(names[model], step, *(min(count, NS_MAX) for count in counts))
-            for (model, step), counts in found.items()
-        ]
+        return [Spent(names[model], step, *(min(n, NS_MAX) for n in sums)) for (model, step), sums in found.items()]
 
 
 def _added(one: Sequence[int], two: Sequence[int]) -> list[int]:
@@ -223,7 +205,6 @@ class Tallies:
         self._windows = windows
         self._bounds = sorted(starts | {window.end for window in windows})
         self.of = {name: Tally(self._bounds) for name in names}
-        """The tally of each harness, by its name."""
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
@@ -239,17 +220,16 @@ class Tallies:
         found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
         shares = [facts for facts in found if facts is not None]
         if not shares:
-            return _NOTHING
+            return TranscriptFacts()
         counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
-        harnesses = tuple(facts for facts in shares if facts.name)
         turns, given, output, reads, creations, calls, errors = counts
-        flags = reduce(or_, (facts.flags for facts in shares))
-        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
         began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
-        counted = turns, given, output, reads, creations, calls, errors, flags, harnesses
-        return TranscriptFacts(*counted, spent, began, ended, sum(facts.unmeasured for facts in shares))
+        flags, unmeasured = reduce(or_, (one.flags for one in shares)), sum(one.unmeasured for one in shares)
+        harnesses = tuple(facts for facts in shares if facts.name)
+        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
+        whole = turns, given, output, reads, creations, calls, errors, flags, harnesses, spent
+        return TranscriptFacts(*whole, began, ended, unmeasured)
 
 
-_NOTHING = TranscriptFacts()
 _COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-3])
 """What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

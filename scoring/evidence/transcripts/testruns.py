@@ -14,12 +14,10 @@ from scoring.evidence.transcripts import commandlines
 from scoring.evidence.transcripts.shell import ShellCommand
 
 DATA = Path(__file__).parent / "test_tools.toml"
-
 LABEL_LIMIT = 60  # how many characters of a command are named
-
 _LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
 _OWN = "test-commands"  # the name of the tool that the setting's commands are
-_LATEST = "latest"  # the one usual word that has "test" in it and means something else
+_LATEST = "latest"  # a usual word that has "test" in it and means something else
 _SCRIPT = "script"  # the name of the tool that the repository's own scripts are
 
 _COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
@@ -27,7 +25,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
 _CD_FAILED = re.compile(r"^[^\n]{0,100}\bcd:[^\n]{0,300}(?:no such file|not a directory|permission)", re.M | re.I)
 _DIGITS = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")  # how the data writes a number
-
 _EXECUTABLE = (".exe", ".cmd", ".bat", ".phar", ".sh")
 
 
@@ -173,8 +170,7 @@ class TestTools:
     def verdict(self, command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict | None:
         """Return how a test run ended, or None: by a failing summary, else a passing one, else the exit status."""
         text = _COLOURS.sub("", output) if "\x1b" in output else output
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         if failed is not False and self._table.refused.match(text):
             return None
         tools, ended = self._tried(command), failed is not False and _says(self._table.ended, text)
@@ -200,7 +196,6 @@ class TestTools:
         return TestVerdict(True) if passed else TestVerdict()
 
     def _said(self, tools: Sequence[_Tool], command: TestCommand | None, text: str, passed: bool) -> TestVerdict | None:
-        # Most tools have no word in the text: they are left out at once, since a command may run any of them.
         several = [(tool, tool.passing if passed else tool.failing) for tool in tools]
         near = [(tool, forms) for tool, forms in several if any(form.has in text for form in forms)]
         said = [tool for tool, forms in near if self._holds(tool, forms, command, text, passed)]
@@ -333,29 +328,30 @@ def _table() -> _Table:
     tools: dict[str, _Tool] = {}
     starts: dict[str, list[tuple[_Start, str]]] = {}
     carriers: dict[str, list[_Start]] = {}
+    for text in data["carriers"]:
+        program, start = _start_of(text, valued)
+        carriers.setdefault(program, []).append(start)
     for given in data["tool"]:
         tools[given["name"]] = _tool_of(given, never)
         for text in given["starts"]:
             program, start = _start_of(text, valued)
             starts.setdefault(program, []).append((start, given["name"]))
-    for program, start in (_start_of(text, valued) for text in data["carriers"]):
-        carriers.setdefault(program, []).append(start)
     needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
     needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
-    prefilter = re.compile("|".join(map(re.escape, sorted(needles))))
+    refused, script, no_script = (re.compile("|".join(data[name])) for name in ("refused", "script", "no_script"))
     return _Table(
         tools,
         starts,
         carriers,
-        prefilter,
-        refused=_any_of(data["refused"]),
-        unstarted=_forms(data["unstarted"]),
-        ended=_forms(data["ended"]),
-        harmless=frozenset(data["harmless"]),
-        folders=frozenset(data["folders"]),
-        hooks=frozenset(data["hooks"]),
-        script=_any_of(data["script"]),
-        no_script=_any_of(data["no_script"]),
+        re.compile("|".join(map(re.escape, sorted(needles)))),
+        refused,
+        _forms(data["unstarted"]),
+        _forms(data["ended"]),
+        frozenset(data["harmless"]),
+        frozenset(data["folders"]),
+        frozenset(data["hooks"]),
+        script,
+        no_script,
     )
 
 
@@ -374,10 +370,6 @@ def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:
 
 def _forms(given: Iterable[Sequence[str]]) -> tuple[_Form, ...]:
     return tuple(_Form(has, _pattern(line), *only) for has, line, *only in given)
-
-
-def _any_of(given: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(given))
 
 
 def _pattern(given: str) -> re.Pattern[str]:

@@ -16,15 +16,13 @@ from scoring.evidence.transcripts.rows import EDIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
 
-_POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16
-"""What is in the file by which a linked work tree points to its repository, and how long that may be, in bytes."""
+_POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16  # of the file by which a linked work tree points to its repository
 
 
 class WorkTrees:
-    """The work trees of one repository. Git is asked when the first folder is."""
+    """The work trees of the repository that has a directory. Git is asked when the first folder is."""
 
     def __init__(self, repo_dir: Path | str) -> None:
-        """Take a directory in any of the work trees."""
         self._repo_dir = repo_dir
         self._known: dict[str, bool] = {}
 
@@ -88,11 +86,6 @@ class WorkTrees:
         return os.path.dirname(place) == self._repository[1]
 
 
-def is_there(folder: str) -> bool:
-    """Return whether a folder that a transcript names is there; one that no path names is."""
-    return not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder)
-
-
 @dataclass(frozen=True)
 class Neighbourhood:
     """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, and ``is_its_commit`` by name."""
@@ -118,13 +111,9 @@ class Neighbourhood:
 
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
-        if self.remotes and any(
-            span.remote and same_remote(span.remote) in self.remotes
-            for file in session.files
-            for span in file.rows.spans
-        ):
-            return True
-        return any(self.is_its_commit(made.sha) for made in session.made)
+        named = {span.remote for file in session.files for span in file.rows.spans} - {""} if self.remotes else ()
+        is_remote = any(same_remote(remote) in self.remotes for remote in named)
+        return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
 
     def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
         if recorded or file.transcript.whole:
@@ -143,7 +132,8 @@ class Neighbourhood:
     def _counts(self, folder: str, known: bool) -> bool:
         if not folder or self.in_repository(folder):
             return bool(folder)
-        return not is_there(folder) and (known or self._is_worktree(folder) is not None)
+        is_gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
+        return is_gone and (known or self._is_worktree(folder) is not None)
 
 
 def same_remote(url: str) -> str:
@@ -164,10 +154,7 @@ def same_remote(url: str) -> str:
 
 
 def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
-    """Return the paths that an edit tool or a redirection of any session wrote, by their last part.
-
-    Under "$" are those that one may have written, where ``$`` begins what no plain word says.
-    """
+    """Return the paths that sessions wrote, by their last part; under "$", which begins the unknown, those unsure."""
     found: dict[str, set[str]] = {"$": set()}
     for file in files:
         for text in {file.rows.texts[row[2]] for row in file.rows.tables.get(EDIT, ())}:

@@ -15,14 +15,12 @@ from scoring.evidence.transcripts.streams import File
 
 Hashes: TypeAlias = tuple[int, ...]
 """Significant lines, as :func:`~scoring.evidence.git.hunks.line_hash` names them; negative where they go."""
-
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
-
 WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
 """Lines by the folder that a session worked in and the path that it wrote."""
 
-KEPT_TEXT = 4096  # characters of the longest text of which the answer is kept while transcripts are read
+KEPT_TEXT = 4096  # characters of the longest text of which the answer is kept: checkpoints repeat sessions
 _MOST_DOCUMENTS = 50  # of one command
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
@@ -38,7 +36,7 @@ def lines_added(new: str, old: str = "") -> Hashes:
     return (_added if len(new) + len(old) < KEPT_TEXT else _added.__wrapped__)(new, old)
 
 
-@lru_cache(1 << 12)  # checkpoints hold a session again and again
+@lru_cache(1 << 12)
 def _added(new: str, old: str) -> Hashes:
     return _between(_hashes(old), _hashes(new))
 
@@ -141,17 +139,28 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
     """Return the share of the lines that a commit adds that were written, above 0 to 1; None where none was."""
-    names: dict[str, set[str]] = {}
-    for name, _ in added:
-        names.setdefault(posixpath.basename(name), set()).add(name)
-    known: dict[str, Counter[int]] = {}
-    for (folder, path), lines in (one for part in written for one in part.items()):
-        fitting = [name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)]
-        if fitting:
-            known.setdefault(max(fitting, key=len), Counter()).update(lines)
+    known = _by_file(_by_last_part({name for name, _ in added}), (one for part in written for one in part.items()))
     whole = sum(added.values())
     there = sum(min(count, known[name][line]) for (name, line), count in added.items() if name in known)
     return there / whole if there else None
+
+
+def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for name in sorted(names, key=len):
+        found.setdefault(posixpath.basename(name), []).append(name)
+    return found
+
+
+def _by_file(
+    names: Mapping[str, Sequence[str]], written: Iterable[tuple[tuple[str, str], Counter[int]]]
+) -> dict[str, Counter[int]]:
+    """Return lines that were written by the longest name of a file that fits where they were."""
+    found: dict[str, Counter[int]] = {}
+    for (folder, path), lines in written:
+        if fitting := [name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)]:
+            found.setdefault(fitting[-1], Counter()).update(lines)
+    return found
 
 
 def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
@@ -181,16 +190,8 @@ def held_lines(
     for was, path in moves:
         group = alike.get(was, {was}) | alike.get(path, {path})
         alike |= dict.fromkeys(group, group)
-    by_last: dict[str, list[str]] = {}
-    for name in sorted(names, key=lambda name: (len(name), name)):
-        by_last.setdefault(posixpath.basename(name), []).append(name)
-    wanted: list[dict[str, Counter[int]]] = []
-    for one in asked:
-        wanted.append({})
-        for (folder, path), lines in one.lines.items():
-            known = [n for n in by_last.get(posixpath.basename(path), ()) if _is_file(n, path, folder)]
-            if known:
-                wanted[-1].setdefault(known[-1], Counter()).update(lines)
+    known = _by_last_part(names)
+    wanted = [_by_file(known, one.lines.items()) for one in asked]
     places = [
         (f"{one.commit}:{other}", n, name)
         for n, (one, files) in enumerate(zip(asked, wanted, strict=True))
