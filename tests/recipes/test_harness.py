@@ -15,7 +15,8 @@ from helpers.repos import START, STEP
 from scoring.evidence.transcripts import readers
 from scoring.evidence.transcripts.commandlines import command_flags
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import NO_TIME, FileNames, Harness, Home, JsonReader, keys_of
+from scoring.evidence.transcripts.fields import keys_of
+from scoring.evidence.transcripts.harness import NO_TIME, FileNames, Harness, Home, JsonReader
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools as Tools

@@ -3,22 +3,12 @@
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, milliseconds, names, note_calls
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    OTHER_TYPE,
-    FileNames,
-    Harness,
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-)
+from scoring.evidence.transcripts.events import EventReader, ToolNames, note_calls
+from scoring.evidence.transcripts.fields import count_in, items_in, member, milliseconds, text_in, time_in
+from scoring.evidence.transcripts.harness import OTHER_TYPE, FileNames, Harness
 from scoring.evidence.transcripts.rows import LineSpan
 
-TOOLS = ToolNames(names("Bash"), names("edit_file create_file"), names("apply_patch"), agents=names("Task"))
+TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
 _COUNTS = "outputTokens", "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
 _CALLS_ALL_WRITTEN = "gpt-"  # how the names of models begin whose uncached input is stated as written to the cache
@@ -46,12 +36,10 @@ class AmpReader(EventReader):
                 self.unknown(member(message, "role")) if isinstance(message, dict) else self.skip(OTHER_TYPE)
                 continue
             name = message.get("messageId", place)
-            stated = milliseconds(member(message, "meta", "sentAt")) or timestamp_ns(
-                text_in(message, "usage", "timestamp")
-            )
+            stated = milliseconds(member(message, "meta", "sentAt")) or time_in(message, "usage", "timestamp")
             # One without a time was written when the one before it was, or later.
             now = max(filter(None, (now, stated or ends.get(name if type(name) is int else -1))), default=None)
-            self.where = self.where._replace(model=text_in(message, "usage", "model")[:MODEL_LIMIT])
+            self.where = self.where._replace(model=text_in(message, "usage", "model"))
             if self.event(now, self.where.session, name):
                 self._take(message)
 
@@ -102,7 +90,7 @@ def _ends_of(traces: list[Any]) -> dict[int, int]:
     """Return when something ended that was done for a message, by the number of the message."""
     found: dict[int, int] = {}
     for trace in traces:
-        name, end = member(trace, "context", "messageId"), timestamp_ns(text_in(trace, "endTime"))
+        name, end = member(trace, "context", "messageId"), time_in(trace, "endTime")
         if type(name) is int and end and member(trace, "name") == "tools":
             found[name] = max(end, found.get(name, end))
     return found
@@ -112,10 +100,7 @@ class Amp(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "amp"
+    keys = frozenset(("v", "id", "messages"))
     files = (FileNames("T-*.json", document=True),)
     places = (("XDG_DATA_HOME", "~/.local/share", "amp/threads"),)
     reader = AmpReader
-
-    def claims(self, line: bytes) -> bool:
-        """Know a thread by what only a thread has."""
-        return keys_of(line) >= {"v", "id", "messages"}

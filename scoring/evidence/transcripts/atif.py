@@ -3,31 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, names, note_call
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    OTHER_TYPE,
-    FileNames,
-    Harness,
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-    value_of,
-)
+from scoring.evidence.transcripts.events import EventReader, ToolNames, note_call
+from scoring.evidence.transcripts.fields import count_in, items_in, keys_of, member, text_in, time_in, value_of
+from scoring.evidence.transcripts.harness import OTHER_TYPE, FileNames, Harness
 from scoring.evidence.transcripts.rows import LineSpan
 
 TOOLS = ToolNames(
-    names("Bash bash shell exec_command run_shell_command execute_bash run_command"),
-    names("Edit Write MultiEdit edit write create edit_file create_file write_file replace str_replace_editor"),
-    names("apply_patch"),
-    agents=names("Task Agent task agent"),
+    "Bash bash shell exec_command run_shell_command execute_bash run_command",
+    "Edit Write MultiEdit edit write create edit_file create_file write_file replace str_replace_editor",
+    "apply_patch",
+    agents="Task Agent task agent",
 )
 """The tools of the agents that are run in this way, each with the names that its own harness has."""
 
 _SOURCES = "user", "agent", "system"
+_COUNTS = ("prompt_tokens",), ("completion_tokens",), ("cached_tokens",), ("extra", "cache_creation_input_tokens")
 _TOTALS = "total_completion_tokens", "total_prompt_tokens", "total_cached_tokens", "total_cache_creation_tokens"
 
 
@@ -50,12 +40,12 @@ class AtifReader(EventReader):
             if not isinstance(step, dict):
                 self.skip(OTHER_TYPE)
                 continue
-            now = timestamp_ns(text_in(step, "timestamp")) or now
+            now = time_in(step, "timestamp") or now
             if step.get("is_copied_context") is True:  # an earlier document has it
                 self.opens = False
                 continue
             model = text_in(step, "model_name") or text_in(trajectory, "agent", "model_name")
-            self.where = LineSpan(session=session, model=model[:MODEL_LIMIT], agent=agent)
+            self.where = LineSpan(session=session, model=model, agent=agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
             elif self.event(now, session, text_in(trajectory, "session_id"), step.get("step_id"), step.get("message")):
@@ -79,15 +69,16 @@ class AtifReader(EventReader):
         return measured
 
     def _response(self, step: dict[str, Any]) -> bool:
-        given, output, reads = (
-            count_in(step, "metrics", key) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")
+        counts = (
+            ("prompt_tokens",),
+            ("completion_tokens",),
+            ("cached_tokens",),
+            ("extra", "cache_creation_input_tokens"),
         )
-        if given is None or output is None:
-            self.response()
-            return False
-        reads, writes = reads or 0, count_in(step, "metrics", "extra", "cache_creation_input_tokens") or 0
-        self.response("", output, max(given - reads - writes, 0), reads, writes)
-        return True
+        given, output, reads, writes = (count_in(step, "metrics", *names) for names in counts)
+        apart = None if given is None else max(given - (reads or 0) - (writes or 0), 0)
+        self.response("", output, apart, reads, writes)
+        return None not in (given, output)
 
     def _calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
         """Take the calls of a step and their results; one that names no call is that of the call in its place."""
@@ -108,6 +99,5 @@ class Atif(Harness):
 
     def claims(self, line: bytes) -> bool:
         """Know a trajectory by the version of its form."""
-        return keys_of(line) >= {"schema_version", "steps"} and text_in(value_of(line), "schema_version").startswith(
-            "ATIF"
-        )
+        version = text_in(value_of(line), "schema_version")
+        return keys_of(line) >= {"schema_version", "steps"} and version.startswith("ATIF")

@@ -11,18 +11,8 @@ from msgspec import UNSET
 
 from scoring.evidence.transcripts.commandlines import command_flags, reads_loop_state
 from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    NO_TIME,
-    Count,
-    Harness,
-    Home,
-    Hook,
-    JsonReader,
-    RawField,
-    keys_of,
-    value_of,
-)
+from scoring.evidence.transcripts.fields import Count, RawField, keys_of, member, text_in, value_of
+from scoring.evidence.transcripts.harness import MODEL_LIMIT, NO_TIME, Harness, Home, Hook, JsonReader
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
@@ -172,8 +162,8 @@ class ClaudeReader(JsonReader):
                 self._seen.compacted()
             if line.type == "attachment" and self._seen.looks and not line.isSidechain:
                 given = value_of(line.attachment)
-                if isinstance(given, dict) and (given.get("type"), given.get("commandMode")) == QUEUED:
-                    self._seen.prompt(_joined(given.get("prompt")))
+                if (member(given, "type"), member(given, "commandMode")) == QUEUED:
+                    self._seen.prompt(text_in(given, "prompt"))
             if message is not None and (line.type == "assistant" or line.type == "user"):
                 self._take_message(number, time, span, line, message)
             elif echo is not None and type(echo.content) is list:
@@ -321,14 +311,7 @@ def _given(item: _Item) -> _Input:
 
 def _text_of(content: RawField) -> str:
     """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
-    return _joined(value_of(content))
-
-
-def _joined(found: Any) -> str:
-    if isinstance(found, list):
-        texts = [item.get("text") for item in found if isinstance(item, dict)]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return found if isinstance(found, str) else ""
+    return text_in(value_of(content))
 
 
 class ClaudeCode(Harness):

@@ -17,26 +17,21 @@ from msgspec.structs import astuple, replace
 from scoring.evidence.transcripts.commandlines import command_flags
 from scoring.evidence.transcripts.events import script_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.fields import BROKEN, Count, RawField, decoded, items_in, keys_of, member, text_in
 from scoring.evidence.transcripts.harness import (
-    BROKEN,
     ELSEWHERE,
     MODEL_LIMIT,
     NO_FOLDER,
     NO_TIME,
     OTHER_TYPE,
     Copy,
-    Count,
     Harness,
     Home,
     Hook,
     InRepository,
     JsonReader,
-    RawField,
     ReadAgain,
     TranscriptCounter,
-    decoded,
-    keys_of,
-    member,
 )
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
@@ -44,8 +39,8 @@ from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.written import lines_patched, paths_patched
 
+# What opens a span: a ``session_meta``, a ``turn_context``, the first line that is said to be the session's own.
 META, CONTEXT, OWN = 1, 2, 3
-"""What opens a span: a ``session_meta``, a ``turn_context``, the first line that is said to be the session's own."""
 
 COUNT, TURN, REPEAT = 0, 3, 4
 """Tables beside those of calls and verdicts. Behind span and line each row has how many counts are before it, and then:
@@ -90,8 +85,8 @@ def settled(rows: Rows) -> Rows:
     return rows
 
 
+# The totals before the first event: those that not every version states are left out.
 _FROM_ZERO: tuple[int, ...] = (0, 0, -1, 0, -1, -1)
-"""The totals before the first event: those that not every version states are left out."""
 
 
 def own_meta(spans: Sequence[LineSpan]) -> LineSpan:
@@ -132,20 +127,17 @@ def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
                 return _Boundary(span=n)
         if turns and all(born >= 0 for _, born in turns):
             return _Boundary(span=len(spans))
-    mine = _token_counts(rows)
     if parents := again(own.parent):
-        return _Boundary(counts=max(_common(mine, _token_counts(parent)) for parent in parents))
-    clock = _clock(rows)
-    late = (n for n, row in enumerate(rows.tables.get(COUNT, ())) if clock(row[1]) - own.time >= NS)
-    return _Boundary(counts=next(late, len(mine)))
+        return _Boundary(counts=max(_common(rows, parent) for parent in parents))
+    clock, counts = _clock(rows), rows.tables.get(COUNT, ())
+    late = (n for n, row in enumerate(counts) if clock(row[1]) - own.time >= NS)
+    return _Boundary(counts=next(late, len(counts)))
 
 
-def _token_counts(rows: Rows) -> list[tuple[int, ...]]:
-    return [row[3:] for row in rows.tables.get(COUNT, ())]
-
-
-def _common(mine: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, others, strict=False)))
+def _common(rows: Rows, other: Rows) -> int:
+    """Return with how many equal token counts two transcripts begin."""
+    pairs = zip(rows.tables.get(COUNT, ()), other.tables.get(COUNT, ()), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0][3:] == pair[1][3:], pairs))
 
 
 def _clock(rows: Rows) -> Callable[[int], int]:
@@ -255,16 +247,12 @@ class CodexCounter(TranscriptCounter):
 
 
 ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
-
 PREFIX = "rollout-"  # how the names of rollouts begin
+REFUSALS = b'"exec command rejected by user"', b'"patch rejected by user"'  # outputs of calls that the user refused
 
-REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
-"""What Codex writes as the output of a call that the user refused."""
-
-_COMMAND_IN_PROGRAM = re.compile(
+_COMMAND_IN_PROGRAM = re.compile(  # a command that a program of ``exec`` runs
     r"""\bcmd["']?\s*:\s*(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)""", re.DOTALL
 )
-"""A command that a program of ``exec`` runs."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _RUNNING = re.compile(r"Process running with session ID (\d+)")
 
@@ -317,14 +305,6 @@ class _Payload(msgspec.Struct, gc=False):
     content: RawField = UNSET
 
 
-class _Metadata(msgspec.Struct, gc=False):
-    exit_code: Any = None
-
-
-class _Ended(msgspec.Struct, gc=False):
-    metadata: _Metadata | None = None
-
-
 class _Line(msgspec.Struct, gc=False):
     type: str | None = None
     timestamp: str | None = None
@@ -333,7 +313,6 @@ class _Line(msgspec.Struct, gc=False):
 
 
 _decode_info = msgspec.json.Decoder(_Info | None).decode
-_decode_ended = msgspec.json.Decoder(_Ended).decode
 _anything = msgspec.json.Decoder()
 
 
@@ -429,7 +408,7 @@ class CodexReader(JsonReader):
     def _say(self, payload: _Payload) -> None:
         role = b"" if payload.role is UNSET else bytes(payload.role)
         if role == b'"assistant"':
-            self._seen.said(_joined(payload.content))
+            self._seen.said(text_in(_value_of(payload.content)))
         elif role == b'"user"':
             self._seen.asked()
 
@@ -460,9 +439,9 @@ class CodexReader(JsonReader):
         if line == "session_meta":
             source = _value_of(payload.source)
             self._by_agent |= len(self._spans) == 1 and member(source, "subagent") is not None
-            starter = _as_text(member(source, *_SPAWNED_BY))
+            starter = text_in(source, *_SPAWNED_BY)
             parent = _text_of(payload.forked_from_id) or starter
-            remote = _as_text(member(_value_of(payload.git), "repository_url"))
+            remote = text_in(_value_of(payload.git), "repository_url")
             if self._seen.looks and len(self._spans) == 1:
                 parent = self._goes_on_from(payload) or parent
             span = LineSpan(cwd, own, META, parent, _uuid7_ms(own), time, remote, model, bool(starter))
@@ -477,7 +456,7 @@ class CodexReader(JsonReader):
         self._on_a_base = isinstance(base, dict)
         self._seen.worked |= self._on_a_base
         self._own_from = first if type(first) is int else 0 if self._on_a_base else None
-        return "" if _text_of(payload.forked_from_id) else _as_text(member(base, "thread_id"))
+        return "" if _text_of(payload.forked_from_id) else text_in(base, "thread_id")
 
     def _custom_call(self, number: int, payload: _Payload) -> None:
         """Note a call of a tool that is given a text: a patch, or a program."""
@@ -512,7 +491,7 @@ class CodexReader(JsonReader):
         if not seen.looks:
             return
         if payload.name == "apply_patch":
-            text = _as_text(member(given, "input"))
+            text = text_in(given, "input")
             seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif not field:
             seen.call(call, agent=payload.name == "spawn_agent")
@@ -520,7 +499,7 @@ class CodexReader(JsonReader):
             if payload.name == "write_stdin" and call and begun:
                 self._goes_on[call] = begun
         else:
-            folder = _as_text(member(given, "workdir")) or _as_text(member(given, "working_directory"))
+            folder = text_in(given, "workdir") or text_in(given, "working_directory")
             script = script_of(member(given, field))
             patched = paths_patched(script) if "apply_patch" in script else ()
             seen.command(call, script, folder or self._folder, patched, lines_patched(script) if patched else {})
@@ -528,7 +507,7 @@ class CodexReader(JsonReader):
     def _end(self, number: int, payload: _Payload, failed: bool | None) -> None:
         call, seen = payload.call_id, self._seen
         begun = self._goes_on.get(call or "", call)
-        if seen.looks and failed is None and _as_text(_value_of(payload.output)).startswith(_NOT_RUN):
+        if seen.looks and failed is None and _text_of(payload.output).startswith(_NOT_RUN):
             failed = True
         if seen.looks and payload.output is not UNSET and bytes(payload.output) in REFUSALS:
             seen.refused(call)
@@ -556,13 +535,11 @@ class CodexReader(JsonReader):
 
     def _item_completed(self, number: int, item: Any) -> None:
         """Note what only an item of a paginated thread says; the call that it is about has lines of its own."""
-        kind, call, status = (_as_text(member(item, name)) for name in ("type", "id", "status"))
+        kind, call, status = (text_in(item, name) for name in ("type", "id", "status"))
         if kind == "UserMessage" and not self._by_agent and not self._says_prompts:
-            content = member(item, "content")
-            parts = [_as_text(member(part, "text")) for part in content] if isinstance(content, list) else []
-            self._seen.prompt("".join(parts))
+            self._seen.prompt("".join(text_in(part, "text") for part in items_in(item, "content")))
         elif kind == "CommandExecution":
-            self._process_ended(number, call, member(item, "exit_code"), _as_text(member(item, "aggregated_output")))
+            self._process_ended(number, call, member(item, "exit_code"), text_in(item, "aggregated_output"))
         elif kind in ("FileChange", "McpToolCall") and call in self._asked and status in ("completed", "failed"):
             failed = status == "failed"
             self._row(VERDICT, number, call, failed)
@@ -586,11 +563,7 @@ def _value_of(raw: RawField) -> Any:
 
 
 def _text_of(raw: RawField) -> str:
-    return _as_text(_value_of(raw))
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return found if isinstance(found := _value_of(raw), str) else ""
 
 
 def _parsed(text: str) -> Any:
@@ -609,27 +582,20 @@ def _uuid7_ms(name: str) -> int:
     return int(found[1] + found[2], 16) if found else -1
 
 
-_SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"
-"""Where a sub-agent names the session that started it, in ``source``."""
-
+_SPAWNED_BY = "subagent", "thread_spawn", "parent_thread_id"  # where ``source`` names the session that started it
+# The tools that run a command, and the argument that holds it.
 _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_command": "command", "exec_command": "cmd"}
-"""The tools that run a command, and the argument that holds it."""
 
 
 # How a call ended: True failed, False did not, None does not say.
 
-_NOT_RUN = ("apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments")
-"""How the answer to a call begins that came to nothing."""
+# How the answer to a call begins that came to nothing.
+_NOT_RUN = "apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments"
 
-_HEADER: tuple[str, ...] = (
-    "Chunk ID",
-    "Command",
-    "Exit code",
-    "Original token count",
-    "Process exited",
-    "Process running",
+_HEADER = (
+    *("Chunk ID", "Command", "Exit code", "Original token count", "Process exited", "Process running"),
+    *("Script ", "Session ID", "Total output lines", "Wall time"),
 )
-_HEADER += ("Script ", "Session ID", "Total output lines", "Wall time")
 _HEADER_LIMIT = 4096  # characters
 _EXIT = ("Exit code: ", "Process exited with code ")
 
@@ -644,11 +610,14 @@ def _output_failed(payload: _Payload) -> bool | None:
         return None
     found = _value_of(output)
     text = "".join(_texts(found)) if isinstance(found, list) else found
-    return _json_verdict(text) if text.startswith("{") else _header_verdict(text)
+    if not text.startswith("{"):
+        return _header_verdict(text)
+    code = member(_parsed(text), "metadata", "exit_code")
+    return code != 0 if type(code) is int else None
 
 
+# How an output begins that may have a verdict: with a word of the header, with an object, or escaped.
 _BEGINNINGS = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
-"""How an output begins that may have a verdict: with a word of the header, with an object, or escaped."""
 
 
 def _texts(items: Any) -> Iterable[str]:
@@ -661,15 +630,6 @@ def _texts(items: Any) -> Iterable[str]:
             length += len(text)
             if length >= _HEADER_LIMIT:
                 return
-
-
-def _json_verdict(text: str) -> bool | None:
-    try:
-        metadata = _decode_ended(text).metadata
-    except BROKEN:
-        return None
-    code = metadata and metadata.exit_code
-    return code != 0 if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _header_verdict(text: str) -> bool | None:
@@ -714,17 +674,9 @@ def _unescaped(found: Sequence[str]) -> str:
     return _ESCAPED.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), "".join(found))
 
 
-def _joined(raw: RawField) -> str:
-    """Return the text that a field holds, or those of its items, one below the other."""
-    found = _value_of(raw)
-    if isinstance(found, list):
-        return "\n".join(_as_text(member(item, "text")) for item in found)
-    return _as_text(found)
-
-
 def _parts(payload: _Payload) -> tuple[str, str]:
     """Return the header of an output, "" where it has none, and what a program printed."""
-    text = _joined(payload.output)
+    text = text_in(_value_of(payload.output))
     if text.startswith("{") and isinstance(printed := member(_parsed(text), "output"), str):
         return "", printed
     if text.startswith(_HEADER):

@@ -8,30 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, names, note_call
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    FileNames,
-    Harness,
-    Hook,
-    count_in,
-    keys_of,
-    member,
-    text_in,
-    value_of,
-)
+from scoring.evidence.transcripts.fields import count_in, keys_of, member, text_in, time_in, value_of
+from scoring.evidence.transcripts.harness import FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan
 from scoring.evidence.transcripts.testruns import TestTools
 
-TOOLS = ToolNames(
-    names("bash powershell"),
-    names("create edit str_replace_editor"),
-    names("apply_patch"),
-    names("ask_user exit_plan_mode"),
-    names("task"),
-)
+TOOLS = ToolNames("bash powershell", "create edit str_replace_editor", "apply_patch", "ask_user exit_plan_mode", "task")
 
-_READS = names("read_bash read_powershell")  # tools that show what a shell has printed since
+_READS = {"read_bash", "read_powershell"}  # tools that show what a shell has printed since
 _SKILL = "<skill-context"
 _REFUSED, _DENIED = ("rejected", "denied"), "denied-interactively-by-user"
 _COUNTS = "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens"
@@ -63,7 +47,7 @@ class CopilotReader(EventReader):
 
     def entry(self, line: dict[str, Any]) -> None:
         """Say what an event holds."""
-        kind, data, time = text_in(line, "type"), line.get("data"), timestamp_ns(text_in(line, "timestamp"))
+        kind, data, time = text_in(line, "type"), line.get("data"), time_in(line, "timestamp")
         if kind in ("session.start", "session.resume"):
             self.version = member(data, "copilotVersion") or self.version
             self._home = self._home._replace(
@@ -71,9 +55,8 @@ class CopilotReader(EventReader):
                 session=text_in(data, "sessionId") or self._home.session,
             )
         if model := text_in(data, "newModel") or text_in(data, "selectedModel"):
-            self._home = self._home._replace(model=model[:MODEL_LIMIT])
-        said = text_in(data, "model")[:MODEL_LIMIT] or self._home.model
-        self.where = self._home._replace(model=said, agent="agentId" in line)
+            self._home = self._home._replace(model=model)
+        self.where = self._home._replace(model=text_in(data, "model") or self._home.model, agent="agentId" in line)
         if kind in _OTHERS or not isinstance(data, dict):
             return
         if self.event(time, *identity(line.get("id"), self.where.session, self.place, time)):
@@ -154,16 +137,16 @@ class CopilotReader(EventReader):
             counts = [count_in(of, "usage", name) for name in _COUNTS]
             if None in counts[:2]:
                 continue
-            stated, name = tuple(count or 0 for count in counts), model[:MODEL_LIMIT]
+            stated = tuple(count or 0 for count in counts)
             before, self._ended[model] = self._ended.get(model, (0, 0, 0, 0)), stated
             goes_on = all(then <= now for then, now in zip(before, stated, strict=True))
-            if not goes_on or stated[0] < before[0] + self._outputs[name]:  # it is of this part alone
+            if not goes_on or stated[0] < before[0] + self._outputs[model]:  # it is of this part alone
                 before = 0, 0, 0, 0
             output, given, reads, writes = (now - then for then, now in zip(before, stated, strict=True))
             given = max(given - reads - writes, 0)
-            self.where = self._home._replace(model=name)
+            self.where = self._home._replace(model=model)
             self.event(time, self.where.session, self.place, model)
-            if name in self._outputs:
+            if model in self._outputs:
                 self.totals(self._since, output, given, reads, writes)
             elif output or given:  # of helpers, whose responses are not written
                 self.response("", output, given, reads, writes)

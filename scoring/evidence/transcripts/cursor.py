@@ -7,29 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, lines_behind, names, note_calls
+from scoring.evidence.transcripts.events import EventReader, ToolNames, lines_behind, note_calls
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.harness import (
-    SPELLED_FOLDER,
-    FileNames,
-    Harness,
-    Hook,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-    value_of,
-)
+from scoring.evidence.transcripts.fields import items_in, keys_of, member, text_in, value_of
+from scoring.evidence.transcripts.harness import SPELLED_FOLDER, FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan, Rows, key_of
 from scoring.evidence.transcripts.testruns import TestTools
 
-TOOLS = ToolNames(
-    names("Shell"),
-    names("Write StrReplace Delete EditNotebook"),
-    names("ApplyPatch"),
-    names("AskQuestion"),
-    names("Task Subagent"),
-)
+TOOLS = ToolNames("Shell", "Write StrReplace Delete EditNotebook", "ApplyPatch", "AskQuestion", "Task Subagent")
 
 FOLDER = "agent-transcripts"
 _HIDDEN = "[REDACTED]"  # in place of what the model thought

@@ -6,27 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, names, note_calls
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    FileNames,
-    Harness,
-    Hook,
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-    value_of,
-)
+from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, note_calls
+from scoring.evidence.transcripts.fields import count_in, items_in, keys_of, member, text_in, time_in, value_of
+from scoring.evidence.transcripts.harness import FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import read_file
 
-TOOLS = ToolNames(
-    names("Execute"), names("Create Edit MultiEdit"), names("ApplyPatch"), names("AskUser ExitSpecMode"), names("Task")
-)
+TOOLS = ToolNames("Execute", "Create Edit MultiEdit", "ApplyPatch", "AskUser ExitSpecMode", "Task")
 
 _ATTACHED = "<system-reminder>", "Contents of "  # how a text in a prompt begins that the harness puts there
 _STATES = "todo_state", "agent_turn_outcome"  # lines that say nothing which is looked at
@@ -46,10 +33,10 @@ class DroidReader(EventReader):
 
     def entry(self, line: dict[str, Any]) -> None:
         """Say what a line holds."""
-        kind, time = line.get("type"), timestamp_ns(text_in(line, "timestamp"))
+        kind, time = line.get("type"), time_in(line, "timestamp")
         if kind == "session_start":
             self.version, caller = line.get("version"), text_in(line, "callingSessionId")
-            model = text_in(self.shown, "settings", "model")[:MODEL_LIMIT]
+            model = text_in(self.shown, "settings", "model")
             self.where = LineSpan(
                 text_in(line, "cwd"), text_in(line, "id"), parent=caller, model=model, agent=bool(caller)
             )

@@ -5,21 +5,19 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from scoring.evidence.transcripts.commandlines import command_flags
-from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.fields import id_in, items_in, member, text_in
 from scoring.evidence.transcripts.harness import (
     HASHED_FOLDER,
+    MODEL_LIMIT,
     NO_TIME,
     SPELLED_FOLDER,
     UNKNOWN_KIND,
     JsonReader,
-    items_in,
-    member,
-    text_in,
 )
 from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.observing import NO_LINES, AddedLines, Observations
@@ -111,16 +109,24 @@ class EventReader(JsonReader):
             self.seen.prompt(text)
 
     def response(
-        self, name: str = "", output: int | None = None, given: int = 0, reads: int = 0, writes: int = 0, hour: int = 0
+        self,
+        name: str = "",
+        output: int | None = None,
+        given: int | None = None,
+        reads: int | None = None,
+        writes: int | None = None,
     ) -> None:
         """Note a response of a model, with tokens where ``output`` (with reasoning) is stated.
 
         ``given`` were neither read from the cache nor written to it; where none was, all counts as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
-        tokens = (NOT_STATED, 0, 0, 0, 0) if output is None else (output, *_spent(given, reads, writes), hour)
-        if output is not None and not writes:
-            tokens = (*tokens[:4], READS_IN_INPUT)
+        if output is None or given is None:
+            tokens = NOT_STATED, 0, 0, 0, 0
+        elif writes:
+            tokens = output, given, reads or 0, writes, 0
+        else:
+            tokens = output, given + (reads or 0), reads or 0, given, READS_IN_INPUT
         self.tables[RESPONSE].append((*self._at, 0, 0, int(self.where.agent), 1, *tokens))
 
     def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
@@ -157,16 +163,12 @@ class EventReader(JsonReader):
         for kind in (CALL, VERDICT) if refused else ():
             self.tables[kind] = [row for row in self.tables[kind] if row[2] not in refused]
         tables = {kind: found for kind, found in self.tables.items() if found}
-        rows = Rows(list(self._spans), self._covers, tables, self.skipped, messages=self.messages)
+        spans = [span._replace(model=span.model[:MODEL_LIMIT]) for span in self._spans]
+        rows = Rows(spans, self._covers, tables, self.skipped, messages=self.messages)
         return self.seen.fill(rows, self.opens)
 
     def _called(self, key: int, flags: int = 0) -> None:
         self.tables[CALL].append((*self._at, key, flags))
-
-
-def _spent(given: int, reads: int, writes: int) -> tuple[int, int, int]:
-    """Return input, cache reads and cache writes; the input holds the others where the last is not stated."""
-    return (given, reads, writes) if writes else (given + reads, reads, given)
 
 
 def identity(name: object, *others: object) -> Sequence[object]:
@@ -180,19 +182,8 @@ def _plain(value: object) -> str:
     return text[:40] if text and text.isascii() and text.isprintable() else type(value).__name__
 
 
-def id_in(value: Any, *names: str) -> str:
-    """Return the id under some names; "" where there is none, or a tool that hides secrets has put its word for it."""
-    found = text_in(value, *names)
-    return "" if "REDACTED" in found else found
-
-
 def _id(call: object) -> str | None:
     return id_in(call) or None
-
-
-def milliseconds(value: object) -> int | None:
-    """Return a time in milliseconds since 1970 in nanoseconds; None where it is none."""
-    return value * 1_000_000 if type(value) is int and 0 <= value < NS_MAX // 1_000_000 else None
 
 
 # What calls of tools ask for, and what shells answer. No name of an argument has two meanings.
@@ -206,14 +197,13 @@ _NEW = "new_string", "new_str", "newString", "newText", "new_source"
 _PATCHES = "input", "patch", "patchText"
 
 
-class ToolNames(NamedTuple):
+class ToolNames:
     """The names of the tools of a harness that do something which is looked at; of all others only the call counts."""
 
-    shells: frozenset[str]
-    edits: frozenset[str]
-    patches: frozenset[str] = frozenset()
-    questions: frozenset[str] = frozenset()
-    agents: frozenset[str] = frozenset()
+    def __init__(self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = "") -> None:
+        """Take the names of each kind in one text, with blanks between them."""
+        self.shells, self.edits, self.patches = names(shells), names(edits), names(patches)
+        self.questions, self.agents = names(questions), names(agents)
 
 
 def names(words: str) -> frozenset[str]:

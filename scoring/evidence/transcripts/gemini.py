@@ -4,32 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import (
-    EventReader,
-    ToolNames,
-    lines_behind,
-    names,
-    note_call,
-    shell_answer,
-)
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    HASHED_FOLDER,
-    MODEL_LIMIT,
-    OTHER_TYPE,
-    FileNames,
-    Harness,
-    Hook,
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-)
+from scoring.evidence.transcripts.events import EventReader, ToolNames, lines_behind, note_call, shell_answer
+from scoring.evidence.transcripts.fields import count_in, items_in, member, text_in, time_in
+from scoring.evidence.transcripts.harness import HASHED_FOLDER, OTHER_TYPE, FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.testruns import TestTools
 
-TOOLS = ToolNames(names("run_shell_command"), names("write_file replace"), questions=names("ask_user exit_plan_mode"))
+TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 
 CANCELLED_BY_USER = "Request cancelled."  # what a message of the type info says when the user stopped the agent
 FILES = "--- Content from referenced files ---"  # in a prompt, before the files that it names with @
@@ -127,7 +108,7 @@ class GeminiReader(EventReader):
         for place, message in enumerate(self._said):
             self.place = place
             if isinstance(message, dict):
-                self.where = home._replace(model=text_in(message, "model")[:MODEL_LIMIT])
+                self.where = home._replace(model=text_in(message, "model"))
                 self._take(message)
             else:
                 self.skip(OTHER_TYPE)
@@ -142,7 +123,7 @@ class GeminiReader(EventReader):
         if any(member(tokens, key) is not None and n is None for key, n in zip(_COUNTS, spent, strict=True)):
             self.skip(OTHER_TYPE)
             return
-        time = timestamp_ns(text_in(message, "timestamp"))
+        time = time_in(message, "timestamp")
         text = text_in(message, "content")
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
@@ -200,6 +181,7 @@ class GeminiCli(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "gemini"
+    keys = frozenset(("projectHash", "sessionId"))
     hook = Hook(".gemini/settings.json", "GEMINI_CLI_HOME", ".gemini/settings.json", "AfterAgent", {"timeout": 30_000})
     files = (
         FileNames("session-*.json", document=True),
@@ -210,10 +192,6 @@ class GeminiCli(Harness):
     places = tuple(("GEMINI_CLI_HOME", usual, ".gemini/tmp") for usual in ("~", "~/.cache"))  # in a sandbox of macOS
     reader = GeminiReader
     input_holds_cached = True
-
-    def claims(self, line: bytes) -> bool:
-        """Know a chat by what only a chat has."""
-        return keys_of(line) >= {"projectHash", "sessionId"}
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Yield the lines of a chat behind the folder of its project, and the session that started a sub-agent."""

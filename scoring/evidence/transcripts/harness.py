@@ -1,16 +1,14 @@
 """What the module of a harness provides, and what such modules have in common: long, as it is all an author needs."""
 
-import json
-from abc import ABC, abstractmethod
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
+from scoring.evidence.transcripts.fields import BROKEN, decoded, is_too_deep, keys_of
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
 from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.testruns import TestTools
@@ -59,10 +57,6 @@ class Hook(NamedTuple):
     at_home: str = ""
 
 
-JSON_LINES = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
-"""The files of a harness that writes a JSON object a line, plain or compressed."""
-
-
 class Copy(NamedTuple):
     """A file that may be one of several copies of a transcript, for which ``transcript`` is the same.
 
@@ -74,31 +68,15 @@ class Copy(NamedTuple):
     left_out: str
 
 
-NOT_JSON, OTHER_TYPE, NO_TIME = "not JSON", "a field of another type", "no time stamp"
+NOT_JSON, OTHER_TYPE, NO_TIME = "not JSON", "a field of another type", "no time stamp"  # why a line is skipped
 TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-written last line"
-"""Why a line is skipped."""
 UNKNOWN_KIND = "of a kind that is not known: "  # likewise, before the name of the kind
-
-ELSEWHERE = "work in another folder"
-NO_FOLDER = "names no folder it worked in"  # why nothing of a transcript counts
-
+ELSEWHERE, NO_FOLDER = "work in another folder", "names no folder it worked in"  # why nothing of a transcript counts
 MODEL_LIMIT = 200  # how many characters of the name of a model are kept
 
-COUNT_LIMIT = 1 << 40  # the largest number of tokens that one line may state
-
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
-RawField: TypeAlias = msgspec.Raw | UnsetType  # a field that is only decoded where it is needed
-
-BROKEN = msgspec.MsgspecError, ValueError, RecursionError
-"""What decoding raises: it is no JSON, of another type, or nested too deep."""
-
 InRepository = Callable[[str], bool]  # whether work in a folder is work in the repository
-
-HASHED_FOLDER = "sha256:"
-"""How a folder is named of which only the SHA-256 of its path is known, in hexadecimal digits behind this."""
-SPELLED_FOLDER = "spelled:"
-"""Likewise, of which only the path is known with a dash for each slash and dot, and without the first slash."""
-
+HASHED_FOLDER = "sha256:"  # before the SHA-256 of the path of a folder of which only that is known
+SPELLED_FOLDER = "spelled:"  # before a path that has a dash for each slash and dot, without the first slash
 ReadAgain = Callable[[str], list[Rows]]  # reads the transcripts of a session, named by its id, once more
 
 
@@ -157,7 +135,7 @@ class JsonReader:
         except RecursionError:
             self.skip(TOO_DEEP)
         except msgspec.ValidationError:
-            self.skip(TOO_DEEP if _is_too_deep(line) else OTHER_TYPE)
+            self.skip(TOO_DEEP if is_too_deep(line) else OTHER_TYPE)
         except (msgspec.MsgspecError, ValueError):
             self.skip(broken)
 
@@ -199,27 +177,23 @@ class TranscriptCounter:
         self._tally.finish()
 
 
-class Harness(ABC):
+class Harness:
     """A program that runs agents and writes transcripts. Holds no state of a reading."""
 
-    name: str
-    """Its name, as details and provenance write it; "" when it is not reported."""
-    files: Sequence[FileNames] = JSON_LINES  # how its transcripts are named
-    hook: Hook | None = None
-    """How it runs a command when its agent stops; None where it cannot, or that is not known."""
-    reader: Callable[[TestTools | None], JsonReader]
-    """Makes what reads a transcript; without test tools what is done in it is not looked at."""
+    name: str  # as details and provenance write it; "" when it is not reported
+    files: Sequence[FileNames] = FileNames("*.jsonl"), FileNames("*.jsonl.zst")  # how its transcripts are named
+    hook: Hook | None = None  # how it runs a command when its agent stops; None where it cannot, or that is not known
+    reader: Callable[[TestTools | None], JsonReader]  # without test tools what is done in a transcript is not looked at
+    keys: frozenset[str]  # those that each of its lines, or documents, has
+    # Where it keeps transcripts: variables that may name a folder, the usual one in its stead, what is below it.
+    places: Sequence[tuple[str, str, str]] = ()
     counter: type[TranscriptCounter] = TranscriptCounter  # counts its transcripts into a tally
-    input_holds_cached = False
-    """Whether the input that it states has in it what was read from the cache."""
+    input_holds_cached = False  # whether the input that it states has in it what was read from the cache
 
     @property
     def writes_documents(self) -> bool:
         """Whether some of its transcripts are one JSON text each."""
         return any(names.document for names in self.files)
-
-    places: Sequence[tuple[str, str, str]] = ()
-    """Where it keeps transcripts: variables that may name a folder, the usual one in its stead, what is below it."""
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders where it keeps transcripts; they need not be there."""
@@ -242,12 +216,9 @@ class Harness(ABC):
         """Return of which transcript a file is a copy, by its path alone; None when there are no copies of it."""
         return None
 
-    @abstractmethod
     def claims(self, line: bytes) -> bool:
         """Say whether a line, or a document, is one of its."""
-
-    call_table: int = 1
-    """The table of its rows that has the calls of tools; the last number but one is the key of the call."""
+        return keys_of(line) >= self.keys
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
@@ -271,78 +242,3 @@ def _has_lines(block: bytes, count: int) -> bool:
     for _ in range(count):
         at = find(b"\n", at) + 1
     return at == len(block)
-
-
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
-
-def keys_of(line: bytes) -> frozenset[str]:
-    """Return the keys of a JSON object; none of anything else."""
-    return frozenset(value_of(line, _keys, ()))
-
-
-def _is_too_deep(line: bytes) -> bool:
-    """Say so also of what is nested too deep behind a field of another type."""
-    try:
-        _keys.decode(line)
-    except RecursionError:
-        return True
-    except (msgspec.MsgspecError, ValueError):
-        pass
-    return False
-
-
-def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> Any:
-    """Decode a JSON text, also with broken characters: harnesses cut text anywhere (raises as in :data:`BROKEN`)."""
-    try:
-        return decoder.decode(text)
-    except msgspec.ValidationError:
-        raise
-    except (msgspec.MsgspecError, ValueError) as e:
-        try:
-            whole = json.loads(bytes(text).decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            raise e from None
-        return decoder.decode(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-_anything = msgspec.json.Decoder()
-
-
-def value_of(raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anything, otherwise: Any = None) -> Any:
-    """Return what a text or a field holds; something else where it is missing or broken."""
-    try:
-        return otherwise if raw is UNSET else decoded(decoder, raw)
-    except BROKEN:
-        return otherwise
-
-
-# What is in a value that should be an object, and may be anything.
-
-
-def member(value: Any, *names: str) -> Any:
-    """Return what is under some names, one within the other; None when it is not there."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def text_in(value: Any, *names: str) -> str:
-    """Return the text under some names, or the texts of a list of parts, one below the other; "" when there is none."""
-    found = member(value, *names)
-    if isinstance(found, list):
-        texts = [part if isinstance(part, str) else member(part, "text") for part in found]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return found if isinstance(found, str) else ""
-
-
-def items_in(value: Any, *names: str) -> list[Any]:
-    """Return the list under some names; an empty one when it is none."""
-    found = member(value, *names)
-    return found if isinstance(found, list) else []
-
-
-def count_in(value: Any, *names: str) -> int | None:
-    """Return the number of tokens under some names; None when it is none."""
-    found = member(value, *names)
-    return found if type(found) is int and 0 <= found <= COUNT_LIMIT else None

@@ -10,15 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from scoring.errors import Warn
-from scoring.evidence.transcripts.harness import (
-    HALF_WRITTEN,
-    NOT_JSON,
-    TOO_LONG,
-    UNKNOWN_KIND,
-    Harness,
-    JsonReader,
-    keys_of,
-)
+from scoring.evidence.transcripts.fields import keys_of
+from scoring.evidence.transcripts.harness import HALF_WRITTEN, NOT_JSON, TOO_LONG, UNKNOWN_KIND, Harness, JsonReader
 from scoring.evidence.transcripts.rows import FileRows
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import READ_PLAIN, reason, refuse_special

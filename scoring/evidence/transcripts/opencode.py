@@ -12,27 +12,23 @@ from typing import Any
 import msgspec
 
 from scoring.errors import InputError
-from scoring.evidence.transcripts.events import EventReader, ToolNames, id_in, milliseconds, names, note_call
-from scoring.evidence.transcripts.harness import (
+from scoring.evidence.transcripts.events import EventReader, ToolNames, names, note_call
+from scoring.evidence.transcripts.fields import (
     BROKEN,
-    MODEL_LIMIT,
-    OTHER_TYPE,
-    FileNames,
-    Harness,
-    Home,
     count_in,
+    id_in,
     items_in,
-    keys_of,
     member,
+    milliseconds,
     text_in,
     value_of,
 )
+from scoring.evidence.transcripts.harness import OTHER_TYPE, FileNames, Harness, Home
 from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.rows import LineSpan
 from scoring.files import read_file, temporary_directory
 
-_QUESTIONS = names("question plan_enter plan_exit")
-TOOLS = ToolNames(names("bash"), names("edit write multiedit"), names("apply_patch patch"), _QUESTIONS, names("task"))
+TOOLS = ToolNames("bash", "edit write multiedit", "apply_patch patch", "question plan_enter plan_exit", "task")
 _PARTS = names("text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask")
 _REFUSED = "The user rejected permission to use this specific tool call", "The user dismissed this question"
 _ABORTED = "Tool execution aborted"
@@ -97,7 +93,7 @@ class OpenCodeReader(EventReader):
 
     def _answered(self, begun: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]], text: str) -> None:
         folder = text_in(info, "path", "cwd") or self._home.cwd
-        self.where = self._home._replace(cwd=folder, model=text_in(info, "modelID")[:MODEL_LIMIT])
+        self.where = self._home._replace(cwd=folder, model=text_in(info, "modelID"))
         steps = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
         spent = [one for one in map(_spent, steps if len(steps) > 1 else [info.get("tokens")]) if any(one)]
         if self._by_user or not self.event(begun, "assistant", begun, *spent):
@@ -148,6 +144,7 @@ class OpenCode(Harness):
     """See :class:`~scoring.evidence.transcripts.harness.Harness`."""
 
     name = "opencode"
+    keys = frozenset(("info", "messages"))  # of the document that ``export`` prints
     files: Sequence[FileNames] = (
         FileNames("*.db", store=True),
         FileNames("ses_*.json", folder="storage/session/*", store=True),
@@ -164,10 +161,6 @@ class OpenCode(Harness):
         path = data / Path(named).expanduser() if named else data / self.name
         databases = Home(path.parent, variable if named else origin, path.name, below=False)
         return [databases, Home(data / "storage" / "session", origin), Home(data / "project", origin)]
-
-    def claims(self, line: bytes) -> bool:
-        """Know the document that ``export`` prints."""
-        return keys_of(line) >= {"info", "messages"}
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the head of each session, and behind it its messages."""

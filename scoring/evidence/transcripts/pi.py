@@ -5,23 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, milliseconds, names, note_call
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    Harness,
-    Home,
+from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, note_call
+from scoring.evidence.transcripts.fields import (
     count_in,
     items_in,
     keys_of,
     member,
+    milliseconds,
     text_in,
+    time_in,
     value_of,
 )
+from scoring.evidence.transcripts.harness import Harness, Home
 from scoring.evidence.transcripts.rows import LineSpan
 from scoring.files import read_file
 
-TOOLS = ToolNames(names("bash"), names("edit write"), agents=names("subagent"))
+TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
 _COUNTS = "output", "input", "cacheRead", "cacheWrite"
 _SUMMARIES = "compaction", "branch_summary"  # lines that a model wrote for the harness
@@ -48,12 +47,12 @@ class PiReader(EventReader):
             if kind not in _STATES:
                 self.unknown(kind)
             return
-        time = timestamp_ns(text_in(line, "timestamp")) or milliseconds(member(message, "timestamp"))
+        time = time_in(line, "timestamp") or milliseconds(member(message, "timestamp"))
         role = member(message, "role")
         if role == "user" and not self.where.agent and self.events == 0 and self.where.parent:
             self.where = self.where._replace(agent=text_in(message, "content").startswith(_TASK))
         if role == "assistant":
-            self.where = self.where._replace(model=text_in(message, "model")[:MODEL_LIMIT])
+            self.where = self.where._replace(model=text_in(message, "model"))
         # An id has eight digits and is the file's own, so the time is part of what an event is known by.
         if not self.event(time, *identity(line.get("id"), self.where.session, self.place), time):
             return
@@ -61,7 +60,7 @@ class PiReader(EventReader):
             if kind == "compaction":
                 self.seen.compacted()
             if member(line, "usage") is not None:
-                self._response(line, text_in(line, "id"))
+                self.response(text_in(line, "id"), *(count_in(line, "usage", key) for key in _COUNTS))
         elif role == "assistant":
             self._answered(line, message)
         elif role == "user":
@@ -75,20 +74,13 @@ class PiReader(EventReader):
         """Take a response of the model; one that was stopped before it began is none."""
         stopped, content = message.get("stopReason") == _STOPPED, items_in(message, "content")
         if content or not stopped:
-            self._response(message, text_in(line, "id"))
+            self.response(text_in(line, "id"), *(count_in(message, "usage", key) for key in _COUNTS))
         self.seen.said(text_in(content))
         for part in content:
             if member(part, "type") == "toolCall":
                 note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
-
-    def _response(self, holder: dict[str, Any], name: str) -> None:
-        output, given, reads, writes = (count_in(holder, "usage", key) for key in _COUNTS)
-        if output is None or given is None:
-            self.response(name)
-        else:
-            self.response(name, output, given, reads or 0, writes or 0)
 
 
 def _session_of(path: str) -> str:

@@ -4,29 +4,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.transcripts.events import ToolNames, document_of, identity, lines_behind, names, note_call
-from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.events import ToolNames, document_of, identity, lines_behind, note_call
+from scoring.evidence.transcripts.fields import count_in, items_in, keys_of, member, text_in, time_in, value_of
 from scoring.evidence.transcripts.gemini import CONTEXT, FILES, GeminiReader, answer_of
-from scoring.evidence.transcripts.harness import (
-    MODEL_LIMIT,
-    FileNames,
-    Harness,
-    Hook,
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    text_in,
-    value_of,
-)
+from scoring.evidence.transcripts.harness import FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan
 from scoring.evidence.transcripts.testruns import TestTools
 
 TOOLS = ToolNames(
-    names("run_shell_command"),
-    names("write_file replace edit notebook_edit"),
-    questions=names("ask_user_question exit_plan_mode"),
-    agents=names("task agent"),
+    "run_shell_command",
+    "write_file replace edit notebook_edit",
+    questions="ask_user_question exit_plan_mode",
+    agents="task agent",
 )
 
 _TYPED = (None, "mid_turn_user_message")  # subtypes of what the user typed
@@ -50,8 +39,8 @@ class QwenReader(GeminiReader):
             super().entry(line)
             return
         kind, name, session = line.get("type"), text_in(line, "uuid"), text_in(line, "sessionId")
-        time, agent = timestamp_ns(text_in(line, "timestamp")), line.get("isSidechain") is True
-        self.where = LineSpan(text_in(line, "cwd"), session, model=text_in(line, "model")[:MODEL_LIMIT], agent=agent)
+        time, agent = time_in(line, "timestamp"), line.get("isSidechain") is True
+        self.where = LineSpan(text_in(line, "cwd"), session, model=text_in(line, "model"), agent=agent)
         self._at_uuid[name], self.version = self.place, line.get("version")
         if kind not in _KINDS:
             self.unknown(kind)
@@ -84,11 +73,10 @@ class QwenReader(GeminiReader):
         """Take a response of the model. Its thoughts are in its output, or beside it where the total says so."""
         parts = items_in(line, "message", "parts")
         given, reads, output, thoughts, total = (count_in(line, "usageMetadata", name) for name in _COUNTS)
-        if given is None or output is None:
-            self.response(name)
-        else:
-            beside = total is None or total != given + output
-            self.response(name, output + (thoughts or 0) * beside, max(given - (reads or 0), 0), reads or 0)
+        if given is not None and output is not None:
+            output += (thoughts or 0) * (total != given + output)
+            given = max(given - (reads or 0), 0)
+        self.response(name, output, given, reads)
         self.seen.said("\n".join(text_in(part, "text") for part in parts if not member(part, "thought")))
         for part in parts:
             if isinstance(call := member(part, "functionCall"), dict):

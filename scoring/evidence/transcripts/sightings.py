@@ -229,7 +229,7 @@ def _look(
         found[owner].found.append(one._replace(kind="agent" if what == rows.AGENT else "compaction"))
     for owner, _, names in owned(rows.WORD):
         found[owner].words.update(names)
-    for owner, one, (*_, key, _) in owned(file.harness.call_table):
+    for owner, one, (*_, key, _) in owned(rows.CALL):
         found[owner].found.append(one._replace(key=key))
 
 

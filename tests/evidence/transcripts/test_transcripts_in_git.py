@@ -21,7 +21,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import lines
 from scoring.evidence.transcripts.discovery import NOT_HERE, Discovery, checkpoint_transcripts, discover
 from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
-from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader, keys_of
+from scoring.evidence.transcripts.fields import keys_of
+from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import HARNESS_TRANSCRIPTS
 from scoring.evidence.transcripts.rows import LineSpan, Rows
