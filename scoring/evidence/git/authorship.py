@@ -95,7 +95,7 @@ def _any_of(globs: Sequence[str]) -> Any:
 
 
 def _identities(commit: Commit) -> list[tuple[int | None, str]]:
-    """Return what a commit keeps when it is amended, and when it is rebased."""
+    """Return what a commit keeps when it is amended, and when it is rebased: time, and parent or subject."""
     return [(commit.authored, name) for name in (f"{commit.subject}\n", *commit.parents[:1]) if trim(name)]
 
 
@@ -174,9 +174,9 @@ class AttributedHistory(CorrectedHistory):
 
     @cached_property
     def beside(self) -> dict[str, str]:
-        """The commits off the trunk on branches, local ones first, each with the first branch that has it.
+        """The commits off the trunk on branches, local ones first, each with the first branch that has it, by its name.
 
-        Of a remote's branch the name is without the remote. Without a trunk these are the tips of local branches.
+        Without a trunk these are the tips of local branches.
         """
         if not self.trunk.commit:
             return self.tips()
@@ -213,12 +213,9 @@ class AttributedHistory(CorrectedHistory):
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
-        return {
-            sha: WrittenCommit(
-                sha, c.parents, c.authored, c.date, c.subject, checkpoint_ids(c.message), agents_named(c.message)
-            )
-            for sha, c in self._commits(dict.fromkeys(shas)).items()
-        }
+        found = self._commits(dict.fromkeys(shas)).items()
+        said = {sha: (checkpoint_ids(c.message), agents_named(c.message)) for sha, c in found}
+        return {sha: WrittenCommit(sha, c.parents, c.authored, c.date, c.subject, *said[sha]) for sha, c in found}
 
     def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line; merges, and what git cannot read, are left out."""
@@ -277,8 +274,7 @@ class AttributedHistory(CorrectedHistory):
 
     def own_names(self) -> tuple[str, str]:
         """Return the name and the address that the caller's commits get here; "" where git has none."""
-        ask = self._repository.callers_setting
-        return ask("--get", "user.name").strip(), ask("--get", "user.email").strip()
+        return self._repository.user_name, self._repository.callers_setting("--get", "user.email").strip()
 
     def on_live_branches(self, since: int) -> set[str]:
         """Return the commits off the trunk on branches, remote ones too, whose tips are from a time or later."""

@@ -13,14 +13,11 @@ _REMOTE = 'remote "'
 
 
 class Browsed(NamedTuple):
-    """``branch`` is checked out, "" for none; ``branches`` counts the local ones; ``remotes`` are names and addresses.
+    """What a person sees of a repository."""
 
-    An address is without scheme, user and password.
-    """
-
-    branch: str = ""
-    branches: int = 0
-    remotes: tuple[tuple[str, str], ...] = ()
+    branch: str = ""  # that is checked out, "" for none
+    branches: int = 0  # local ones
+    remotes: tuple[tuple[str, str], ...] = ()  # names and addresses, without scheme, user and password
 
 
 NOTHING_BROWSED = Browsed()

@@ -1,8 +1,4 @@
-"""What changed between two commits, and what an iteration changed (``docs/EVIDENCE.md``, "Scope"), by git's trees.
-
-Where the branch has taken the trunk in since a landed earlier commit, the change runs from what was taken in; else only
-files that the iteration's own commits changed count.
-"""
+"""What changed between two commits, and what an iteration changed (``docs/EVIDENCE.md``, "Scope"), by git's trees."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -24,17 +20,11 @@ class Change(NamedTuple):
     was: str
 
 
-def changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
-    """Return what changed from the second commit of each pair to the first, renames not followed, where git can say."""
-    return _asked(repository, pairs, "--no-renames")
-
-
 def net_changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, tuple[Change, ...]]:
     """Return what changed from the second to the first commit of each pair, renames followed as far as possible."""
-    wanted = list(dict.fromkeys(pairs))
-    found = _asked(repository, wanted, "--find-renames")
-    rest = [pair for pair in wanted if pair not in found]
-    return found | _asked(repository, rest, "--find-renames=100%")
+    wanted = list(pairs)
+    found = changes(repository, wanted, "--find-renames")
+    return found | changes(repository, [pair for pair in wanted if pair not in found], "--find-renames=100%")
 
 
 def line_of(pair: Pair) -> str:
@@ -42,9 +32,13 @@ def line_of(pair: Pair) -> str:
     return " ".join(pair).rstrip()
 
 
-def _asked(repository: GitRepository, pairs: Iterable[Pair], how: str) -> dict[Pair, tuple[Change, ...]]:
+def changes(
+    repository: GitRepository, pairs: Iterable[Pair], renames: str = "--no-renames"
+) -> dict[Pair, tuple[Change, ...]]:
+    """Return what changed from the second commit of each pair to the first, where git can say."""
+
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
-        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, how, given=as_lines(map(line_of, batch)))
+        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, renames, given=as_lines(map(line_of, batch)))
         blocks = [] if answer.returncode else list(_blocks(answer.stdout))
         # Of what is no commit, git may say nothing at all and still exit with 0.
         return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
@@ -108,10 +102,9 @@ def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
 
 def _own(graph: CommitGraph, commit: str, base: str, taken: str) -> list[str]:
     """Return the commits of a range that are no trunk's: those not taken in, and the branch's own line."""
-    own = dict.fromkeys(graph.between(commit, (base, taken)))
-    line, stop = commit, graph.mainline_index
+    own, line = dict.fromkeys(graph.between(commit, (base, taken))), commit
     inside = set(graph.between(commit, (base,)))
-    while line in inside and line not in stop:
+    while line in inside and line not in graph.mainline_index:
         own[line] = None
         line = graph.first_parent(line)
     return list(own)

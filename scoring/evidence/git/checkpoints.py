@@ -56,28 +56,18 @@ class AttributedLines(NamedTuple):
 
 
 class CheckpointSession(NamedTuple):
-    """One session of a checkpoint; "" and None where a thing is not stated.
+    """One session of a checkpoint; "" and None where a thing is not stated."""
 
-    Attributes:
-        session_id: its plain id, without the date that older ones begin with.
-        agent: the name of the agent; it is shown and never believed.
-        start: how many lines (or messages) of the transcript are from before this checkpoint.
-        path: where its transcript is, as ``git show`` takes it (``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``).
-        blobs: the object ids of the transcript, in order; a long one is in several.
-        size: the bytes of these that are there.
-        missing: whether one of these is not in this clone.
-    """
-
-    session_id: str = ""
-    agent: str = ""
+    session_id: str = ""  # without the date that older ones begin with
+    agent: str = ""  # its name, which is shown and never believed
     created_at: str = ""
     tokens: TokenTotals | None = None
     lines: AttributedLines | None = None
-    start: int | None = None
-    path: str = ""
-    blobs: tuple[str, ...] = ()
-    size: int = 0
-    missing: bool = False
+    start: int | None = None  # how many lines (or messages) of the transcript are from before this checkpoint
+    path: str = ""  # of its transcript, as ``git show`` takes it (``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``)
+    blobs: tuple[str, ...] = ()  # the object ids of the transcript, in order; a long one is in several
+    size: int = 0  # the bytes of these that are here
+    missing: bool = False  # whether one of these is not in this clone
 
 
 class Checkpoint(NamedTuple):
@@ -109,10 +99,9 @@ def is_in_git(path: str) -> bool:
 
 
 def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[str, Checkpoint]:
-    """Return the checkpoints of a repository by ascending id, of all branches and own refs.
+    """Return the checkpoints of a repository by ascending id; ``warn`` takes a line for each place that is skipped.
 
-    Of several places the one with more, then larger transcripts counts, then the local branch. ``warn`` takes a
-    line for each place that cannot be read.
+    Of several places the one with more, then larger transcripts counts, then the local branch.
     """
     found: dict[str, Checkpoint] = {}
     for checkpoint in _read(repository, warn):
@@ -267,10 +256,9 @@ _TOKEN_KEYS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_crea
 
 def _document(content: bytes) -> Mapping[str, Any]:
     try:
-        found = msgspec.json.decode(content)
+        return msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _text(value: object) -> str:

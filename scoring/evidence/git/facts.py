@@ -64,39 +64,26 @@ class Tip(NamedTuple):
 class Landing(Frozen, frozen=True):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
-    Attributes:
-        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
-        found_by: how the work was found on the trunk, reverted or not: one of this module's words, "" when unknown.
-        commit: the trunk commit that brought the work; None where no single one did.
-        merged_in: the merge that brought ``commit`` to the trunk's first-parent line; None without one.
-        reverted_by: the trunk commit that took the work back; None when none did.
-        whole: whether what was found holds for all that the commit contains, and not for its own change alone.
-        common_files: how many files the commit shares with the one of the same subject, where that is how it was found.
-        tip: the commit that speaks for this one, where one does.
-        unknown: why it cannot be known; None when it is known.
-        lines: how many of the significant lines that it adds are there (in ``commit`` or ``part_of``, where there is
-            one, else in any trunk commit at or after it), and how many they are; None where they were not looked for.
-        request: the number of the pull or merge request that brought that trunk commit; None where it names none.
-        part_of: the trunk commit that it is part of, without enough of its lines; None without one.
-        old_git: the version of git, where that was too old to try a merge.
+    ``lines`` are how many of the significant lines that it adds are there (in ``commit`` or ``part_of``, where there is
+    one, else in any trunk commit at or after it), and how many they are; None where they were not looked for.
     """
 
     rules: Rules
     trunk: Trunk
-    field: str = ""
-    sha: str | None = None
-    found_by: str = ""
-    commit: str | None = None
-    merged_in: str | None = None
-    reverted_by: str | None = None
-    whole: bool = True
-    common_files: int = 0
-    tip: Tip | None = None
-    unknown: Unknown | None = None
+    field: str = ""  # the commit field of the entry, trimmed
+    sha: str | None = None  # the commit that it names
+    found_by: str = ""  # how the work was found on the trunk, reverted or not, in a word of this module, or ""
+    commit: str | None = None  # the trunk commit that brought the work; None where no single one did
+    merged_in: str | None = None  # the merge that brought ``commit`` to the trunk's first-parent line
+    reverted_by: str | None = None  # the trunk commit that took the work back
+    whole: bool = True  # whether this holds for all that the commit contains, and not for its own change alone
+    common_files: int = 0  # that the commit shares with the one of the same subject, where that is how it was found
+    tip: Tip | None = None  # the commit that speaks for this one
+    unknown: Unknown | None = None  # why it cannot be known; None when it is known
     lines: tuple[int, int] | None = None
-    request: int | None = None
-    part_of: str | None = None
-    old_git: tuple[int, int] | None = None
+    request: int | None = None  # the number of the pull or merge request that brought that trunk commit
+    part_of: str | None = None  # the trunk commit that it is part of, without enough of its lines
+    old_git: tuple[int, int] | None = None  # the version of git, where that was too old to try a merge
 
     @property
     def method(self) -> str:
@@ -110,27 +97,17 @@ class Landing(Frozen, frozen=True):
 
 
 class Changed(Frozen, frozen=True):
-    """Which files one iteration changed, and over which range of commits.
-
-    Attributes:
-        field: the commit field of the entry, trimmed, and ``sha`` the commit that it names.
-        files: their paths, by the new names; the reference has them as git quotes them.
-        base: the commit that ``sha`` was compared with, "" for a first commit.
-        since: the number of the earlier iteration with the commit ``base``; None when ``base`` is the first parent.
-        without_trunk: whether changes that came in from the trunk are left out.
-        merge: whether the commit is a merge, compared with its first parent.
-        unknown: why the files cannot be known; None when they are known, or were not asked for.
-    """
+    """Which files one iteration changed, and over which range of commits."""
 
     rules: Rules
-    field: str
-    sha: str | None = None
-    files: tuple[str, ...] = ()
-    base: str = ""
-    since: int | None = None
-    without_trunk: bool = False
-    merge: bool = False
-    unknown: Unknown | None = None
+    field: str  # the commit field of the entry, trimmed
+    sha: str | None = None  # the commit that it names
+    files: tuple[str, ...] = ()  # by their new names; the reference has them as git quotes them
+    base: str = ""  # the commit that ``sha`` was compared with, "" for a first commit
+    since: int | None = None  # the earlier iteration with the commit ``base``; None when that is the first parent
+    without_trunk: bool = False  # whether changes that came in from the trunk are left out
+    merge: bool = False  # whether the commit is a merge, compared with its first parent
+    unknown: Unknown | None = None  # why the files cannot be known; None also where they were not asked for
 
 
 class GitFacts(ABC):

@@ -16,8 +16,7 @@ class CommitGraph:
     def __init__(self, trunk: Sequence[Line], beside: Sequence[Line] = ()) -> None:
         """Take the commits of the trunk, its tip first, and those beside it with a known ancestry."""
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
-        self.trunk = [sha for sha, _ in trunk]
-        """The commits of the trunk, newest first."""
+        self.trunk = [sha for sha, _ in trunk]  # newest first
         self._of_trunk = frozenset(self.trunk)
         self._order = [*(sha for sha, _ in beside), *self.trunk]
         self._bases: dict[str, list[str]] = {}
@@ -144,10 +143,8 @@ class CommitGraph:
             at = next(p for p in self.parents[at][1:] if p in holding)
 
     def marks(self, shas: Sequence[str]) -> dict[str, int]:
-        """Return, for each commit, which of ``shas`` it contains: bit n is ``shas[n]``."""
-        bits: dict[str, int] = {}
-        for n, sha in enumerate(shas):
-            bits[sha] = bits.get(sha, 0) | 1 << n
+        """Return, for each commit, which of ``shas`` (no two alike) it contains: bit n is ``shas[n]``."""
+        bits = {sha: 1 << n for n, sha in enumerate(shas)}
         marks: dict[str, int] = {}
         for sha in reversed(self._order):
             mark = bits.get(sha, 0)
@@ -164,8 +161,8 @@ class Contained:
     def __init__(self, graph: CommitGraph, tip: str) -> None:
         self._graph = graph
         self._beside = _reached(tip, graph.parents, graph.mainline_index)
+        # The newest mainline commit in it, by its index; beyond the last one when there is none.
         self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
-        """The newest mainline commit in it, by its index; beyond the last one when there is none."""
 
     def __contains__(self, sha: str) -> bool:
         return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)

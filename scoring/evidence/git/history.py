@@ -20,6 +20,10 @@ from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
 from scoring.text import fold, trim
 
+FALLBACKS = ("main", "master")  # tried, of the remote and then here, when the remote names no default
+_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
+_PREFERRED = "origin"
+
 
 class CorrectedHistory(GitFacts):
     """What is found on disk about the commits of a log."""
@@ -27,16 +31,12 @@ class CorrectedHistory(GitFacts):
     rules = "corrected"
 
     _decides: type[Landings] = Landings
-    counts_commits_once = False
-    """Whether a commit that several iterations name is the lowest one's alone, and bounds no later iteration anew."""
+    counts_commits_once = False  # whether a commit of several iterations is the lowest one's alone, and bounds no other
 
     def __init__(
         self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, choose its trunk (None looks for it) and resolve the commit fields.
-
-        ``records`` are all of the log, sorted by iteration. Raises as :class:`GitRepository` and :func:`choose_trunk`.
-        """
+        """Take all records of a log, by iteration, and a trunk (None looks for it); raises as git and the trunk do."""
         self._records = Records.of(records)
         self._known_landings: dict[tuple[str, str], Landing] = {}
         self._known_files: dict[Range, tuple[str, ...] | None] = {}
@@ -173,11 +173,6 @@ class CorrectedHistory(GitFacts):
             asked = list(dict.fromkeys(self._ranges.values())) if self._known_files else [over]
             self._known_files |= dict.fromkeys(asked) | changed_files(self._repository, self._graph, asked)
         return self._known_files[over]
-
-
-FALLBACKS = ("main", "master")  # tried, of the remote and then here, when the remote names no default
-_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
-_PREFERRED = "origin"
 
 
 class References(NamedTuple):

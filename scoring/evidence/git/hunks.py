@@ -27,15 +27,12 @@ _PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t":
 
 
 class Hunk(NamedTuple):
-    """Lines that were replaced: ``removed`` ones from ``at`` on, counted from 0, by others.
-
-    ``added`` has a 1 for each new line that counts and a 0 for a blank one, ``kept`` what the caller keeps of each.
-    """
+    """Lines that were replaced: ``removed`` ones from ``at`` on, counted from 0, by others."""
 
     at: int
     removed: int
-    added: bytes
-    kept: tuple[int, ...] = ()
+    added: bytes  # a 1 for each new line that counts and a 0 for a blank one
+    kept: tuple[int, ...] = ()  # what the caller keeps of each new line
 
 
 @dataclass(slots=True)
@@ -52,28 +49,23 @@ class PatchedFile:
 Counts = Callable[[str], bool]  # says of a path whether its lines count; those of other files are taken for blank
 Keep = Callable[[bytes], int]  # makes a number of a new line
 FileLine = tuple[str, int]  # a path, and what is kept of a line in it
-
-_LONG = 100  # bytes of a line that is known by its digest
-_SHORT = 2  # characters of a line that says nothing
+_LONG, _SHORT = 100, 2  # bytes of a line that is known by its digest; characters of one that says nothing
 
 
 def patches(
     repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None, hunks: bool = True
 ) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first; without ``hunks`` which files alone.
-
-    GitError for what git cannot read.
-    """
+    """Yield what changed from the second commit of each pair to the first (GitError); ``hunks`` or files alone."""
     if not pairs:
         return
-    read = 0
+    left = len(pairs)
     options = (*_OPTIONS, *(_WITH_LINES if hunks else ()))
     lines = repository.lines("diff-tree", "--stdin", *options, given=as_lines(map(line_of, pairs)))
     for files in _blocks(lines, counts, keep):
         yield files
-        read += 1
-    if read != len(pairs):  # of what is no commit, git may say nothing at all and still be content
-        raise GitError(f"{repository.directory}: git diff-tree left out {len(pairs) - read} of {len(pairs)} commits")
+        left -= 1
+    if left:  # of what is no commit, git may say nothing at all and still be content
+        raise GitError(f"{repository.directory}: git diff-tree left out {left} of {len(pairs)} commits")
 
 
 def patch_from(

@@ -1,11 +1,8 @@
-"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
+"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing")."""
 
-The module is long because it has all ways to a trunk commit, and the order in which they count.
-"""
-
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,9 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import reverted_name, reverted_shas, whole_reverts
 from scoring.evidence.git.walk import Commit, CommitNames, named_commits, request_of, without_number
 
-HORIZON = 14 * 86_400
-"""Seconds after which work that has left no line on the trunk is not there."""
-
+HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
 MOST_TEXTS = 1_000_000  # different lines that are searched for
 _LEAST = 5  # lines by which alone a commit is found
@@ -58,8 +53,7 @@ class TrunkLines:
 
         self.own = added_lines(repository, own, new)
         found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0)) if ids else {}
-        self.whole = len(found) == len(trunk) or not ids
-        """Whether all of the trunk could be read."""
+        self.whole = len(found) == len(trunk) or not ids  # whether all of the trunk could be read
         self._files: dict[str, str] = {}
         for added in (*self.own.values(), *found.values()):
             for was, path in added.moves:
@@ -81,16 +75,12 @@ class TrunkLines:
         for (path, text), count in own.lines.items():
             lines[self._file(path), text] += count
         moved = self._moved(lines)
-        known: dict[str, bool] = {}
-        by_commit: Counter[str] = Counter()
-        distinct: Counter[str] = Counter()
-        there = 0
+        counted = cache(counts)
+        by_commit, distinct, there = Counter[str](), Counter[str](), 0
         for (file, text), count in lines.items():
             found = 0
             for commit, n in self._where.get((moved.get(file, file), text), {}).items():
-                if commit not in known:
-                    known[commit] = counts(commit)
-                if known[commit]:
+                if counted(commit):
                     by_commit[commit] += min(n, count)
                     distinct[commit] += 1
                     found += n
@@ -106,9 +96,9 @@ class TrunkLines:
 
     def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
         """Return, for files with few of their lines on the trunk, the file that has half of them."""
-        texts: dict[str, list[int]] = {}
+        texts = defaultdict[str, list[int]](list)
         for file, text in lines:
-            texts.setdefault(file, []).append(text)
+            texts[file].append(text)
         found = {}
         for file, some in texts.items():
             with_them = [self._with[text] for text in some if text in self._with]
@@ -183,18 +173,17 @@ class AttributedLandings(Landings):
     @cached_property
     def _numbered(self) -> dict[str, list[str]]:
         """The trunk commits by their subjects without the number of a pull request behind it."""
-        found: dict[str, list[str]] = {}
+        found = defaultdict[str, list[str]](list)
         for subject, commits in self._subjects.items():
             if (plain := without_number(subject)) != subject:
-                found.setdefault(plain, []).extend(commits)
+                found[plain] += commits
         return found
 
     @cached_property
     def _requested(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
+        found = defaultdict[int, list[str]](list)
         for subject, commits in self._subjects.items():
-            if number := request_of(subject):
-                found.setdefault(number, []).extend(commits)
+            found[request_of(subject) or 0] += commits
         return found
 
     @cached_property
@@ -281,8 +270,7 @@ class AttributedLandings(Landings):
     def _not_found(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing) -> Landing:
         """Return what is not known; that it did not land only where none of its lines is there after a horizon."""
         found = partial(self._found, sha, lines=(there.there, there.lines))
-        sure = [one.commit for one in candidates if one.sure]
-        if sure:
+        if sure := [one.commit for one in candidates if one.sure]:
             best = max(sure, key=lambda commit: there.by_commit[commit])
             lines = there.by_commit[best], there.lines
             why = Unknown.PART if there.lines else Unknown.NO_LINES

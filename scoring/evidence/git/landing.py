@@ -31,10 +31,7 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
     ) -> None:
-        """Take the commits of the trunk, newest first, those of the log by SHA, and the tips of all branches.
-
-        ``iterations`` are the commits of the log, once each, by their first iteration in ascending order.
-        """
+        """Take the commits of the trunk, newest first, those of the log by SHA and once each, and all branches."""
         self._repository, self._graph, self._commits = repository, graph, commits
         self._tip, self._shallow = trunk.commit or "", trunk.shallow
         self._found = partial(Landing, "corrected", trunk, "")
@@ -71,19 +68,19 @@ class Landings:
     @cached_property
     def _decided(self) -> dict[str, Landing]:
         decided: dict[str, Landing] = {}
-        for sha in (tip.sha for tip in self._iterations):
+        shas = [tip.sha for tip in self._iterations]
+        for sha in shas:
             if sha not in self._graph or sha not in self._commits:
                 decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
             elif len(self._graph.parents[sha]) > 1:
                 decided[sha] = self._found(sha, unknown=Unknown.MERGE)
-        own = self._tried([tip.sha for tip in self._iterations if tip.sha not in decided])
+        own = self._tried([sha for sha in shas if sha not in decided])
         for sha in own:
             if not (changed := self._changes.get((sha, self._graph.first_parent(sha)))):
                 why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
                 decided[sha] = self._found(sha, unknown=why)
         tried = [tip for tip in self._iterations if tip.sha not in decided]
-        marks = self._graph.marks([tip.sha for tip in self._iterations])
-        bits = {tip.sha: 1 << n for n, tip in enumerate(self._iterations)}
+        marks, bits = self._graph.marks(shas), {sha: 1 << n for n, sha in enumerate(shas)}
         missing = sum(bits[tip.sha] for tip in tried if own[tip.sha] is None)
         branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
         own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
@@ -106,7 +103,8 @@ class Landings:
                 or self._by_later(sha, later[sha], decided)
                 or self._by_later(sha, holding[sha], own)
                 or by_subject[sha]
-                or self._not_landed(sha)
+                or (self._found(sha, unknown=Unknown.OBJECTS) if sha in self._unsure else None)
+                or self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
             )
         return decided
 
@@ -190,11 +188,6 @@ class Landings:
             return None
         landed, who = self._standing([commit for commit in alike if common[commit]], sha)
         return self._found(sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed])
-
-    def _not_landed(self, sha: str) -> Landing:
-        if sha in self._unsure:
-            return self._found(sha, unknown=Unknown.OBJECTS)
-        return self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
 
     def _standing(self, found: Sequence[str], sha: str) -> tuple[str, str | None]:
         """Return, of the commits that landed one, the newest without a revert, else the newest and what reverts it."""

@@ -1,7 +1,4 @@
-"""Which trunk commits make the same change as a pair of commits does, and what merging would change.
-
-Patches are compared where the same paths changed in the same way (their *shape*), in an isolated repository.
-"""
+"""Which trunk commits make the same change as a pair of commits does, and what merging would change."""
 
 import contextlib
 import re
@@ -25,7 +22,6 @@ _MERGE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-
 _MERGE_BATCHES = (2, 39)  # the first git that merges many pairs in one process
 MOST_COMPARED = 200_000  # commits of the trunk, newest first, that are compared with what is beside it
 

@@ -24,10 +24,7 @@ class ReferenceHistory(GitFacts):
     def __init__(
         self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
     ) -> None:
-        """Open the repository unless it is open, as :class:`GitRepository` does, and resolve the commit fields.
-
-        ``trunk`` is the local branch on which work lands, ``master`` unless it is named; it need not be there.
-        """
+        """Resolve the commit fields; ``trunk`` is the local branch on which work lands, which may be missing."""
         self._repository = GitRepository.of(repo_dir)
         trunk = TRUNK if trunk is None else trunk
         branch = f"refs/heads/{trunk}"
@@ -55,10 +52,8 @@ class ReferenceHistory(GitFacts):
         return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        commit, field = self._shown.get(sha), trim(record.commit)
-        if commit is None or commit.files is None:
-            return Changed(self.rules, field, sha, unknown=Unknown.FILES)
-        return Changed(self.rules, field, sha, commit.files)
+        commit, found = self._shown.get(sha), partial(Changed, self.rules, trim(record.commit), sha)
+        return found(unknown=Unknown.FILES) if commit is None or commit.files is None else found(commit.files)
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""

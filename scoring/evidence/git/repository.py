@@ -13,22 +13,23 @@ from scoring.evidence.git.starter import OBJECT_WORDS, Git, as_lines, as_text, t
 from scoring.files import read_file, reason, refuse_special
 
 TRUNK = "master"  # under the reference's rules, and of the repositories that are made here
-
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
 _REQUEST_HEAD = re.compile(r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$")
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
-
 OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is answered at once
 MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch is left unanswered
 
+# What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever.
 _PLAIN_FILES = [
     *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates"),
     *("info/attributes", "info/grafts", "objects/info/commit-graph"),
 ]
-"""What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever."""
+_SETTINGS = ("config", "config.worktree")
+_DEEPEST = 10  # how often a file of settings may lead to another one, for git
+_INCLUDES = r"^include(if\..*)?\.path$"
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -55,8 +56,7 @@ class GitRepository(Git):
                 f"{self.directory}: not a git work tree ({why[0] if why else 'it is a bare repository'}); "
                 "name the repository with --repo-dir"
             )
-        self.common_dir = Path(os.fsdecode(common_dir))
-        """The repository itself, which all its work trees share."""
+        self.common_dir = Path(os.fsdecode(common_dir))  # the repository itself, which all its work trees share
         _refuse_pipes_in(self.common_dir)
 
     @property
@@ -199,11 +199,6 @@ def _refuse_pipe(path: Path) -> None:
         pass
     except OSError as e:
         raise GitError(f"{path}: {reason(e)}; git would wait for it for ever") from e
-
-
-_SETTINGS = ("config", "config.worktree")
-_DEEPEST = 10  # how often a file of settings may lead to another one, for git
-_INCLUDES = r"^include(if\..*)?\.path$"
 
 
 def _refuse_included(settings: Path, deepest: int) -> None:

@@ -4,9 +4,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 
-_SHORTEST = 7
-_FURTHEST = 40
-_CLAUSE = 200
+_SHORTEST, _FURTHEST, _CLAUSE = 7, 40, 200  # characters of a SHA, between it and the word, before the word
 _LINE = 1000  # characters of a line in which it is looked for that only a part is reverted
 _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
@@ -24,8 +22,9 @@ _IN_PART = re.compile(
 
 def whole_reverts(message: str) -> str:
     """Return a message without the lines that say that only a part of something is reverted."""
-    lines = message.split("\n") if "revert" in message.lower() else []
-    return "\n".join(line for line in lines if not _IN_PART.search(line[:_LINE])) if lines else message
+    if "revert" not in message.lower():
+        return message
+    return "\n".join(line for line in message.split("\n") if not _IN_PART.search(line[:_LINE]))
 
 
 def reverted_name(message: str) -> tuple[str, int]:
@@ -49,25 +48,17 @@ def _in_line(line: str) -> list[str]:
             n -= 1
         elif n == len(words) or starts[n] - sha.end() > _FURTHEST:
             continue
-        if _meant(line, words, n):
+        end = words[n].start()  # *not* between the word before it and itself, in its clause, denies it
+        if not _NEGATION.search(line, max(words[n - 1].end() if n else 0, end - _CLAUSE), end):
             found.append(sha[0].lower())
     return found
-
-
-def _meant(line: str, words: "Sequence[re.Match[str]]", n: int) -> bool:
-    """Tell whether a word is not denied: no *not* between the word before it and itself, in its clause."""
-    end = words[n].start()
-    return _NEGATION.search(line, max(words[n - 1].end() if n else 0, end - _CLAUSE), end) is None
 
 
 class Reverts:
     """The reverts on one trunk. A place is a number that is smaller for what is newer."""
 
     def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
-        """Read the messages: place, SHA and message of each commit of the trunk that may speak of a revert.
-
-        ``brought_by`` returns the merges that brought a commit in; to revert one of them reverts the commit too.
-        """
+        """Take places, SHAs and messages, and which merges brought a commit in: to revert one reverts it too."""
         self._brought_by = brought_by
         self._places: dict[str, int] = {}
         self._said: dict[str, list[tuple[str, str]]] = {}

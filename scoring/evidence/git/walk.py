@@ -90,12 +90,9 @@ class CommitNames:
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read messages; those that revert a commit do not name it."""
-        self.request: dict[str, int] = {}
-        """The pull or merge request that a commit brought."""
-        self.requests: dict[int, dict[str, bool]] = {}
-        """The commits that name a request, and whether they brought it."""
-        self.subjects: dict[str, list[str]] = {}
-        """The commits that list a subject."""
+        self.request: dict[str, int] = {}  # the pull or merge request that a commit brought
+        self.requests: dict[int, dict[str, bool]] = {}  # the commits that name a request, and whether they brought it
+        self.subjects: dict[str, list[str]] = {}  # the commits that list a subject
         self._shas: dict[str, list[tuple[str, str, bool]]] = {}
         for sha, message in ((commit.sha, commit.message) for commit in commits):
             if brought := request_of(message):
