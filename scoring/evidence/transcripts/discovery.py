@@ -14,32 +14,26 @@ from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptP
 from scoring.evidence.transcripts.harness import FileNames, Harness
 from scoring.files import is_inside, reason
 
-COMPRESSED = ".zst"
-
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
 NOT_HERE = "its object is not in this clone"
 
 
 class TranscriptFile(NamedTuple):
-    """A transcript to read, ``whole`` or only the work done in the repository; a ``document`` is one JSON text.
-
-    A ``store`` is read by its harness. One that is no file but objects in git names them in ``blobs``, in order; they
-    are in ``repository``, have ``size`` bytes in all, and ``path`` is only what the transcript is called.
-    """
+    """A transcript to read; one that is no file but objects in git has a ``path`` that is only what it is called."""
 
     path: Path
-    whole: bool
-    document: bool = False
-    blobs: tuple[str, ...] = ()
-    repository: GitRepository | None = None
-    size: int = 0
-    store: bool = False
+    whole: bool  # or only the work done in the repository
+    document: bool = False  # one JSON text
+    blobs: tuple[str, ...] = ()  # the objects in git, in order
+    repository: GitRepository | None = None  # in which these are
+    size: int = 0  # bytes of these in all
+    store: bool = False  # read by its harness
 
     @property
     def compressed(self) -> bool:
         """Whether it must be decompressed."""
-        return self.path.name.endswith(COMPRESSED)
+        return self.path.name.endswith(".zst")
 
 
 class Discovery(NamedTuple):
@@ -119,9 +113,9 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
 
 def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Harness]:
     """Return the harnesses that may have written a transcript: documents and stores are known by their names."""
-    if not transcript.document and not transcript.store:
-        return harnesses
     kind = transcript.document, transcript.store
+    if not any(kind):
+        return harnesses
     kinds = [(harness, [n for n in harness.files if (n.document, n.store) == kind]) for harness in harnesses]
     return [harness for harness, names in kinds if _any_of(names)(transcript.path)]
 
@@ -133,11 +127,9 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
     for directory in places.hinted:
         yield _Place(directory, "hook", "", anybody)
     for harness in harnesses if places.auto else ():
-        homes = [
-            home for home in harness.homes(os.environ) if not (places.trusted and is_inside(home[0], places.repo_dir))
-        ]
-        for path, origin, prefix, below in homes:
-            yield _Place(path, origin, prefix, harness.files, harness.name, below=below)
+        for path, origin, prefix, below in harness.homes(os.environ):
+            if not (places.trusted and is_inside(path, places.repo_dir)):
+                yield _Place(path, origin, prefix, harness.files, harness.name, below=below)
 
 
 def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:

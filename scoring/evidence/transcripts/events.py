@@ -20,21 +20,23 @@ from scoring.evidence.transcripts.harness import (
     JsonReader,
 )
 from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
-from scoring.evidence.transcripts.observing import NO_LINES, AddedLines, Observations
+from scoring.evidence.transcripts.observing import AddedLines, Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, STATED, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.written import lines_added, lines_patched, paths_patched
 from scoring.files import READ_PLAIN, refuse_special
 
+PLACE = "$place"  # the key of a line that :func:`lines_behind` puts in front
 _MOST_KINDS = 40  # of unknown kinds, how many names are kept
+_LINE_LIMIT = 16 << 20  # bytes of a line; what is behind them is no JSON
 
 
 class EventReader(JsonReader):
-    """Reads lines, or documents, that are JSON objects; of each, :meth:`entry` says what happened, and nothing else.
+    """Reads JSON objects; of each, :meth:`entry` says what happened, and nothing else.
 
-    ``entry`` notes in :attr:`where` what holds from now on, begins each event with :meth:`event`, and says what is in
-    it with the other methods. A method that takes the id of a call takes any value: what is no text is no id.
+    It notes in :attr:`where` what holds from now on, begins each event with :meth:`event`, and says what is in it with
+    the other methods. A method that takes the id of a call takes any value: what is no text is no id.
     """
 
     decoder = msgspec.json.Decoder(dict[str, Any])
@@ -44,17 +46,13 @@ class EventReader(JsonReader):
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
         self.seen = Observations(tools)
-        self.where = LineSpan()
-        """The folder, session and model of what is read now, and whether it is a sub-agent's, and of which session."""
-        self.messages: list[int] = []
-        """In documents, which a checkpoint counts in messages: the number of the first event of each."""
+        self.where = LineSpan()  # of what is read now
+        self.messages: list[int] = []  # in documents, which checkpoints count in these: the first event of each
         self._spans: dict[LineSpan, int] = {}
         self._covers: list[list[int]] = []
         self._at = -1, -1  # the span and the number of the event
-        self.shown: Any = None
-        """What the place of a store shows; see :func:`lines_behind`."""
-        self.version: object = None
-        """The version of the harness, or of its format, which names a line of an unknown kind too."""
+        self.shown: Any = None  # what the place of a store shows; see :func:`lines_behind`
+        self.version: object = None  # of the harness, or of its format, which names a line of an unknown kind too
         self._ahead = 0  # how many lines in front are no lines of the file
 
     @property
@@ -133,13 +131,11 @@ class EventReader(JsonReader):
         """Note the tokens of all responses from the event of number ``since`` on that state none themselves."""
         self.tables[STATED].append((*self._at, since, output, given, reads, writes))
 
-    def command(
-        self, call: object, text: str, folder: str = "", patched: Sequence[str] = (), lines: AddedLines = NO_LINES
-    ) -> None:
+    def command(self, call: object, text: str, folder: str = "") -> None:
         """Note a call that runs shell commands; see :meth:`Observations.command`."""
-        self._called(self.seen.command(_id(call), text, folder or self.folder, patched, lines), command_flags(text))
+        self._called(self.seen.command(_id(call), text, folder or self.folder), command_flags(text))
 
-    def edit(self, call: object, paths: Iterable[str], lines: AddedLines = NO_LINES, whole: bool = False) -> None:
+    def edit(self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False) -> None:
         """Note a call of a tool that edits files; see :meth:`Observations.edit`."""
         self._called(self.seen.edit(_id(call), paths, self.folder, lines, whole))
 
@@ -267,9 +263,6 @@ def shell_answer(text: str) -> tuple[str, bool | None]:
     return printed if headed else text, code.lstrip("-").isdecimal() and code.strip("-0") != ""
 
 
-_LINE_LIMIT = 16 << 20  # bytes of a line; what is behind them is no JSON
-
-
 def lines_behind(said: Mapping[str, Any], path: Path) -> Iterator[bytes]:
     """Yield the lines of a file behind one that says what its place shows (raises OSError: it cannot be read)."""
     refuse_special(path)
@@ -284,7 +277,3 @@ def document_of(path: Path) -> Iterator[bytes]:
     refuse_special(path)
     with open(os.open(path, READ_PLAIN), "rb") as file:
         yield file.read(DOCUMENT_LIMIT + 1)
-
-
-PLACE = "$place"
-"""The key of a line that :func:`lines_behind` puts in front."""

@@ -17,15 +17,10 @@ from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import READ_PLAIN, reason, refuse_special
 
 LINE_LIMIT = 16 << 20  # the longest line, in bytes, that is read; a longer one is skipped with a warning
-
-DOCUMENT_LIMIT, LIMIT, MOST_LINES = 256 << 20, 4 << 30, 1 << 20
-"""How many bytes a document may have, and how many bytes, decompressed, and lines one transcript."""
-
-EXPANSION = 500
-"""How many times as long a transcript over :data:`FREE` bytes may get; rollouts of Codex get 5 to 50 times as long."""
-
+DOCUMENT_LIMIT = 256 << 20  # bytes
+LIMIT, MOST_LINES = 4 << 30, 1 << 20  # bytes, decompressed, and lines of one transcript
+EXPANSION = 500  # how many times as long one over FREE bytes may get; rollouts of Codex get 5 to 50 times as long
 FREE = 16 << 20  # how many bytes a transcript may have when it is decompressed, whatever its size
-
 WINDOW_LOG_LIMIT = 27  # how much memory decompressing may need, as a power of two of bytes: 128 MiB
 _BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
 

@@ -17,25 +17,12 @@ from scoring.evidence.transcripts.pi import Pi
 from scoring.evidence.transcripts.qwen import QwenCode
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 
-HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex())
-"""Those that are read under corrected evidence."""
+HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex())  # those that are read under corrected evidence
 
-ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (
-    *HARNESSES,
-    GeminiCli(),
-    QwenCode(),
-    Droid(),
-    Cursor(),
-    Amp(),
-    Pi(),
-    CopilotCli(),
-    Atif(),
-    Kilo(),
-    OpenCode(),
-)
-"""Those that are read under attributed evidence: a further one goes here, so that no earlier score moves."""
+# Those that are read under attributed evidence: a further one goes here, so that no earlier score moves.
+_FURTHER = (GeminiCli, QwenCode, Droid, Cursor, Amp, Pi, CopilotCli, Atif, Kilo, OpenCode)
+ATTRIBUTED_HARNESSES: tuple[Harness, ...] = (*HARNESSES, *(harness() for harness in _FURTHER))
 
+# Transcripts as found on disk: every response counts once, and only work done in the repository.
 HARNESS_TRANSCRIPTS = TranscriptRules(discover, lambda: HARNESSES, "harness-transcripts")
-"""Transcripts as found on disk: every response counts once, and only work done in the repository."""
-
 harness_scan = partial(Scan, HARNESS_TRANSCRIPTS)

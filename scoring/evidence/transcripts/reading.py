@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures.process import ProcessPoolExecutor as Executor
 
 
-MOST_PROCESSES = 8
-WORTH_A_PROCESS = 16 << 20  # bytes that there must be to read for each further one
+MOST_PROCESSES, WORTH_A_PROCESS = 8, 16 << 20  # and how many bytes there must be to read for each further one
 
 
 class FileRead(NamedTuple):

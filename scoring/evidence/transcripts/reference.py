@@ -20,14 +20,10 @@ from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.text import INT_MAX, INT_MIN, fold, wrap64
 
+# The counts of a turn as the reference knows them, in the order of :data:`Turn`, and those of a ``payload``.
 CLAUDE_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The counts of a turn as the reference knows them, in the order of :data:`Turn`."""
-
 CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
-"""The counts of a turn in a ``payload``, in the order of :func:`codex_turn`."""
-
-Turn: TypeAlias = tuple[int, int, int, int]
-"""Tokens of one turn: input, output, cache reads, cache creations; as the line states them, 64 bits signed."""
+Turn: TypeAlias = tuple[int, int, int, int]  # tokens: input, output, cache reads, cache creations; 64 bits signed
 
 
 class Event(NamedTuple):
@@ -45,10 +41,9 @@ def codex_turn(given: int, cached: int, output: int) -> Turn:
     return given, output, cached, max(wrap64(given - cached), 0)
 
 
-_DEEPEST = 10_000  # how deep the reference lets JSON nest
-_LEVELS = 100
+_DEEPEST, _LEVELS = 10_000, 100  # how deep the reference lets JSON nest, and how much of it is parsed at a time
+# What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again.
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-"""What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again."""
 
 
 class WrongTypeError(Exception):
@@ -61,8 +56,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 _NOT_WHOLE = object()  # A number that is not written as a whole number
 
-Spec: TypeAlias = Callable[[Any, Any], Any]
-"""Decodes a JSON value over what its place already holds, and returns what it holds then."""
+Spec: TypeAlias = Callable[[Any, Any], Any]  # decodes a value over what its place holds, and returns what it holds then
 
 
 def _text(value: Any, old: Any) -> Any:
@@ -334,7 +328,6 @@ class Reference(Harness):
         return True
 
 
+# Plain ``*.jsonl`` files directly inside folders that are named by hand.
 REFERENCE_TRANSCRIPTS = TranscriptRules(list_directly, lambda: (Reference(),), "transcripts", alone=True)
-"""Plain ``*.jsonl`` files directly inside folders that are named by hand."""
-
 reference_scan = partial(Scan, REFERENCE_TRANSCRIPTS)

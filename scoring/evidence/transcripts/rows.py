@@ -10,38 +10,30 @@ from scoring.evidence.transcripts.facts import IterationWindow
 
 
 class LineSpan(NamedTuple):
-    """Where some lines belong: the folder they name, their session, and the model that answered; "" is not said.
-
-    Where they are named once for all that follows, ``opens`` is the kind of that line, ``parent`` the session that
-    it was started from, ``born`` the ms of its UUID (-1: none), ``time`` in ns, and ``remote`` a URL.
-    """
+    """Where some lines belong; "" is not said. Some harnesses name most of it for all lines that follow."""
 
     cwd: str = ""
     session: str = ""
-    opens: int = 0
-    parent: str = ""
-    born: int = -1
-    time: int = 0
-    remote: str = ""
+    opens: int = 0  # the kind of the line that names them
+    parent: str = ""  # the session from which this one was forked or started
+    born: int = -1  # the milliseconds since 1970 in a UUID of version 7; -1: none
+    time: int = 0  # of the line that names them, in nanoseconds
+    remote: str = ""  # the URL of the repository
     model: str = ""
-    agent: bool = False
+    agent: bool = False  # whether the lines are of a sub-agent
 
 
 class Rows(msgspec.Struct, array_like=True):
-    """What a transcript, or a part of it, says: the times in each of the ``spans``, rows by kind, and reasons of skips.
-
-    A reader that observes has the number of a line, from 0, in place of its time; ``lines`` then has number, time
-    and key of each. ``opens`` is whether the file begins where its session does, ``messages`` where these begin.
-    """
+    """What a transcript, or a part of it, says. A reader that observes has numbers of lines, from 0, for times."""
 
     spans: list[LineSpan] = []
-    covers: list[list[int]] = []
-    tables: dict[int, list[tuple[int, ...]]] = {}
-    skipped: dict[str, int] = {}
-    lines: list[tuple[int, int, int]] = []
-    texts: list[str] = []
-    opens: bool = False
-    messages: list[int] = []
+    covers: list[list[int]] = []  # for each span, the times of its lines in nanoseconds since 1970
+    tables: dict[int, list[tuple[int, ...]]] = {}  # the rows of each kind, each with its span and time
+    skipped: dict[str, int] = {}  # how many lines were skipped, by reason
+    lines: list[tuple[int, int, int]] = []  # the numbers, times and keys of lines; one written twice has one key
+    texts: list[str] = []  # those that the tables name by number
+    opens: bool = False  # whether the file begins where its session does
+    messages: list[int] = []  # the lines where messages begin, of a harness that has several lines in one
 
     def line_of(self, start: int | None) -> int | None:
         """Return the line at which a checkpoint starts, which counts messages where there are any."""
@@ -109,9 +101,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE = range(1
 - unsure: the number of a path in ``texts`` that a redirection may have written: in it ``$`` begins what is not known.
 """
 
-WHOLE, CALL_ONLY, RESULT_ONLY = range(3)
-"""What is there of a call: all, or one side, where a file holds a part of a session; the other is in another file."""
-
+WHOLE, CALL_ONLY, RESULT_ONLY = range(3)  # what a file has of a call: all, or one side
 BY_TOOL, BY_REDIRECTION = range(2)
 INTERRUPT, REJECTION = range(2)
 AGENT, COMPACTION = range(2)
@@ -132,8 +122,7 @@ def timed(rows: Rows) -> Rows:
     return Rows(rows.spans, [[times[number] for number in found] for found in rows.covers], tables)
 
 
-FileRows: TypeAlias = dict[str, Rows]
-"""What a transcript says, by the name of the harness that wrote the lines: in most, there is one."""
+FileRows: TypeAlias = dict[str, Rows]  # what a transcript says, by the name of the harness that wrote the lines
 
 pack = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(FileRows)
@@ -153,10 +142,7 @@ def key_of(name: str | bytes) -> int:
     Names of one length that differ within eight bytes never share a number, any others by a chance of 2^-64.
     """
     data = name.encode("utf-8", "replace") if isinstance(name, str) else name
-    return (crc32(data) << 32 | crc32(data[::-1])) - _HALF or 1
-
-
-_HALF = 1 << 63
+    return (crc32(data) << 32 | crc32(data[::-1])) - (1 << 63) or 1
 
 
 def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:

@@ -1,7 +1,4 @@
-"""Reads the transcripts in some places, or takes what is kept of them, and sums up what they say.
-
-Which work counts, and which lines are copies, is decided in :meth:`Scan.facts`, over all files.
-"""
+"""Reads the transcripts in some places, or takes what is kept of them, and sums up what they say."""
 
 import contextlib
 import os
@@ -35,21 +32,17 @@ from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.store import Store, stamp_of
 
-UNREADABLE = "cannot be read"
-NOTHING_USABLE = "no line that could be used"
+UNREADABLE, NOTHING_USABLE = "cannot be read", "no line that could be used"
 
 
 class TranscriptRules(NamedTuple):
-    """How transcripts are read and kept under ``name``; ``tools`` makes the test tools to observe with, if any.
-
-    ``alone`` is whether a transcript counts whatever the others say, and its rows hold times.
-    """
+    """How transcripts are read and kept under ``name``."""
 
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
     harnesses: Callable[[], Sequence[Harness]]
     name: str
-    tools: Callable[[Sequence[str]], TestTools] | None = None
-    alone: bool = False
+    tools: Callable[[Sequence[str]], TestTools] | None = None  # makes the test tools to observe with, if any
+    alone: bool = False  # whether a transcript counts whatever the others say, and its rows hold times
 
 
 @dataclass(slots=True)
@@ -66,8 +59,7 @@ class _Source:
 class Scan:
     """One reading of the transcripts in some places, a context manager; ``start`` lets it run in the background."""
 
-    repository: GitRepository | None = None
-    """The repository that the transcripts are about, where it had to be opened to find them."""
+    repository: GitRepository | None = None  # that the transcripts are about, where it had to be opened to find them
 
     def __init__(self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> None:
         """Prepare to read what is in some places; ``reading`` says how. Opens nothing yet."""

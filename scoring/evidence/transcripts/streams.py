@@ -11,9 +11,7 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
 
-SessionKey: TypeAlias = tuple[str, str]
-"""A session: the name of its harness, and its id; a file that names no session is one, by its path."""
-
+SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
 SHA_DIGITS = 15  # how many hex digits of the SHA of a commit that a session made are kept
 
 
@@ -28,20 +26,17 @@ class Made(NamedTuple):
 
 @dataclass(eq=False)
 class File:
-    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session (from ``start`` on).
-
-    ``ids`` has the number of each of ``rows.lines``, ``here`` and ``fresh`` whether it is work here, and new.
-    """
+    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session."""
 
     transcript: TranscriptFile
     harness: Harness
     rows: Rows
-    checkpoint: str = ""
+    checkpoint: str = ""  # "" for a file on disk, as is the session
     session: str = ""
-    start: int | None = None
-    ids: list[int] = field(default_factory=list)
-    fresh: list[bool] = field(default_factory=list)
-    here: list[bool] = field(default_factory=list)
+    start: int | None = None  # how many lines are from before the checkpoint
+    ids: list[int] = field(default_factory=list)  # the number of each of ``rows.lines``
+    fresh: list[bool] = field(default_factory=list)  # whether no earlier file has it as work in this repository
+    here: list[bool] = field(default_factory=list)  # whether it is work in this repository
 
     @cached_property
     def place(self) -> dict[int, int]:
@@ -65,10 +60,7 @@ class File:
 
     @cached_property
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
-        """The sessions in it, each with where its lines are in ``ids``.
-
-        The first one is its owner, which is named last and has all the lines; it goes on from the others.
-        """
+        """The sessions in it, with the places of their lines in ``ids``; the first has all, and follows the others."""
         everything = range(len(self.numbers))
         *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
         return [(own, everything), *((name, sorted(self._by_name[name])) for name in others)]
@@ -104,7 +96,7 @@ class Session:
     times: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
-    elsewhere: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)  # names of commits that are known to be of another repository
 
     @property
     def parent(self) -> str:
@@ -119,14 +111,10 @@ def number_lines(files: Iterable[File]) -> int:
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        ids = []
+        file.ids = []
         for _, _, key in file.rows.lines:
-            line = known.get(key)
-            if line is None:
-                line = known[key] = count
-                count += 1
-            ids.append(line)
-        file.ids = ids
+            file.ids.append(line := known.setdefault(key, count))
+            count += line == count
     return count
 
 
@@ -134,11 +122,10 @@ def count_once(files: Iterable[File], lines: int) -> None:
     """Say of each line that is work in the repository where it counts: in the first file where it is that."""
     seen = bytearray(lines)
     for file in files:
-        fresh = []
+        file.fresh = []
         for line, here in zip(file.ids, file.here, strict=True):
-            fresh.append(here and not seen[line])
+            file.fresh.append(here and not seen[line])
             seen[line] |= here
-        file.fresh = fresh
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
@@ -179,9 +166,7 @@ def order_lines(sessions: Iterable[Session]) -> None:
 
 def _made(session: Session) -> list[Made]:
     """Return the commits that a session made. A result without its call counts where another file has the call."""
-    calls: set[int] = set()
-    found: dict[Made, None] = {}
-    waiting: list[tuple[int, Made]] = []
+    calls, found, waiting = set[int](), dict[Made, None](), list[tuple[int, Made]]()
     name = session.key[1]
     for file in session.files:
         for _, number, key, state, sha, count, subject, is_elsewhere in file.rows.tables.get(MADE, ()):
