@@ -185,9 +185,6 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
             if repository is not None and not repository.is_dir():
                 wrong = "is no folder" if repository.exists() else "there is no such folder"
                 raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository of the log")
-            for folder in given.get("transcript-dir") or ():
-                if not folder.exists():  # a score would be written with less evidence than there is
-                    raise SettingsError(f"--transcript-dir {str(folder)!r}: there is no such folder")
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
             return command(options=given, **arguments)

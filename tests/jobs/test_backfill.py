@@ -383,8 +383,11 @@ class TestDryRun:
         TestAnswersOfGit.land(done)
         dead = subprocess.Popen(["true"])
         dead.wait()
-        (done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp").touch()
         (done.session(CLAUDE)).unlink()
+        left = done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp"
+        left.touch()  # what a killed command left goes with the next one, whichever it is
+        da_score("lint", "--iter-log-dir", done.log)
+        assert not left.exists()
         before = tree(tmp_path)
         assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
         assert tree(tmp_path) == before
