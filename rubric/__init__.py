@@ -1,6 +1,6 @@
-"""The outcome-scoring rubric: which signals vote, with which weight, and what a value is called.
+"""The outcome-scoring rubric: data (``versions/*.yaml``) and its model, without logs, git or transcripts.
 
-Data (``versions/*.yaml``) and its model, which know nothing of logs; names are loaded when first asked for.
+A name is loaded when it is first asked for: a command that only wants the version loads no model.
 """
 
 from importlib import import_module
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubric.breakdown import *  # noqa: F403
-    from rubric.datafiles import *  # noqa: F403  # noqa: F403
+    from rubric.datafiles import *  # noqa: F403
     from rubric.model import *  # noqa: F403
     from rubric.registry import *  # noqa: F403
 
-_MODULES = "datafiles", "breakdown", "model", "registry"
-"""Where the names are; each of these imports some of those before it."""
+_MODULES = "datafiles", "breakdown", "model", "registry"  # where the names are; each imports some of those before it
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a score is: a value, its band and a row for each signal, with its coverage and bounds."""
+"""What a score is: a value, its band and a row for each signal, with its coverage and bounds; and what makes one."""
 
 import math
 from collections.abc import Iterable
@@ -11,12 +11,14 @@ BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}  # what people read for
 
 TOLERANCE = 1e-9  # numbers no further apart are equal: rounding alone may have made the difference
 
-Source = Literal["observed", "claimed"]
-"""Where a sub-score comes from: it was observed, or the one who did the work says so."""
+Source = Literal["observed", "claimed"]  # a sub-score was observed, or the one who did the work says so
 
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal: a sub-score in [0, 1] or absence, maybe source, applicable, cap, fact."""
+    """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent.
+
+    A reading may also have ``source``, ``applicable``, ``cap`` and ``fact``, as :class:`SignalContribution` has them.
+    """
 
     @property
     def present(self) -> bool:
@@ -32,7 +34,7 @@ class SignalReading(Protocol):
 
 
 class SignalReadings(Protocol):
-    """What the scorer needs of an iteration; maybe with ``tool_calls``, how many its own work shows (or None)."""
+    """What the scorer needs of one iteration; it may have ``tool_calls``, those seen in its own work, or None."""
 
     @property
     def iteration(self) -> int:
@@ -44,11 +46,7 @@ class SignalReadings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SignalContribution:
-    """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0.
-
-    One not ``applicable`` counts for neither coverage nor bounds; ``cap`` is the best band it allows, "" for any.
-    Rows compare without ``source`` (None where absent or not kept) and ``fact``.
-    """
+    """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0."""
 
     signal: str
     label: str
@@ -58,18 +56,15 @@ class SignalContribution:
     nominal_weight: float
     effective_weight: float
     contribution: float
-    source: Source | None = field(default=None, compare=False)
-    applicable: bool = True
-    cap: str = ""
-    fact: str = field(default="", compare=False)
+    source: Source | None = field(default=None, compare=False)  # None also where it was not kept
+    applicable: bool = True  # without that it is absent, and counts neither for coverage nor for bounds
+    cap: str = ""  # the best band that the row allows, "" when it allows any
+    fact: str = field(default="", compare=False)  # what the vote goes by in a few words, "" where it was not kept
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the rubric a score rests on: ``present`` of ``total`` signals, ``weight`` of the weight (0 to 1).
-
-    What is not applicable is not in the total.
-    """
+    """How much of the applicable rubric a score rests on: signals ``present`` of ``total``, ``weight`` from 0 to 1."""
 
     present: int
     total: int
@@ -81,7 +76,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the absent signals could make of a score, in [0, 1]: ``low`` if all were 0, ``high`` if all were 1."""
+    """What the absent signals could make of a score, in [0, 1]: ``low`` with all of them 0, ``high`` with all 1."""
 
     low: float
     high: float
@@ -118,15 +113,15 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class Score(Breakdown):
-    """What the rubric made of an iteration: a value in [0, 1] up to the last bit, its band, and a row per signal."""
+    """What the rubric made of one iteration: a value, its band, and one row per signal in rubric order."""
 
     iteration: int
     rubric_version: str
-    value: float
+    value: float  # in [0, 1], or above by a rounding error
     scored: bool
     band: str
     breakdown: tuple[SignalContribution, ...]
-    sidecar: str = "reference"
+    sidecar: str = "reference"  # what a sidecar holds of it, of :data:`~rubric.model.SIDECAR`
 
 
 def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
@@ -138,7 +133,10 @@ def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
 
 
 def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
-    """Return how low and high a score could be with its absent signals, by nominal weight; 0 and 1 if none applies."""
+    """Measure between which values the score of a breakdown would be if its absent signals were there; 0 to 1 if none.
+
+    The weights are the nominal ones of the applicable signals, scaled so that they sum to 1.
+    """
     rows = tuple(row for row in rows if row.applicable)
     total = math.fsum(row.nominal_weight for row in rows)
     if not total:

@@ -1,7 +1,6 @@
-"""The data files of rubrics: how one is read, what is wrong with it, and the released profiles of meters.
+"""The data files of rubrics and of profiles, by which meters go where they vote; a released one never changes.
 
-A released profile (``rubric/profiles/``) never changes. Beside each YAML file is its JSON with the YAML's checksum, as
-YAML takes long to read; where that is wrong the YAML is read. ``python -m rubric`` writes the JSON.
+A released YAML file is read from the JSON beside it where that has its checksum, for a YAML reader takes long to load.
 """
 
 from functools import cache
@@ -18,7 +17,7 @@ _DEPTH_LIMIT = 8
 
 
 class DaScoreError(Exception):
-    """Something the user can act on, in one line: what, where, what to do. The root of all errors raised on purpose."""
+    """The root of every error da-score raises on purpose: one line that says what, where and what to do."""
 
 
 class RubricError(DaScoreError, ValueError):

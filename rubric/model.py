@@ -1,6 +1,6 @@
 """What a rubric is, and what it scores.
 
-A rubric never changes in place: two scores compare when, and only when, their versions do.
+A rubric never changes in place: two scores compare when, and only when, the versions that they name do.
 """
 
 import math
@@ -25,40 +25,30 @@ SignalID = NewType("SignalID", str)  # names one input signal, such as ``landed`
 
 CombinationMethod = NewType("CombinationMethod", str)  # names how sub-scores become one value
 
+# the one known method: the weighted mean over the signals that are present
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
-"""The one known method: the weighted mean over the signals that are present."""
 
-EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = "reference", "corrected", "attributed"
+# the known rules under which evidence is found and read
+EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = EVIDENCE = "reference", "corrected", "attributed"
 
-EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED)
-"""The known rules under which evidence is found and read."""
-
-STRICT, LENIENT = LOADING = "strict", "lenient"
-"""What one broken entry does: it stops the load, or the rest is scored without it."""
-
-REFERENCE_TEXT, FULL_TEXT = TEXT = "reference", "full"
-"""What tables on a pipe hold: what the reference prints, or coverage and uncut names too."""
-
-REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = "reference", "bounds"
-"""What sidecars hold: what the reference writes, or bounds and coverage too."""
-
-REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = "reference", "all"
-"""Which test flags of an entry are claims: those that the reference reads, or ``impl.tests_total_pass`` in schema 2
-too."""
+STRICT, LENIENT = LOADING = "strict", "lenient"  # one broken entry stops the load, or the rest is scored without it
+REFERENCE_TEXT, FULL_TEXT = TEXT = "reference", "full"  # of tables on a pipe: full has coverage and uncut names too
+REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = "reference", "bounds"  # the latter holds bounds and coverage too
+REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = "reference", "all"  # ``impl.tests_total_pass`` in schema 2 is a claim too
 
 WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
 
 
 @dataclass(frozen=True, slots=True)
 class SignalSpec:
-    """One signal: ``weight`` above 0, ``two_way`` with a claimed side that never votes, ``profile`` of its meter."""
+    """One signal of a rubric."""
 
     id: SignalID
     label: str
-    weight: float
+    weight: float  # above 0; those of a rubric sum to 1
     description: str = ""
-    two_way: bool = False
-    profile: str = ""
+    two_way: bool = False  # whether it has a self-reported side, which never votes, for the integrity track
+    profile: str = ""  # the released profile of its meter; empty without a meter, and for the meter's first profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +61,19 @@ class ScoreBand:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst.
-
-    ``evidence`` names rules; without ``claims_vote`` only what was observed votes. Below ``minimum_coverage``, 0 to
-    1, there is no band. The rest are :data:`LOADING`, :data:`TEXT`, :data:`SIDECAR`, :data:`TEST_FLAGS`.
-    """
+    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst."""
 
     version: str
     combination: CombinationMethod
     signals: tuple[SignalSpec, ...]
     bands: tuple[ScoreBand, ...]
-    evidence: str = EVIDENCE_REFERENCE
-    claims_vote: bool = True
-    minimum_coverage: float = 0.0
-    loading: str = STRICT
-    text: str = REFERENCE_TEXT
-    sidecar: str = REFERENCE_SIDECAR
-    test_flags: str = REFERENCE_FLAGS
+    evidence: str = EVIDENCE_REFERENCE  # the rules under which the evidence behind the signals is found and read
+    claims_vote: bool = True  # whether what an agent says of its own work can vote beside what was observed
+    minimum_coverage: float = 0.0  # the share of the weight, 0 to 1, below which there is no band
+    loading: str = STRICT  # of LOADING
+    text: str = REFERENCE_TEXT  # of TEXT
+    sidecar: str = REFERENCE_SIDECAR  # of SIDECAR
+    test_flags: str = REFERENCE_FLAGS  # of TEST_FLAGS
 
     def validate(self) -> None:
         """Raise a RubricError naming the first broken invariant (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning")."""
@@ -160,10 +146,10 @@ class Rubric:
         return tuple(spec for spec in self.signals if spec.two_way)
 
     def score(self, readings: SignalReadings) -> Score:
-        """Combine one iteration's signals into its score. Pure: no files, no git.
+        """Combine one iteration's signals into its score; with no signal present it is 0 and not ``scored``.
 
-        The value is in [0, 1] up to the last bit, 0 when not ``scored``. Below ``minimum_coverage``, or with no
-        own tool call seen, the band is ``insufficient``, with no signal ``unscored``; a cap limits it.
+        Below ``minimum_coverage``, or where it is known that none of the iteration's own tool calls was seen, the band
+        is ``insufficient``, whatever the value; else, with no signal present, it is ``unscored``. Rows may cap it.
         """
         value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
         unseen = scored and getattr(readings, "tool_calls", None) == 0
@@ -192,12 +178,11 @@ class Rubric:
 def combine(
     signals: Iterable[tuple[str, str, float]], readings: SignalReadings
 ) -> tuple[float, bool, tuple[SignalContribution, ...]]:
-    """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``.
+    """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``: a weighted mean.
 
-    The weighted mean of what is present, added in rubric order in doubles, as the reference does.
+    Weights and contributions are added one by one, in rubric order, as the reference adds them: sum() rounds otherwise.
     """
     read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
-    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
     total = reduce(add, (weight for _, _, weight, reading in read if reading.present), 0.0)
     value = 0.0
     rows = []

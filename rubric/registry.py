@@ -1,4 +1,4 @@
-"""The released rubrics (``rubric/versions/*.yaml``, named by version), and the reader of them and of users' files."""
+"""The released rubrics, each a YAML file in ``rubric/versions/``, and the reader of these and of a user's own files."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -52,7 +52,10 @@ def find_rubric(name: str) -> Rubric:
 
 
 def evidence_of(name: str) -> str:
-    """Return the rules of a rubric's evidence, mostly without loading it; RubricError as :func:`find_rubric`."""
+    """Return under which rules a rubric's evidence is read; RubricError as :func:`find_rubric`.
+
+    A file without the word evidence is not parsed for it: what reads long files begins with them before the rubric.
+    """
     path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
     try:
         names_it = path.is_file() and path.stat().st_size <= SIZE_LIMIT and b"evidence" in path.read_bytes()
@@ -76,7 +79,7 @@ def _valid(path: Path, read: Callable[[Path], object]) -> Rubric:
 
 
 def parse_rubric(data: object) -> Rubric:
-    """Build a rubric from plain data, unchecked; RubricError names a field that is missing, unknown, or misfits."""
+    """Build a rubric from plain data, its invariants unchecked; RubricError names a missing, unknown or wrong field."""
     top = _fields(data, "the rubric", (*_RUBRIC, "signals", "bands"))
     signals = tuple(SignalSpec(**spec) for spec in _items(top, "signals", _SIGNAL))
     bands = tuple(ScoreBand(**band) for band in _items(top, "bands", _BAND))
@@ -87,10 +90,7 @@ _KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false
 
 
 def _kinds(model: type[Any]) -> dict[str, tuple[type, Any]]:
-    """Return the single values of a class with their kinds and what a file that leaves them out has.
-
-    A text that is needed is then empty, which is a problem of the rubric; a number that is needed has no such value.
-    """
+    """Return the single values of a class, each with its kind and what a file that leaves it out has."""
     kinds = {field: getattr(field.type, "__supertype__", field.type) for field in fields(model)}
     return {
         field.name: (kind, ("" if kind is str else None) if field.default is MISSING else field.default)

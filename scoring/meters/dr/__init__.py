@@ -102,7 +102,12 @@ class DRResult:
                 **similarity,
                 "structural_agreement": None,
             },
-            "novelty_by_round": [_novelty(new) for new in self.novelty],
+            "novelty_by_round": [
+                {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
+                | {f"new_claims_{level}": count for level, count in new.new.items()}
+                | {**_rates(new), "classification": new.level}
+                for new in self.novelty
+            ],
             "readiness_by_round": [
                 {"round": r.round, "action_readiness": rounded(r.value)}
                 | {"readiness_classification": r.level, **_scores(r)}
@@ -149,12 +154,6 @@ class DRResult:
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
             "does_not_claim": " ".join(notes),
         }
-
-
-def _novelty(new: RoundNovelty) -> dict[str, Any]:
-    counts = {f"new_claims_{level}": count for level, count in new.new.items()}
-    numbers = {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
-    return {**numbers, **counts, **_rates(new), "classification": new.level}
 
 
 def _rates(new: RoundNovelty) -> dict[str, float]:

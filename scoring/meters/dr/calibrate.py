@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -34,17 +34,15 @@ class Label(BaseModel):
     readiness: Level | None = Field(default=None, alias="readiness_classification")
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A transcript with its label; ``file`` is its name in the directory."""
+class Labelled(NamedTuple):
+    """A transcript with its label."""
 
-    file: str
+    file: str  # its name in the directory
     transcript: Transcript
     label: Label
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(NamedTuple):
     """Everything in a directory: nothing is left out without being named here."""
 
     labelled: tuple[Labelled, ...]
@@ -53,8 +51,7 @@ class Collection:
     others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """How the meter is set: ``k``, and whether level L2 counts."""
 
     k: int
@@ -69,8 +66,7 @@ class Setting:
         return ("L0", "L1", "L2") if self.semantic else ("L0", "L1")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """What the meter says of one labelled transcript."""
 
     file: str
@@ -108,8 +104,7 @@ class Agreement(NamedTuple):
         return wilson(self.agreed, self.total)
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """What the meter says of every labelled transcript under one setting."""
 
     setting: Setting

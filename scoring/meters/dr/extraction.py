@@ -11,9 +11,8 @@ _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGN
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_END = re.compile(
-    r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)"
-)  # possessive, so that no run of marks is read twice
+# possessive, so that no run of marks is read twice
+_END = re.compile(r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)")
 _LAST_WORD = re.compile(r"[\w.]+\Z")
 _ABBREVIATIONS = frozenset(
     (
@@ -98,9 +97,5 @@ def transcript_of(text: str) -> dict[str, Any]:
         else:
             lines.append(line)
     rounds = rounds or {1: before}
-    return {
-        "rounds": [
-            {"round": number, "outputs": with_claims({"text": "\n".join(parts).strip()})}
-            for number, parts in rounds.items()
-        ]
-    }
+    texts = {number: "\n".join(parts).strip() for number, parts in rounds.items()}
+    return {"rounds": [{"round": number, "outputs": with_claims({"text": said})} for number, said in texts.items()]}

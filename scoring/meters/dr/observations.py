@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import InputError
 from scoring.meters import at_least, rounded
@@ -30,21 +30,25 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 K_STEP, PARAPHRASE_STEP, LOW_STEP, READY_STEP = 1, 0.1, 0.05, 0.05  # how far the neighbouring settings are away
 
 
+Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]  # to endorse may add a little
+
+
 class RoundAgreement(NamedTuple):
-    """What an agent's answer does with that of the first: it modifies, endorses with a few additions, or rephrases."""
+    """What an agent's answer does with that of the first."""
 
     round: int
     agent: str
     first: str  # the agent that answered before
-    agreement: Literal["modify", "endorse", "rephrase"]
+    agreement: Agreeing
 
 
 def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[RoundAgreement]:
-    """Compare the answers of other agents with the first's, roughly, by counts and words of their claims."""
+    """Compare each agent's answer with that of the first of its round, or the latest of another agent, by claims."""
     found: list[RoundAgreement] = []
     before: dict[str, list[str]] = {}  # what agents said last, the latest at the end
     for given in transcript.rounds:
-        answers = {name: _claims_of(given, name, text) for name, text in _responses(given).items()}
+        own = {given.agent: list(given.outputs.claims)} if given.outputs.claims else {}
+        answers = {name: own.get(name) or sentences_of(text)[0] or [text] for name, text in _responses(given).items()}
         for agent, claims in answers.items():
             earlier = answers if len(answers) > 1 else dict(reversed(before.items()))
             first = next((name for name in earlier if name != agent or earlier is answers), agent)
@@ -54,15 +58,7 @@ def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> li
     return found
 
 
-def _claims_of(given: Round, agent: str, text: str) -> list[str]:
-    if given.agent == agent and given.outputs.claims:
-        return list(given.outputs.claims)
-    return sentences_of(text)[0] or [text]
-
-
-def _agreement(
-    first: Sequence[str], second: Sequence[str], profile: Profile
-) -> Literal["modify", "endorse", "rephrase"]:
+def _agreement(first: Sequence[str], second: Sequence[str], profile: Profile) -> Agreeing:
     agrees = any(has_word(AGREEING, plain(claim)) for claim in second)
     of_first, of_second = (plain(" ".join(claims)) for claims in (first, second))
     changes = any(has_word((word,), of_second) and not has_word((word,), of_first) for word in CHANGES)

@@ -42,7 +42,6 @@ class Words:
 
 BUILT_IN = Words()  # no words added: the lists of the profile and nothing else
 
-
 CURRENT = "dr-2"  # the released profile by which the meter goes where no rubric is asked
 _NOW: Any = released_profile(CURRENT)
 

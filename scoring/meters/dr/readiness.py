@@ -35,22 +35,8 @@ _OWNER = re.compile(
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 _LABEL_ENDINGS = (
     *("tion", "tions", "sion", "sions", "ness", "ing", "ings", "ally", "ately", "ently", "ously", "ively", "ility"),
-    *(
-        "ality",
-        "ment",
-        "ments",
-        "ated",
-        "ized",
-        "ised",
-        "ified",
-        "ected",
-        "sted",
-        "osed",
-        "ible",
-        "less",
-        "ware",
-        "point",
-    ),
+    *("ality", "ment", "ments", "ated", "ized", "ised", "ified", "ected", "sted", "osed", "ible", "less", "ware"),
+    "point",
 )
 _BARE_FILES = re.compile(  # files that are known by a name without an ending
     r"(?<![\w./-])(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Justfile|Jenkinsfile|Procfile|Vagrantfile|Gemfile|"
@@ -103,9 +89,7 @@ class ReadinessMeter:
 
     def __init__(self, profile: Profile = DEFAULT, added: Words = BUILT_IN) -> None:
         self._profile, self._added = profile, added
-        joined = {f.name: getattr(profile.words, f.name) + getattr(added, f.name) for f in fields(Words)}
-        self._words = Words(**joined)
-        self._alternatives = frozenset(profile.alternatives)
+        self._words = Words(*(getattr(profile.words, f.name) + getattr(added, f.name) for f in fields(Words)))
 
     def measure(
         self, number: int, actions: Sequence[str], questions: Sequence[str], before: int | None
@@ -116,8 +100,7 @@ class ReadinessMeter:
         blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, self._blocker_in_words(blocker))
         value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
         level = self._profile.thresholds.readiness_level(value)
-        question = questions[0] if questions else None
-        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, question)
+        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, next(iter(questions), None))
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
         """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and an owner named 1."""
@@ -152,7 +135,7 @@ class ReadinessMeter:
     def is_vague(self, action: str) -> bool:
         """Return whether an action starts vaguely, has a vague word, or is short and without a verb of the list."""
         text = plain(action)
-        if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
+        if _starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
             return True
         count = len(text.split())
         if self._profile.sentences:  # a file alone, or a tool with anything done to it, is concrete enough
@@ -197,9 +180,8 @@ class ReadinessMeter:
         if not (word[0].isupper() and _NAME.fullmatch(word)) or (word.isupper() and len(word) > 1):
             return False
         small = word.casefold()
-        if len(word) > 6 and small.endswith(_LABEL_ENDINGS):
-            return False
-        return not any(small in known for known in (self._profile.labels, self._words.verbs, self._profile.tools))
+        known = (*self._profile.labels, *self._words.verbs, *self._profile.tools)
+        return small not in known and not (len(word) > 6 and small.endswith(_LABEL_ENDINGS))
 
     def names_artifact(self, action: str) -> bool:
         """Return whether an action names a URL, path, file, tool, text in backticks, ``#123``, or a word for such."""
@@ -216,7 +198,7 @@ class ReadinessMeter:
         if "/" not in token:
             return False
         bare = token.strip(_PUNCTUATION)
-        return bare.casefold() not in self._alternatives and any(char.isalpha() for char in bare)
+        return bare.casefold() not in self._profile.alternatives and any(map(str.isalpha, bare))
 
     def added_words(self, number: int, actions: Sequence[str], questions: Sequence[str]) -> list[AddedWord]:
         """Return the added words that matched in a round, in the order of the lists."""
@@ -256,8 +238,7 @@ def has_word(words: tuple[str, ...], text: str, end: str = r"(?!\w)") -> bool:
 has_word_start = functools.partial(has_word, end="")  # from a left word boundary on
 
 
-def starts_with(words: tuple[str, ...], text: str) -> bool:
-    """Return whether :func:`plain` text starts with one of some words or phrases."""
+def _starts_with(words: tuple[str, ...], text: str) -> bool:
     return text.startswith(tuple(map(plain, words)))
 
 
@@ -269,7 +250,7 @@ def _pattern(words: Iterable[str], end: str) -> re.Pattern[str]:
 # how the words of each list match, and whether open questions are searched as well as next actions
 _LISTS: dict[str, tuple[Callable[[tuple[str, ...], str], bool], bool]] = {
     "verbs": (has_word, False),
-    "vague_starts": (starts_with, False),
+    "vague_starts": (_starts_with, False),
     "vague": (has_word, False),
     "blockers": (has_word_start, True),
     "ownership": (has_word, False),

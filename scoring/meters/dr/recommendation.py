@@ -73,29 +73,20 @@ class RoundSignal:
         return " ".join(self.reasons)
 
 
-def _more_to_come(s: SoFar) -> str:
-    blocked = f" It is blocked, by {_blocker(s)}." if s.readiness.blocker else ""
-    return f"{_still(s)}{blocked}"
-
-
-def _still(s: SoFar) -> str:
+def _still(s: SoFar, blocked: str) -> str:
+    said = "The loop is still finding something."
     if s.novelty.raw == "LOW":
         left = s.profile.k - s.novelty.low_run
-        more = "" if left == 1 else f" ({left} until it counts)"
-        return f"Little new; one more round to be sure{more}."
-    if s.novelty.level == "MEDIUM" and s.readiness.level == "HIGH":
-        return "Ready to act, but let what is new settle: one more round."
-    if s.readiness.level == "HIGH":
-        return "The actions may be premature while the loop still finds so much."
-    return "The loop is still finding something."
+        said = f"Little new; one more round to be sure{'' if left == 1 else f' ({left} until it counts)'}."
+    elif s.readiness.level == "HIGH":
+        said = "The actions may be premature while the loop still finds so much."
+        if s.novelty.level == "MEDIUM":
+            said = "Ready to act, but let what is new settle: one more round."
+    return f"{said} It is {blocked} {_blocker(s)}." if s.readiness.blocker else said
 
 
 def _blocker(s: SoFar) -> str:
     return quote(cut(s.readiness.blocker or "", _QUOTED))
-
-
-def _blocked(s: SoFar) -> str:
-    return f"Blocked, by {_blocker(s)}: more rounds do not remove that."
 
 
 def _hint(signal: Signal, s: SoFar) -> str:
@@ -104,12 +95,8 @@ def _hint(signal: Signal, s: SoFar) -> str:
     if signal == "ESCALATE" and s.readiness.blocker:
         return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
     if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
-        return f"{_still(s)} It is blocked by {_blocker(s)}." if s.readiness.blocker else _still(s)
+        return _still(s, "blocked by")
     return HINTS[signal]
-
-
-def _stuck(s: SoFar) -> str:
-    return f"In none of these {s.novelty.low_run} rounds was readiness high: the loop is stuck."
 
 
 def _converged(s: SoFar) -> str:
@@ -123,17 +110,24 @@ def _converged(s: SoFar) -> str:
     return f"Converged, with a caveat that more rounds will hardly mend: {' and '.join(caveats)}."
 
 
+_BLOCKED = "Blocked, by {}: more rounds do not remove that."
+_STUCK = "In none of these {} rounds was readiness high: the loop is stuck."
 _QUESTION_OPEN = "Converged, but a question is open: it is asked before anything ships."
 _NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
 _NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
 
 RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
     SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
-    SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", _more_to_come),
-    SignalRule("blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", _blocked),
+    SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", lambda s: _still(s, "blocked, by")),
+    SignalRule(
+        "blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", lambda s: _BLOCKED.format(_blocker(s))
+    ),
     SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY),
     SignalRule(
-        "never_ready", lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run, "ESCALATE", _stuck
+        "never_ready",
+        lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run,
+        "ESCALATE",
+        lambda s: _STUCK.format(s.novelty.low_run),
     ),
     SignalRule(
         "open_question", lambda s: s.profile.sentences and bool(s.readiness.question), "ASK", lambda _: _QUESTION_OPEN
@@ -153,32 +147,24 @@ def recommend(
         ready_in_run = new.low_run > 0 and (ready.level == "HIGH" or (ready_in_run and new.low_run > 1))
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
-        reasons = (_novelty_in_words(new, profile.k), _readiness_in_words(ready), rule.why(situation))
-        change = _change(rule.name, ready) if rule.signal == "ESCALATE" else None
-        found.append(RoundSignal(rule.signal, reasons, rule.name, _hint(rule.signal, situation), change))
+        parts = "; ".join(part.found for part in ready.parts().values())
+        readiness_said = f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {parts}."
+        reasons = (_novelty_in_words(new, profile.k), readiness_said, rule.why(situation))
+        unclear: Change = "scope" if ready.next_actions.score and ready.question else "prompt"
+        changes: dict[str, Change] = {"blocker": "human", "readiness_low": unclear, "never_ready": "agent"}
+        hint = _hint(rule.signal, situation)
+        found.append(RoundSignal(rule.signal, reasons, rule.name, hint, changes.get(rule.name)))
     return tuple(found)
-
-
-def _change(rule: str, ready: RoundReadiness) -> Change:
-    if rule == "readiness_low":
-        return "scope" if ready.next_actions.score and ready.question else "prompt"
-    return "human" if rule == "blocker" else "agent"
 
 
 def _novelty_in_words(new: RoundNovelty, k: int) -> str:
     counted = f"{new.new_claims} of {new.claims} claims of round {new.round} are new, a rate of {rounded(new.rate):g}"
+    held = f"{new.low_run} rounds in a row" if new.low_run != 1 else "this round" if new.level == "LOW" else "1 round"
     if new.level == "LOW":
-        rounds = "this round" if new.low_run == 1 else f"{new.low_run} rounds in a row"
-        return f"Novelty is low for {rounds}: {counted}."
+        return f"Novelty is low for {held}: {counted}."
     if new.raw == "LOW":
-        held = "1 round" if new.low_run == 1 else f"{new.low_run} rounds in a row"
         return f"Novelty is medium: {counted}; that is low, but has been so for {held} only and counts from {k}."
     return f"Novelty is {new.level.lower()}: {counted}."
-
-
-def _readiness_in_words(ready: RoundReadiness) -> str:
-    found = "; ".join(part.found for part in ready.parts().values())
-    return f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {found}."
 
 
 class RoundSimilarity(NamedTuple):
@@ -276,7 +262,6 @@ def _inflation(rounds_before: int, claims_before: int, most_before: int, new: Ro
         found = f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
         return found if new.claims > most_before else f"{found}; {MAY_BE_CONVERGED}"
     if rounds_before and new.raw == "LOW" and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before):
-        return (
-            f"{new.claims} claims, at least twice the mean of {claims_before / rounds_before:.4g} before, and few new"
-        )
+        mean = claims_before / rounds_before
+        return f"{new.claims} claims, at least twice the mean of {mean:.4g} before, and few new"
     return ""

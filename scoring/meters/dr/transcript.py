@@ -26,13 +26,12 @@ HEADER, ROUND = "transcript_header", "round"  # the types of the lines that coun
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
-def _null_is_empty(value: Any) -> Any:
-    return () if value is None else value
-
-
 _Text = Annotated[StrictStr, AfterValidator(utf8)]
 _Texts = Annotated[tuple[_Text, ...], AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
-_OptionalTexts = Annotated[_Texts, BeforeValidator(_null_is_empty, json_schema_input_type=tuple[StrictStr, ...] | None)]
+_or_empty = BeforeValidator(
+    lambda texts: () if texts is None else texts, json_schema_input_type=tuple[StrictStr, ...] | None
+)
+_OptionalTexts = Annotated[_Texts, _or_empty]
 
 
 class _Model(BaseModel):
@@ -165,13 +164,13 @@ def _from_document(text: str, source: str) -> _Given:
         raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
     if "rounds" not in document:
         raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
-    rounds = document.pop("rounds")
+    rounds, given = document.pop("rounds"), []
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    numbers = [(n, item, _number(item)) for n, item in enumerate(rounds)]
-    return document, [
-        (f"rounds[{n}]", f"rounds[{n}]" if number is None else f"round {number}", item) for n, item, number in numbers
-    ]
+    for n, item in enumerate(rounds):
+        place, number = f"rounds[{n}]", _number(item)
+        given.append((place, place if number is None else f"round {number}", item))
+    return document, given
 
 
 def _from_lines(text: str, source: str) -> _Given:

@@ -159,10 +159,8 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     if text in PRESETS:
         return preset(text)
     if not text.lower().endswith(CONFIG_SUFFIXES):
-        known = ", ".join(PRESETS)
-        raise InputError(
-            f"{text}: no such config; name one of {known}, or a file ending with {', '.join(CONFIG_SUFFIXES)}"
-        )
+        known, endings = ", ".join(PRESETS), ", ".join(CONFIG_SUFFIXES)
+        raise InputError(f"{text}: no such config; name one of {known}, or a file ending with {endings}")
     data = read_config(text)
     try:
         return meeting_config(data)

@@ -1,7 +1,4 @@
-"""What keeps a meeting from ending, and the rules that give a round its status, in the order of :data:`RULES`.
-
-It is long, because each obstacle and each rule says in words why it holds. Comparisons are within 1e-9.
-"""
+"""What keeps a meeting from ending, and the rules that give a round its status; long, for each says why in words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -15,8 +12,6 @@ from scoring.meters.meeting.round_scores import Lead, Scores
 from scoring.text import printable, quote
 
 Strength: TypeAlias = Literal["strong", "normal"]
-
-_BEYOND_WORDS = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +47,8 @@ def coverage_unmet(s: Situation) -> str | None:
     rule = s.config.rules.require_exploration_coverage
     if not rule.enabled:
         return None
-    shallow = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
     share = sum(level == "deep" for level in s.levels.values()) / len(s.levels)
-    parts = [f"{names(shallow)} must be deep"] if shallow else []
+    parts = [f"{names(shallow)} must be deep"] if (shallow := not_deep(s)) else []
     if below(share, rule.min_fraction_deep_overall):
         least = words(rule.min_fraction_deep_overall)
         parts.append(f"{words(share)} of all aspects are deep, at least {least} must be")
@@ -80,28 +74,22 @@ def obstacles_in(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]
     return tuple(reason for obstacle in obstacles if (reason := obstacle(s)))
 
 
-def ending_allowed(s: Situation) -> bool:
-    """Return whether the meeting may end with this round."""
-    return not obstacles_in(OBSTACLES, s)
-
-
-def required_aspects(s: Situation) -> list[str]:
-    """Return the aspects that must be deep; none where the coverage rule is switched off."""
+def not_deep(s: Situation) -> list[str]:
+    """Return the aspects that must be deep and are not; none where the coverage rule is switched off."""
     rule = s.config.rules.require_exploration_coverage
-    return list(dict.fromkeys(rule.required_aspects_deep)) if rule.enabled else []
+    required = dict.fromkeys(rule.required_aspects_deep if rule.enabled else ())
+    return [name for name in required if s.levels.get(name) != "deep"]
 
 
 def missing_aspects(s: Situation) -> list[str]:
     """Return the aspects that are required and not deep, and then any others at none."""
-    required = [name for name in required_aspects(s) if s.levels.get(name) != "deep"]
+    required = not_deep(s)
     return [*required, *(name for name, level in s.levels.items() if level == "none" and name not in required)]
 
 
 def words(number: float) -> str:
     """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
-    if abs(number) >= _BEYOND_WORDS:
-        return f"{number:g}"
-    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
+    return f"{number:g}" if abs(number) >= 1e15 else f"{rounded(number):.4f}".rstrip("0").rstrip(".")
 
 
 def names(parts: Iterable[str]) -> str:
@@ -156,7 +144,7 @@ def early_consensus(s: Situation) -> Decision | None:
     gaps = []
     if below(s.scores.exploration, rule.exploration_low):
         gaps.append(f"exploration {words(s.scores.exploration)} is below {words(rule.exploration_low)}")
-    if untouched := [name for name in required_aspects(s) if s.levels.get(name, "none") == "none"]:
+    if untouched := [name for name in not_deep(s) if s.levels.get(name, "none") == "none"]:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:
         return None
@@ -195,7 +183,7 @@ def ready(s: Situation) -> Decision | None:
     """Decide when an end is allowed, little is new, and the index or both exploration and convergence are good."""
     is_recommended, why = _recommended(s)
     strength: Strength = "strong" if _both_good(s) else "normal"
-    prompt = f"We seem to be done: {_choice(s)}."
+    prompt = _deciding(s, "We seem to be done")
     return Decision("ready_to_decide", why, prompt, strength=strength) if is_recommended else None
 
 
@@ -241,8 +229,7 @@ def go_on(s: Situation) -> Decision:
     """Go on, on what is missing: no other rule applies."""
     missing = obstacles_in(OBSTACLES, s)
     reasons = missing or ("ending is allowed", *_recommended(s)[1])
-    open_aspects = missing_aspects(s)
-    if open_aspects:
+    if open_aspects := missing_aspects(s):
         about = f"let us go into {names(open_aspects)}"
     elif too_little_agreed(s):
         about = f"let us work out what divides us{_about_lead(s)}"
@@ -267,10 +254,7 @@ RULES: Mapping[str, Rule] = {  # in order: the first one that says something dec
 
 def decide(s: Situation) -> tuple[str, Decision]:
     """Return the rule that decides a round, and what it says."""
-    for name, rule in RULES.items():
-        if decision := rule(s):
-            return name, decision
-    raise AssertionError("the last rule always decides")
+    return next((name, decision) for name, rule in RULES.items() if (decision := rule(s)))
 
 
 def _novelty(s: Situation) -> str:
@@ -291,7 +275,7 @@ def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
     repeats = at_most(s.scores.novelty_recent, floor)
     complete, both_good = at_least(s.scores.completeness, mark), _both_good(s)
     completeness = f"completeness {words(s.scores.completeness)}"
-    if ending_allowed(s) and repeats and (complete or both_good):
+    if not obstacles_in(OBSTACLES, s) and repeats and (complete or both_good):
         why = [f"ending is allowed and {_novelty(s)}, at most {words(floor)}"]
         why += [f"{completeness} reaches {words(mark)}"] if complete else []
         return True, (*why, *(["exploration and convergence both reach their targets"] if both_good else []))
@@ -304,28 +288,25 @@ def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
 def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = "") -> Decision:
     missing = obstacles_in(OBSTACLES, s)
     if not missing:
-        return Decision("ready_to_decide", (*reasons, "ending is allowed"), f"{deciding}: {_choice(s)}.")
+        return Decision("ready_to_decide", (*reasons, "ending is allowed"), _deciding(s, deciding))
     return Decision("park_or_abort", (*reasons, *missing), _resolve_or_park(s, parking or deciding, "; ".join(missing)))
 
 
+def _deciding(s: Situation, why: str) -> str:
+    return f"{why}: shall we decide{_about_lead(s)}, or does anybody object."
+
+
 def _resolve_or_park(s: Situation, why: str, blockers: str) -> str:
-    return f'{why}: {_either(s)} now, or record "no decision" with these blockers: {printable(blockers)}?'
-
-
-def _either(s: Situation) -> str:
-    """Return in words the options that experts prefer, most of them first; else those considered."""
+    """Return what to ask, by the options that experts prefer, most of them first; else by those considered."""
     preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
     considered = dict.fromkeys(s.record.convergence.options_considered or ())
+    decide = "decide"
     match [option for option, _ in preferred.most_common()] or list(considered):
         case [only]:
-            return f"decide on {printable(only)}"
+            decide = f"decide on {printable(only)}"
         case [*some, last_one]:
-            return f"decide between {names(some)} and {printable(last_one)}"
-    return "decide"
-
-
-def _choice(s: Situation) -> str:
-    return f"shall we decide{_about_lead(s)}, or does anybody object"
+            decide = f"decide between {names(some)} and {printable(last_one)}"
+    return f'{why}: {decide} now, or record "no decision" with these blockers: {printable(blockers)}?'
 
 
 def _about_lead(s: Situation) -> str:

@@ -1,7 +1,4 @@
-"""Drives a meeting round by round, with its state in one file: docs/DELIBERATION.md, "Running a meeting".
-
-It is long, because everything that changes the state of a meeting, and what a meeting leaves, is here.
-"""
+"""Drives a meeting, with its state in one file: docs/DELIBERATION.md, "Running a meeting"; long, for all of that."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,14 +32,14 @@ _WHERE = "a state of da-score meeting run"
 
 
 class MeetingState(BaseModel):
-    """What is known of a meeting so far. ``decision`` is the option that was decided on, None until there is one."""
+    """What is known of a meeting so far."""
 
     model_config = ConfigDict(frozen=True)
 
     config: dict[str, Any]
     records: list[dict[str, Any]]
     phase: Phase
-    decision: str | None = None
+    decision: str | None = None  # the option that was decided on
     topic: str | None = None
     experts: list[str] = []  # who has spoken, by name, where experts are commands
     messages: list[dict[str, Any]] = []  # of experts, in the round that goes on
@@ -72,12 +69,9 @@ class MeetingState(BaseModel):
 def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     """Read a state, or begin one under ``config`` (by default the preset ``default``); InputError, MeetingError."""
     given = None if config is None else config.model_dump(mode="json")
-    try:
-        data = read_file(path)
-    except FileNotFoundError:
-        return MeetingState(
-            config=given or meeting_config({}).model_dump(mode="json"), records=[], phase="needs_record"
-        )
+    if (data := _read(path)) is None:
+        own = given or meeting_config({}).model_dump(mode="json")
+        return MeetingState(config=own, records=[], phase="needs_record")
     value = read_json(decode(data, str(path)), str(path))
     version = value.get("version") if isinstance(value, dict) else value
     if version != VERSION:
@@ -92,22 +86,24 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     if state.phase != "needs_record" and not verdicts:
         raise InputError(f"{path}: not {_WHERE}: it is {state.phase} and has no record")
     if given is not None and given != state.config:
-        raise InputError(
-            f"{path}: the meeting was begun under another config; leave --config out, or begin a new state"
-        )
+        what = "the meeting was begun under another config"
+        raise InputError(f"{path}: {what}; leave --config out, or begin a new state")
     state._read = data
     return state
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return None
 
 
 def save_state(path: Path, state: MeetingState) -> MeetingState:
     """Write a state whole, and return it; InputError where the file was changed since it was read; WriteError."""
     data = (json_escaped(json.dumps(state.model_dump(), ensure_ascii=False, indent=1)) + "\n").encode()
     with alone_in(path.parent):
-        try:
-            now: bytes | None = read_file(path)
-        except FileNotFoundError:
-            now = None
-        if now != state._read:
+        if _read(path) != state._read:
             raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
         write_atomically(path, data)
     written = state.model_copy()
@@ -132,7 +128,7 @@ def _require_open(state: MeetingState) -> None:
 
 
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
-    """Add a judge's record of the next round, or of the last one while doubts are asked for; MeetingError."""
+    """Add a judge's record of the next round, or one in place of the last while doubts are asked for; MeetingError."""
     _require_open(state)
     found = parse_meeting_records(text, source)
     if len(found) != 1:
@@ -153,10 +149,10 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
 
 
 def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
-    """Take what people say to the open question; MeetingError without one, or where it is not known on what to decide.
+    """Take what people say to the open question; MeetingError without one, or without an option to decide on.
 
-    Yes decides, on ``option`` or else on the leading one. No after a proposal to decide asks for doubts, once in a
-    round; no in the last round, or to a meeting that is to be parked, ends it without a decision.
+    Yes decides, on ``option`` or else the leading one. No asks for doubts, once in a round; in the last round, or to a
+    meeting that is to be parked, it ends it without a decision.
     """
     if state.phase != "needs_answer":
         raise MeetingError("no question is open; leave --answer out to go on")
@@ -169,10 +165,14 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")
         return answered.model_copy(update={"phase": "decided", "decision": chosen})
-    if verdict.status == "park_or_abort" or verdict.rule == "round_limit":
+    if _no_ends(verdict):
         return answered.model_copy(update={"phase": "no_decision"})
     is_first = not (last.get(DOUBTS_ASKED) or state.wished)
     return answered.model_copy(update={"phase": "needs_record", "doubts": is_first})
+
+
+def _no_ends(verdict: MeetingVerdict) -> bool:
+    return verdict.status == "park_or_abort" or verdict.rule == "round_limit"
 
 
 def park(state: MeetingState) -> MeetingState:
@@ -206,11 +206,13 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     if last and question and state.wished:
         lead = leading(check_records([state.records[-1]])[0].convergence.expert_positions)
         question = f"Ending is allowed: shall we decide{f' on {quote(lead.option)}' if lead else ''}?"
+    no = "record no decision" if last and _no_ends(last) else "ask for doubts, and go on"
+    answers = {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}
     found: dict[str, Any] = {
         "phase": state.phase,
         "next_round": None if state.ended else state.next_round,
         "question": question,
-        "answers": _answers(last) if last and question else {},
+        "answers": answers if question else {},
         "prompts": list(last.next_round_focus_prompts) if last and not state.ended else [],
         "decision": state.decision,
         "verdict": last.as_dict() if last else None,
@@ -218,12 +220,6 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     if state.phase == "no_decision":
         found["no_decision"] = {**no_decision(state.records, verdicts, may_go_on=False), "parked": state.parked}
     return found
-
-
-def _answers(verdict: MeetingVerdict) -> dict[str, str]:
-    ends = verdict.status == "park_or_abort" or verdict.rule == "round_limit"
-    no = "record no decision" if ends else "ask for doubts, and go on"
-    return {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}
 
 
 def _in_short(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,10 +118,8 @@ def annotated(annotations: Any) -> dict[str, int] | None:
     """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
     if not isinstance(annotations, list) or not annotations:
         return None
-    kinds = [
-        item.get("topic_relevance") if isinstance(item, Mapping) else getattr(item, "topic_relevance", None)
-        for item in annotations
-    ]
+    items: list[Any] = [dict(item) if isinstance(item, BaseModel | Mapping) else {} for item in annotations]
+    kinds = [item.get("topic_relevance") for item in items]
     counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
     return counts if sum(counts.values()) == len(kinds) else None
 
@@ -184,9 +182,7 @@ class JudgeRecord(Block):
         """Take a record with messages and without counts of points: they are counted later."""
         if not isinstance(data, Mapping) or not (messages := data.get("messages")) or not isinstance(messages, list):
             return data
-        novelty = data.get("novelty")
-        if novelty is None:
-            novelty = {}
+        novelty = {} if data.get("novelty") is None else data["novelty"]
         names = ("novel_points_count", "repeated_points_count")
         if not isinstance(novelty, Mapping) or any(novelty.get(name) is not None for name in names):
             return data

@@ -31,6 +31,10 @@ from scoring.meters.meeting.round_scores import (
 )
 
 
+def _share(novel: int, repeated: int) -> float:
+    return novel / (novel + repeated) if novel + repeated else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class MessageNovelty:
     """How many messages of a round are new and how many were said before, by which level, and by the judge."""
@@ -44,16 +48,12 @@ class MessageNovelty:
     @property
     def share(self) -> float:
         """The share of messages that are new, 0 to 1; 0 without messages."""
-        total = self.novel + self.repeated
-        return self.novel / total if total else 0.0
+        return _share(self.novel, self.repeated)
 
     @property
     def judge_share(self) -> float | None:
         """The same of the judge's points; None where the judge has not counted."""
-        if self.judge_novel is None or self.judge_repeated is None:
-            return None
-        total = self.judge_novel + self.judge_repeated
-        return self.judge_novel / total if total else 0.0
+        return None if self.judge_novel is None else _share(self.judge_novel, self.judge_repeated or 0)
 
 
 def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
@@ -89,7 +89,7 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class MeetingVerdict:
-    """What the meter says of one round. ``as_dict`` rounds its numbers to 4 places."""
+    """What the meter says of one round."""
 
     round_index: int
     scores: Scores
@@ -137,7 +137,7 @@ def score_meeting(
     total_cost: float | None = None
     by_round = {record.round_index: record for record in checked}
     scores: dict[int, Scores] = {}
-    verdicts: dict[int, MeetingVerdict] = {}
+    verdicts = []
     for record in checked:
         number = record.round_index
         scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
@@ -153,8 +153,8 @@ def score_meeting(
             exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
             total_cost=total_cost,
         )
-        verdicts[number] = _verdict(situation, by_messages.get(number))
-    return list(verdicts.values())
+        verdicts.append(_verdict(situation, by_messages.get(number)))
+    return verdicts
 
 
 def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
@@ -204,11 +204,10 @@ def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict
 
 
 def _pressure(s: Situation) -> Pressure:
+    used = s.record.cost_time
+    time = used.time_elapsed_minutes / used.time_budget_minutes if used and used.time_budget_minutes else math.inf
     rounds = s.record.round_index / s.config.round_limits.max_rounds
-    if (used := s.record.cost_time) is None:
-        return Pressure(rounds, s.total_cost, None)
-    time = used.time_elapsed_minutes / used.time_budget_minutes if used.time_budget_minutes else math.inf
-    return Pressure(rounds, used.estimated_cost_cumulative, time if math.isfinite(time) else None)
+    return Pressure(rounds, s.total_cost, time if math.isfinite(time) else None)
 
 
 def _plain(value: Any) -> Any:
