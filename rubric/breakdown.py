@@ -15,10 +15,7 @@ Source = Literal["observed", "claimed"]  # a sub-score was observed, or the one 
 
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal's value: a sub-score in [0, 1], or that it is absent.
-
-    A reading may also have ``source``, ``applicable``, ``cap`` and ``fact``, as :class:`SignalContribution` has them.
-    """
+    """What the scorer needs of a signal: a sub-score in [0, 1] or absence, maybe source, applicable, cap, fact."""
 
     @property
     def present(self) -> bool:
@@ -133,10 +130,7 @@ def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
 
 
 def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
-    """Measure between which values the score of a breakdown would be if its absent signals were there; 0 to 1 if none.
-
-    The weights are the nominal ones of the applicable signals, scaled so that they sum to 1.
-    """
+    """Return how low and high a score could be with its absent signals, by nominal weight; 0 and 1 if none applies."""
     rows = tuple(row for row in rows if row.applicable)
     total = math.fsum(row.nominal_weight for row in rows)
     if not total:

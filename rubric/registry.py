@@ -52,10 +52,7 @@ def find_rubric(name: str) -> Rubric:
 
 
 def evidence_of(name: str) -> str:
-    """Return under which rules a rubric's evidence is read; RubricError as :func:`find_rubric`.
-
-    A file without the word evidence is not parsed for it: what reads long files begins with them before the rubric.
-    """
+    """Return the rules of a rubric's evidence, mostly without loading it; RubricError as :func:`find_rubric`."""
     path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
     try:
         names_it = path.is_file() and path.stat().st_size <= SIZE_LIMIT and b"evidence" in path.read_bytes()

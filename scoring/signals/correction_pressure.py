@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from rubric import SignalID, Source
 from scoring.evidence.beside import Corrections
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal, attribution, named_fields, seen_source, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -45,8 +44,9 @@ class CorrectionPressure(Signal):
         rate = error_rate_of(facts)
         if facts.observed is None or not seen:
             return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
-        found = facts.observed.corrections
-        value = pressure_value(larger(facts.corrections, found), rate, seen=True)
+        reported, found = facts.corrections, facts.observed.corrections
+        larger = max(reported.retries, found.resets), max(reported.corrections, found.corrections)
+        value = pressure_value(Corrections(*larger, True), rate, seen=True)  # to admit less than was seen is no help
         kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
         parts = [counted(number, kind) for kind, number in kinds if number]
         if found.words is None:
@@ -82,15 +82,10 @@ def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
     return (found.tool_errors, found.tool_calls) if found else (0, 0)
 
 
-def larger(reported: Corrections, seen: CorrectionsSeen) -> Corrections:
-    """Return of retries and corrections each the larger number: admitting less than was seen does not help."""
-    return Corrections(max(reported.retries, seen.resets), max(reported.corrections, seen.corrections), True)
-
-
 def pressure_value(corrections: Corrections, error_rate: float | None, seen: bool = False) -> SignalValue:
-    """Combine retries, user corrections and, when there were tool calls, their error rate.
+    """Combine retries, user corrections and, if there were tool calls, their error rate; absent when all are unknown.
 
-    Absent when none was reported, except for the reference. Without a rate a claim, unless ``seen``.
+    Without an error rate it is a claim, unless the corrections were ``seen``.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:

@@ -1,4 +1,4 @@
-"""diminishing_returns: had the iteration's deliberation converged, unblocked, when it stopped."""
+"""diminishing_returns: had the deliberation converged, unblocked (``docs/OUTCOME_SCORING_RUBRIC.md``)."""
 
 from collections.abc import Iterator
 

@@ -76,7 +76,7 @@ def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
-    """Return the latest label of each person, of equal ones the later in the file, by name; readonly has none."""
+    """Return the label of each person that was updated last, or is last in the file; without the role readonly."""
     counting = [label for label in labels if label.role != "readonly"]
     by_time = sorted(counting, key=lambda label: _NEVER if label.updated is None else label.updated)
     latest = {label.actor: label for label in by_time}

@@ -39,25 +39,21 @@ class Scope(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what git measured, or else what the agent said."""
-        observed = self._observed(facts)
+        observed = self.seen(facts)
         return observed if observed.present else scope_claim(facts.record)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return what git measured; the agent's note is a claim."""
-        return self._observed(facts)
-
-    def _observed(self, facts: IterationFacts) -> SignalValue:
-        return counted_before(facts) or scope_value(
-            facts.changed, facts.scope.entries if facts.scope else (), facts.record.task_id
-        )
+        entries = facts.scope.entries if facts.scope else ()
+        return counted_before(facts) or scope_value(facts.changed, entries, facts.record.task_id)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the agent's scope note with what git measured."""
-        yield ROLE_IMPL, scope_claim(facts.record), self._observed(facts)
+        yield ROLE_IMPL, scope_claim(facts.record), self.seen(facts)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: of a scope that is declared, what is missing beside it."""
-        if present and not self._observed(facts).present:
+        if present and not self.seen(facts).present:
             return f"{missing_commit(facts) if facts.scope else DECLARE}, so that git measures the scope"
         if present:
             return self.better
@@ -67,7 +63,7 @@ class Scope(Signal):
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
-        if facts.scope and (self._observed(facts).present or not scope_claim(facts.record).present):
+        if facts.scope and (self.seen(facts).present or not scope_claim(facts.record).present):
             yield from commit_source(facts.landing, entry)
             yield f"write_scope in {facts.scope.plan}"
         else:
@@ -75,7 +71,7 @@ class Scope(Signal):
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
-    """Measure the share of the changed files that are inside a task's declared scope; it may have no ``entries``."""
+    """Measure the share of the changed files that are inside a task's declared scope, if it has ``entries``."""
     sha = short(changed.sha or "")
     if changed.sha is not None and not entries:
         missing = "no write_scope declared for task"

@@ -24,12 +24,9 @@ class Signal(ABC):
     id: ClassVar[SignalID]
     better: ClassVar[str]  # how its vote becomes better, in words
     supply: ClassVar[str]  # what makes it vote where it is absent, in words
-    optional: ClassVar[bool] = False
-    """Whether it is computed only under a rubric that has it, and its absence is nothing to worry about."""
-    by_choice: ClassVar[bool] = False
-    """Whether it is a project's choice to have what it rests on, so that its absence everywhere is no problem."""
-    read_from_lines: ClassVar[bool] = False
-    """Whether its value rests on lines of transcripts where these are attributed."""
+    optional: ClassVar[bool] = False  # whether it is computed only under a rubric that has it
+    by_choice: ClassVar[bool] = False  # whether a project chooses to have what it rests on, so that it may be absent
+    read_from_lines: ClassVar[bool] = False  # whether it rests on lines of transcripts where these are attributed
 
     @abstractmethod
     def value(self, facts: IterationFacts) -> SignalValue:

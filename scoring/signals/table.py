@@ -1,7 +1,6 @@
 """The one table of signals, what it makes of the facts of an iteration, and the objective checks beside them.
 
-To add a signal, write its file (a subclass of :class:`~scoring.signals.signal.Signal`), add its line here, and give it
-a weight in a rubric. Everything that shows or explains signals goes through this table.
+To add a signal, write its file, a subclass of ``Signal``, add its line here, and give it a weight in a rubric.
 """
 
 from collections.abc import Collection, Iterator
@@ -64,11 +63,12 @@ def signal_set(
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
     values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
+    pairs = (IntegrityObservation(s.id, *pair) for s in SIGNALS for pair in s.pairs(facts))
     return SignalSet(
         record.iteration,
         values,
         objective_checks(facts.transcripts, observed),
-        tuple(comparable(facts)) if compare else (),
+        tuple(pair for pair in pairs if not pair.is_empty) if compare else (),
         deliberation_shown(facts.deliberation, record.iteration),
         observed.tool_calls if observed else None,
     )
@@ -80,17 +80,10 @@ def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
 
 
 def fact_of(row: SignalContribution, signals: SignalSet) -> str:
-    """Return what the vote of a row goes by in a few words; "" where the evidence is gone, or has changed."""
+    """Return what the vote of a row, computed or read back, goes by in a few words; "" where the evidence changed."""
     value = signals.value(row.signal)
     same = (row.present, row.sub_score, row.detail) == (value.present, value.sub_score, value.detail)
     return row.fact or (value.fact if same else "")
-
-
-def comparable(facts: IterationFacts) -> Iterator[IntegrityObservation]:
-    """Yield the claims with their observations; pairs with neither side are left out."""
-    for signal in SIGNALS:
-        found = (IntegrityObservation(signal.id, *pair) for pair in signal.pairs(facts))
-        yield from (one for one in found if not one.is_empty)
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
@@ -99,7 +92,7 @@ def optional_signals(*rubrics: Rubric) -> frozenset[str]:
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
-    """Return the profile for DR transcripts on which rubrics agree; None reads none, unless ``observe`` wants them."""
+    """Return the profile under which DR transcripts are measured; None where none votes, unless to ``observe``."""
     specs = [spec for rubric in rubrics if (spec := rubric.signal(DIMINISHING_RETURNS))]
     named = next((spec.profile for spec in specs if spec.profile), PROFILE)
     return named if specs or observe else None
@@ -111,13 +104,12 @@ def labels_vote(*rubrics: Rubric) -> bool:
 
 
 def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:
-    """Yield the names of files beside an entry, there or not, that its values, and ``wanted`` optional ones, need."""
+    """Yield the names of the files beside an entry, there or not, for its signals and the ``wanted`` optional ones."""
     for signal in SIGNALS:
         if not signal.optional or signal.id in wanted:
             yield from signal.files(iteration)
 
 
-_MANY = "interruptions by the user"
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
@@ -134,7 +126,6 @@ def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = 
         by = ", ".join(h.name for h in harnesses if h.flags & bit)
         return present_signal(1, seen + (f" ({by})" if by else ""))
 
-    # Where harnesses are known, the tool that runs commands has a name in each.
     tool = ("command tool invoked", "no command run in window") if harnesses else _BASH
     return IterationObjectives(
         ran_cli_command=check(BASH, *tool),
@@ -154,12 +145,11 @@ def _own_lines(observed: Observed) -> dict[str, SignalValue]:
 
     last = "passed" if tests.last_passed else "failed"
     edited = "" if tests.edited_after else "no "
+    interruptions = counted(corrections.interrupts, "interruption")
     return {
-        "ran_tests": check(missing, tests.runs > 0, f"{counted(tests.runs, 'test run')}"),
+        "ran_tests": check(missing, tests.runs > 0, counted(tests.runs, "test run")),
         "tests_passed_last": check(no_verdict, bool(tests.last_passed), f"the last test run {last}"),
         "edited_after_tests": check(no_verdict, tests.edited_after, f"{edited}code edited after the last test run"),
-        "user_interrupted": check(
-            missing, corrections.interrupts > 0, counted(corrections.interrupts, "interruption by the user", _MANY)
-        ),
+        "user_interrupted": check(missing, corrections.interrupts > 0, f"{interruptions} by the user"),
         "reverted_own_work": check(missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"),
     }

@@ -33,10 +33,7 @@ FAILED_CAP = "fair"  # the best band of an iteration in which the last test run 
 
 
 class Tests(Signal):
-    """The verdict of the last test run that was seen; where claims vote, the share of the reported flags that are true.
-
-    Tests say nothing of a commit that changes documents only.
-    """
+    """The verdict of the last test run that was seen; where claims vote, the share of the reported flags."""
 
     id = TESTS
     better = "every test flag of the entry is true"
@@ -66,8 +63,7 @@ class Tests(Signal):
         run = tests_value(observed)
         yield ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
         if record.verifiers:
-            claim = _share_of(_verifier_flags(record))
-            yield ROLE_VERIFIER, claim, run
+            yield ROLE_VERIFIER, _share_of(_verifier_flags(record)), run
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a test run does."""
@@ -92,7 +88,7 @@ class Tests(Signal):
 
 
 def tests_value(observed: Observed) -> SignalValue:
-    """Judge the last test run: 0 failed, 0.5 passed before code was edited, 1 passed after; 0 is capped at ``fair``."""
+    """Judge the last test run: 0 failed, with a cap, 0.5 passed before code was edited, 1 passed after all edits."""
     tests = observed.tests
     if missing := unattributed(observed):
         return absent_signal(missing)

@@ -55,8 +55,8 @@ def efficiency_value(
     native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
 ) -> SignalValue:
     """Return the cache hit rate: the entry's own (``native``), or that of the window or the iteration's lines."""
-    if native is None and observed is not None and not observed.checkpoint_tokens and unattributed(observed):
-        return absent_signal(unattributed(observed))
+    if native is None and observed and not observed.checkpoint_tokens and (missing := unattributed(observed)):
+        return absent_signal(missing)
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
     if native is not None:
@@ -70,20 +70,18 @@ def efficiency_value(
         detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
         return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.measured > 0:
-        rate = facts.cache_hit_rate
-        turns = f"backfilled from {facts.measured} transcript turn(s)"
-        by = attribution(observed)
+        rate, by = facts.cache_hit_rate, f"{_taking_part(facts)}{attribution(observed)}"
         fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
-        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{_taking_part(facts)}{by}", fact=fact)
+        turns = f"backfilled from {facts.measured} transcript turn(s)"
+        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{by}", fact=fact)
     if facts.unmeasured:
-        return absent_signal(
-            f"tokens unknown: {counted(facts.unmeasured, 'turn')} that state none{_taking_part(facts)}"
-        )
+        turns = counted(facts.unmeasured, "turn")
+        return absent_signal(f"tokens unknown: {turns} that state none{_taking_part(facts)}")
     return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 
 def _taking_part(facts: TranscriptFacts) -> str:
-    """Name the harnesses of the counted turns: rates do not compare, as Codex counts all uncached input as creation."""
+    """Name the harnesses of the turns that were counted, where they are known: their rates do not compare."""
     turns = [(harness.name, harness.turns) for harness in facts.harnesses if harness.turns]
     if len(turns) < 2:
         return "".join(f" ({name})" for name, _ in turns)

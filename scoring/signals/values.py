@@ -16,19 +16,17 @@ ROLE_IMPL, ROLE_VERIFIER, ROLE_REVIEW = map(AgentRole, ("impl", "verifier", "rev
 class SignalValue(PartlyCompared, frozen=True):
     """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
 
-    ``detail`` says what produced it or why it is absent, ``reason`` the latter in words that can be counted;
-    ``source`` is observed or claimed. One not ``applicable`` has nothing to say here; ``cap`` is the best band
-    allowed, ``fact`` the key.
+    One that is not ``applicable`` is absent because the signal has nothing to say of such an iteration.
     """
 
     present: bool
     sub_score: float = 0.0
-    detail: str = ""
-    reason: str = ""
-    source: Source | None = None
+    detail: str = ""  # what produced the value, or why it is absent; persisted
+    reason: str = ""  # why it is absent without what is particular to one iteration, to be counted
+    source: Source | None = None  # whether a present value was observed or claimed
     applicable: bool = True
-    cap: str = ""
-    fact: str = ""
+    cap: str = ""  # the best band that the value allows, "" when it allows any
+    fact: str = ""  # the key fact in a few words (``unit: fail``), "" where the detail says it
 
     _aside = frozenset({"reason", "source", "fact"})
 
@@ -62,11 +60,11 @@ def inapplicable_signal(detail: str) -> SignalValue:
 
 
 class IterationObjectives(Frozen, frozen=True):
-    """Facts off the transcripts that never vote: 1 seen, 0 not seen, None or absent where no lines say."""
+    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them."""
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
-    read_loop_state: SignalValue
+    read_loop_state: SignalValue  # those after it are None where an iteration has no lines of its own
     ran_tests: SignalValue | None = None
     tests_passed_last: SignalValue | None = None
     edited_after_tests: SignalValue | None = None
@@ -115,11 +113,11 @@ class IntegrityObservation(Frozen, frozen=True):
 
 
 class Deliberation(Frozen, frozen=True):
-    """What the meter says of an iteration with a DR transcript: the signal's ``value``, and ``meter``, all output."""
+    """What the diminishing-returns meter says of an iteration that has a DR transcript, and by which profile."""
 
     source: Path
-    value: SignalValue
-    meter: Mapping[str, Any] | None = None
+    value: SignalValue  # what the signal is where it votes
+    meter: Mapping[str, Any] | None = None  # all output, None when the transcript cannot be read
     profile: str = ""
 
     def as_dict(self) -> dict[str, object]:
@@ -128,17 +126,14 @@ class Deliberation(Frozen, frozen=True):
 
 
 class SignalSet(Frozen, frozen=True):
-    """Everything found out about one iteration: what votes, and beside it claims against observations.
-
-    ``deliberation`` is None without a DR transcript, ``tool_calls`` where iterations have no lines of their own.
-    """
+    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed."""
 
     iteration: int
     signals: Mapping[SignalID, SignalValue]
     objective: IterationObjectives
     integrity: tuple[IntegrityObservation, ...] = ()
-    deliberation: Deliberation | None = None
-    tool_calls: int | None = None
+    deliberation: Deliberation | None = None  # None also where it was not asked for
+    tool_calls: int | None = None  # those seen in its own lines, None where iterations have no lines of their own
 
     def value(self, signal_id: str) -> SignalValue:
         """Return the value of a signal; absent when the id is unknown."""

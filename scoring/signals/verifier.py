@@ -21,10 +21,7 @@ _STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
 
 
 class Verifier(Signal):
-    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead.
-
-    A status is observed when a command is seen that ran for it and the agent did not write its artifact by hand.
-    """
+    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead."""
 
     id = VERIFIER
     better = "every verifier ends with status pass"
@@ -43,13 +40,13 @@ class Verifier(Signal):
         """Compare the claim that traces were linked with the status; each role's own claim with what was observed."""
         record = facts.record
         if facts.observed is None:
-            role = role_of(record, ROLE_VERIFIER)
-            yield role, verifier_claim(record), self.value(facts)
+            yield role_of(record, ROLE_VERIFIER), verifier_claim(record), self.value(facts)
             return
         found = verifier_seen(facts, facts.observed)
         yield ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found
         if record.verifiers:
-            yield ROLE_VERIFIER, status_claim(record), found
+            claim = _mean_status([verifier.status for verifier in record.verifiers], record.verifiers)
+            yield ROLE_VERIFIER, claim if claim.present else verifier_claim(replace(record, impl=ImplBlock())), found
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""
@@ -82,12 +79,6 @@ def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...], 
     return _mean_status([trim(recorded) or trim(verifier.status) for recorded, verifier in pairs], record.verifiers)
 
 
-def status_claim(record: IterationRecord) -> SignalValue:
-    """Read the mean status that the verifiers of an entry claim, or else whether they linked traces to outcomes."""
-    claim = _mean_status([verifier.status for verifier in record.verifiers], record.verifiers)
-    return claim if claim.present else verifier_claim(replace(record, impl=ImplBlock()))
-
-
 def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> SignalValue:
     """Take the mean of statuses. They are claims, be they in the entry or in a file: no run was observed."""
     votes = [_STATUSES[status] for word in words if (status := lower(trim(word))) in _STATUSES]
@@ -105,7 +96,7 @@ def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
-    """Take the mean status of verifiers that were seen to run and have an artifact not written by hand."""
+    """Take the mean status of the verifiers that were observed; without any, the detail says what is lacking."""
     verifiers = facts.record.verifiers
     if not verifiers:
         return absent_signal("no verifier records")
@@ -119,8 +110,7 @@ def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
         none = f"none of {len(verifiers)} verifiers observed: "
         return absent_signal(f"{none}{why}{attribution(observed)}", f"no verifier observed: {why}")
     left_out = f"; not counted: {why}" if why else ""
-    share = f"{len(votes)}/{len(verifiers)} verifiers observed, mean status"
-    detail = f"{share}{left_out}{attribution(observed)}"
+    detail = f"{len(votes)}/{len(verifiers)} verifiers observed, mean status{left_out}{attribution(observed)}"
     return present_signal(sum(votes) / len(votes), detail, fact=_each(counting))
 
 

@@ -32,7 +32,7 @@ EXAMPLE = (  # of each round: how many aspects are deep, what each expert prefer
 
 
 def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
-    """Return how a command is asked, on standard input; InputError when it cannot start, fails, or takes too long."""
+    """Return how a command is asked: prompt in, answer out; InputError where it cannot start, fails, or is too slow."""
 
     def ask(prompt: str) -> bytes:
         with tempfile.TemporaryFile() as given:
@@ -84,12 +84,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def hold(
-    path: Path, state: MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
-) -> MeetingState:
-    """Ask experts and judge until a question is open, the meeting is over or ``rounds`` are held; keep every answer.
-
-    A judge's answer that is no record is asked for once more, with what is wrong.
-    """
+    path: Path, state: driver.MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
+) -> driver.MeetingState:
+    """Ask experts and judge until a question is open, or the meeting or ``rounds`` over; InputError, MeetingError."""
     held, names = 0, list(dict.fromkeys((*state.experts, *experts)))
     state = state.model_copy(update={"experts": names})
     while state.phase == "needs_record" and held != rounds:
