@@ -1,7 +1,7 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation; long, for its ten commands."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,19 +61,15 @@ def _tables_for(settings: Settings, thresholds: Path | None) -> list[tuple[str, 
     return [*tables_of(settings.repo_dir, "dr"), *given]
 
 
-def _meter_of(settings: Settings, k: int | None, semantic: bool, thresholds: Path | None) -> dict[str, Any]:
-    from scoring.meters.dr import open_embedder
+def _scored(
+    file: Path, settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
+) -> tuple[dict[str, Any], Any, Any]:
+    from scoring.meters.dr import open_embedder, read_transcript, score_transcript
     from scoring.meters.dr.profile import tuning_from
 
     profile, words = tuning_from(_tables_for(settings, thresholds))
     embed = open_embedder(cache_dir_of(settings)) if semantic else None
-    return {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
-
-
-def _scored(file: Path, settings: Settings, tuning: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Any]:
-    from scoring.meters.dr import read_transcript, score_transcript
-
-    meter = _meter_of(settings, **tuning)
+    meter: dict[str, Any] = {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
     transcript = read_transcript(file, texts=True)
     return meter, transcript, score_transcript(transcript, **meter)
 
@@ -88,7 +84,7 @@ def score(file: Path, settings: Settings, observe: bool, agents: tuple[str, str]
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     from scoring.meters.dr.observations import observations
 
-    meter, transcript, result = _scored(file, settings, tuning)
+    meter, transcript, result = _scored(file, settings, **tuning)
     found = result.payload()
     if observe or agents:
         found["observations"] = observations(transcript, result, agents, **meter)
@@ -109,7 +105,7 @@ def stop(file: Path, settings: Settings, observe: bool, exit_code: bool, **tunin
     from scoring.meters.dr.observations import observations
     from scoring.views.meter_pages import advice_view
 
-    meter, transcript, result = _scored(file, settings, tuning)
+    meter, transcript, result = _scored(file, settings, **tuning)
     advice = result.advice(transcript)
     if observe:
         advice["observations"] = observations(transcript, result, **meter)
@@ -242,9 +238,8 @@ def calibrate(
     for _, why in collection.broken:
         warn(why)
     if not collection.labelled:
-        raise InputError(
-            f"{directory}: no labelled transcript; a label is an object under {meter.KEY} beside the rounds"
-        )
+        what = f"a label is an object under {meter.KEY} beside the rounds"
+        raise InputError(f"{directory}: no labelled transcript; {what}")
     left_out = "--no-semantic" if no_semantic else "" if semantic.is_installed() else semantic.NOT_INSTALLED
     embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
     asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]

@@ -135,9 +135,8 @@ def run(
         raise OptionError("--option goes with --answer yes")
     if example and (experts or judge):
         raise OptionError("--example has experts and a judge of its own; leave --expert and --judge out")
-    asked = {
-        name: autopilot.command_asked(f"--expert {name}:", given, timeout) for name, given in _experts(experts).items()
-    }
+    given_by = _experts(experts).items()
+    asked = {name: autopilot.command_asked(f"--expert {name}:", text, timeout) for name, text in given_by}
     judging = None if judge is None else autopilot.command_asked("--judge", judge, timeout)
     state = driver.open_state(path, _config(config) if config else None)
     if example:
@@ -158,9 +157,7 @@ def run(
             state = autopilot.hold(path, state, asked, judging, rounds)
         finally:
             signal.signal(signal.SIGTERM, previous)
-    elif (
-        answer is None and sys.stdin is not None and not sys.stdin.isatty() and (given := read_standard_input()).strip()
-    ):
+    elif answer is None and sys.stdin and not sys.stdin.isatty() and (given := read_standard_input()).strip():
         state = driver.save_state(path, driver.take_record(state, given, "standard input"))
     question = driver.what_next(state) | ({"missing": missing} if missing else {})
     reply(settings.json, question, "".join(f"{line}\n" for line in driver.in_words(question)))

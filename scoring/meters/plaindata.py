@@ -135,8 +135,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in CONFIG_SUFFIXES:
-        *most, last = CONFIG_SUFFIXES
-        raise InputError(f"{path}: name the file {', '.join(most)} or {last} after what is in it")
+        raise InputError(f"{path}: name the file {', '.join(CONFIG_SUFFIXES[:-1])} or .yml after what is in it")
     try:
         data = read_file(path, CONFIG_LIMIT)
     except FileNotFoundError as e:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.meters import PLACES, rounded
-from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
+from scoring.meters.dr.calibrate import Calibration, Collection
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.decision_rules import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
@@ -66,15 +66,13 @@ def calibration_lines(
     yield f"Calibration — {directory}"
     counts = f"{len(collection.labelled)} labelled, {len(collection.unlabelled)} without a label"
     yield from (f"{counts}, {len(collection.broken)} broken", "")
-    heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
-    yield _padded(heads, _WIDTHS)
+    yield _padded(("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS"), _WIDTHS)
     for c in found:
-        a = c.agreement
-        low, high = a.interval
-        share = "-" if a.share is None else f"{a.share:.3f}"
-        classes = (_count(c.agreement_on("novelty")), _count(c.agreement_on("readiness")))
-        cells = (str(c.setting), _count(a), share, f"{low:.3f} to {high:.3f}", *classes)
-        yield _padded(cells, _WIDTHS)
+        low, high = c.agreement.interval
+        share = "-" if c.agreement.share is None else f"{c.agreement.share:.3f}"
+        of_classes = (c.agreement_on("novelty"), c.agreement_on("readiness"))
+        agreed, *classes = (f"{a.agreed} of {a.total}" if a.total else "-" for a in (c.agreement, *of_classes))
+        yield _padded((str(c.setting), agreed, share, f"{low:.3f} to {high:.3f}", *classes), _WIDTHS)
     if left_out:
         yield f"L2 not measured: {left_out}"
     for c in found:
@@ -86,12 +84,8 @@ def calibration_lines(
     yield from (f"  {file}: {why}" for file, why in rows)
 
 
-def _padded(cells: Sequence[str], widths: Iterable[int]) -> str:
+def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
     return "".join(f"{text:<{width}}" for text, width in zip(cells, widths, strict=False)).rstrip()
-
-
-def _count(a: Agreement) -> str:
-    return f"{a.agreed} of {a.total}" if a.total else "-"
 
 
 def _details(c: Calibration) -> Iterator[str]:
@@ -118,10 +112,6 @@ _STATUS_STYLES = {"must_continue": "red", "continue_targeted": "yellow"}
 _STATUS_STYLES |= {"ready_to_decide": "bold green", "park_or_abort": "magenta"}
 
 
-def _scores(verdict: MeetingVerdict) -> list[str]:
-    return [f"{rounded(getattr(verdict.scores, name)):.{PLACES}f}" for name in _SCORES.values()]
-
-
 def _status(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
@@ -131,10 +121,10 @@ def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
     limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
     columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
     columns += [Column("MAY END", width=7), *(Column(head, width=6, right=True) for head in _SCORES)]
-    rows = [
-        (v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *_scores(v))
-        for v in verdicts
-    ]
+    rows = []
+    for v in verdicts:
+        scores = (f"{rounded(getattr(v.scores, name)):.{PLACES}f}" for name in _SCORES.values())
+        rows.append((v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *scores))
     blocks: list[Block] = [
         Line(f"Deliberation — {name} · config {config_name}, {limits}", "bold"),
         Line(),
@@ -156,7 +146,6 @@ def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name
 
 
 def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
-
     def said(value: float | str | None) -> str:
         return "nothing" if value is None else value if isinstance(value, str) else words(value)
 
