@@ -28,13 +28,11 @@ class HookOutcomes(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; a file that is there needs other content."""
-        if present:
-            return self.better
-        if facts.hooks.failed:
+        if not present and facts.hooks.failed:
             return f"fix {facts.hooks.path}, or write it anew"
-        if facts.hooks.records is not None:
+        if not present and facts.hooks.records is not None:
             return "let the hook gates record what they did: allow, advise or remediate"
-        return self.supply
+        return super().advice(present, facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
         """Yield the file, where there is one."""

@@ -34,16 +34,11 @@ class MiniLM:
         encoded = [e.ids for e in self._tokenizer.encode_batch([_well_formed(text) for text in texts])]
         with threadpool_limits(1, user_api="blas"):  # threads that wait for each other are slow on a busy machine
             for batch in _batches([len(ids) for ids in encoded]):
-                pooled = self._pooled(np.array([encoded[i] for i in batch]))
+                mean = self._encoded(np.array([encoded[i] for i in batch])).mean(axis=1)
+                pooled = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
                 for i, row in zip(batch, pooled, strict=True):
                     found[i] = array("f", row.astype(np.float32).tobytes())
         return found
-
-    def _pooled(self, ids: NDArray[np.int_]) -> Numbers:
-        mean = self._encoded(ids).mean(axis=1)
-        length: Numbers = np.linalg.norm(mean, axis=1, keepdims=True)
-        vectors: Numbers = mean / np.maximum(length, _EPSILON)
-        return vectors
 
     def _encoded(self, ids: NDArray[np.int_]) -> Numbers:
         texts, tokens = ids.shape
@@ -55,9 +50,8 @@ class MiniLM:
             layer = f"encoder.layer.{i}"
             attended = self._attended(states, texts, f"{layer}.attention")
             wide = _gelu(self._dense(attended, f"{layer}.intermediate.dense"))
-            states = self._normalized(
-                self._dense(wide, f"{layer}.output.dense") + attended, f"{layer}.output.LayerNorm"
-            )
+            added = self._dense(wide, f"{layer}.output.dense") + attended
+            states = self._normalized(added, f"{layer}.output.LayerNorm")
         return states.reshape(texts, tokens, SIZE)
 
     def _attended(self, states: Numbers, texts: int, name: str) -> Numbers:
@@ -107,5 +101,4 @@ def _gelu(x: Numbers) -> Numbers:
 
 
 def _well_formed(text: str) -> str:
-    """Return text that has an encoding: what is no character becomes the replacement character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 from scoring.meters import Level, at_least, at_most, novelty_level
 from scoring.meters.dr.profile import DEFAULT, Profile
@@ -36,8 +37,7 @@ def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list
     return answers
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim as written and as it is compared."""
 
     raw: str
@@ -68,10 +68,8 @@ def distinct(claims: Sequence[str]) -> tuple[Claim, ...]:
     """Return the claims of a round, the first of those that are the same; without those that say nothing."""
     found: dict[str, Claim] = {}
     for raw in claims:
-        normalized = normalize(raw)
-        if normalized and normalized not in found:
-            found[normalized] = Claim(raw, normalized)
-    return tuple(found.values())
+        found.setdefault(normalize(raw), Claim(raw, normalize(raw)))
+    return tuple(claim for text, claim in found.items() if text)
 
 
 def new_by_text(rounds: Sequence[Sequence[str]]) -> list[list[bool]]:

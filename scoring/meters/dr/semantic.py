@@ -128,12 +128,11 @@ class Embedder:
         return [self._known[text] for text in texts]
 
     def _look_up(self, texts: Sequence[str], store: Store) -> None:
-        keys = {  # say nothing about the texts without the store's own secret
-            text: blake2b(text.encode("utf-8", "surrogatepass"), key=store.secret, digest_size=16).digest()
-            for text in texts
-        }
-        for text, key in keys.items():
-            if kept := store.get("embedding", key, _STAMP):
+        keys = {}
+        for text in texts:  # keys say nothing about the texts without the store's own secret
+            data = text.encode("utf-8", "surrogatepass")
+            keys[text] = blake2b(data, key=store.secret, digest_size=16).digest()
+            if kept := store.get("embedding", keys[text], _STAMP):
                 self._known[text] = array("f", kept)
         new = [text for text in texts if text not in self._known]
         for start in range(0, len(new), _CHUNK):
