@@ -155,7 +155,6 @@ def _reference_words(landing: Landing) -> str:
 
 def _words(landing: Landing) -> str:
     commit, tip = short(landing.commit or ""), landing.tip
-    old, least = (".".join(map(str, version)) for version in (landing.old_git or (), git.MERGE_GIT))
     speaker = f"branch {tip.branch}" if tip and tip.branch else f"iteration {tip.iteration}'s commit" if tip else ""
     there, of = landing.lines or (0, 0)
     not_there = _NOT_THERE if of and landing.found_by == git.NOT_LANDED else ""
@@ -172,7 +171,7 @@ def _words(landing: Landing) -> str:
         common=common if landing.common_files else f"{there} of its {of} lines",
         lines=of if not_there else f"{there} of its {of} lines",
         request=f"#{landing.request}" if landing.request else "",
-        untried=f" (no merge tried: git {old} is older than {least})" if landing.old_git else "",
+        untried=f" (no merge tried: {too_old})" if landing.old_git else "",
     )
     if landing.found_by == git.NOT_LANDED:
         return found
