@@ -19,7 +19,7 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
 from scoring.log.find import Selection
-from scoring.log.load import Broken, no_such_entry
+from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars import scores
@@ -28,6 +28,7 @@ from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, p
 from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
+from scoring.text import spans
 
 _AT_ONCE = 1000  # how many sidecars wait in memory before they are written together
 
@@ -172,6 +173,10 @@ def score_iterations(
         opened(evidence)
         if (trunk := evidence.git.trunk).commit is None:
             sources.warn(_no_trunk(trunk, rubrics[0]))
+        misread = only is None and rubrics[0].evidence == EVIDENCE_REFERENCE
+        if misread and (numbers := claims_read_as_false(log_dir)):
+            where = f"iteration{'s' if numbers[1:] else ''} {spans(numbers)}"
+            sources.warn(f"{where}: rubric {rubrics[0].version} reads the claim True as false; write true")
         for place, number in enumerate(records.numbers):
             if only is not None and number not in only:
                 continue

@@ -62,8 +62,8 @@ def command(
     is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too. One
     that finds nothing to look at does not hold.
 
-    With --trusted an author of a pull request lends the scores nothing but entries and commits: settings are options
-    and variables, transcripts those of the default folders, the rubric a released one.
+    With --trusted a pull request contributes nothing but entries and commits: settings are those of options and
+    variables, transcripts those in the default folders, and the rubric is a released one.
     """
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if github_summary and not summary:
@@ -124,7 +124,8 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
     for said in notes.values():
         more = len({note for _, note in said}) - 1
         like = f" (and {more} more like it; --json has each)" if more else ""
-        lines.append(f"note  iteration {spans(sorted({n for n, _ in said}))}: {printable(said[0][1])}{like}\n")
+        where = spans(sorted({n for n, _ in said}))
+        lines.append(f"note  iteration{'s' if len(said) > 1 else ''} {where}: {printable(said[0][1])}{like}\n")
     count, mean = len(verdict.iterations), "no score" if verdict.mean is None else f"mean score {verdict.mean:.3f}"
     failed = sum(bool(one.failures) for one in verdict.iterations)
     head = "passed" if verdict.passed else "failed"

@@ -32,9 +32,9 @@ from scoring.views.outcome_pages import gain_lines, validity_page
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
     """Say whether the scores foretell what becomes of the work, in numbers and in words.
 
-    How likely sound work scores higher than defective work, with a 95 % interval by session; the same of each signal,
-    of all else that was observed, and of counting lines. Scores are computed anew, no sidecar counts. 'run' shows what
-    was last found. Writes nothing beside the log.
+    Says how likely it is that sound work scores higher than defective work, with a 95 % interval by session; the same
+    of each signal, of all else that was observed, and of counting lines. Scores are computed anew, and no sidecar
+    counts. 'run' shows what was last found. Writes nothing beside the log.
     """
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=used[0].version)

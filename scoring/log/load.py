@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, tar
 from scoring.yamlread import TRUE_FLAGS, parse
 
 Broken: TypeAlias = Callable[[LogError], None]  # takes an entry or an archive that cannot be read and is left out
+_CAPITAL = re.compile(rb"T(?:rue|RUE)\b")
 _RECORD = msgspec.msgpack.Decoder(IterationRecord)
 
 
@@ -106,6 +108,19 @@ def _entries(
                 with contextlib.suppress(UnicodeEncodeError, OverflowError):  # no UTF-8, or more than 64 bits
                     store.put("entry", key, stamp, msgspec.msgpack.encode(record))
             yield record
+
+
+def claims_read_as_false(directory: Path | str) -> list[int]:
+    """Return the iterations with a claim ``True`` or ``TRUE``, which is false by the rules of the reference."""
+    found: list[int] = []
+    for name in list_names(directory):
+        if is_entry_name(name) or name == ARCHIVE_NAME:
+            path = Path(directory, name)
+            with contextlib.suppress(LogError, InputError, FileNotFoundError):  # such a file was reported already
+                if _CAPITAL.search(read_file(path)):
+                    readings = load_records(path), load_records(path, ("true", "True", "TRUE"))
+                    found += [one.iteration for one, other in zip(*readings, strict=True) if repr(one) != repr(other)]
+    return sorted(found)
 
 
 def _stamp(path: str) -> bytes | None:

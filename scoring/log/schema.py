@@ -136,13 +136,16 @@ def _given(node: MappingNode, block: EntryBlock, merging: set[int], left: Iterat
 def _scalar(value: Any, holds: ScalarField, way: str, line: int) -> Iterator[EntryFault]:
     try:
         taken = holds.take(_READER, value)
-        tag = value.resolved()[0]
+        tag, meant = value.resolved()
     except YamlError:
         yield EntryFault(way, line, f"{way}: {_words(value)} where {holds.wanted} belongs")
         return
     if holds.tags and tag not in (*holds.tags, NULL):
         said = f"{_words(value)} is no {holds.wanted.removeprefix('a ')}, and is read as {shown(taken)}"
         yield EntryFault(way, line, f"{way}: {said}", is_error=False)
+    elif meant is True and taken is False:
+        said = "is read as false by rubrics before 2.3.0; write true"
+        yield EntryFault(way, line, f"{way}: {_words(value)} {said}", is_error=False)
 
 
 def _words(node: Node) -> str:

@@ -93,8 +93,8 @@ def tests_value(observed: Observed) -> SignalValue:
     if missing := unattributed(observed):
         return absent_signal(missing)
     if not tests.runs:
-        none = "no test run in"
-        return absent_signal(f"{none} {observed.tool_calls} tool calls{attribution(observed)}", f"{none} N tool calls")
+        calls = counted(observed.tool_calls, "tool call")
+        return absent_signal(f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls")
     if tests.last_passed is None:
         ended = f"{tests.failed} failed" if observed.failed_calls is not None else "how they ended is not stated"
         runs = f"{counted(tests.runs, 'test run')}, {ended}"

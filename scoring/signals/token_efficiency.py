@@ -72,8 +72,10 @@ def efficiency_value(
     if facts.measured > 0:
         rate, by = facts.cache_hit_rate, f"{_taking_part(facts)}{attribution(observed)}"
         fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
-        turns = f"backfilled from {facts.measured} transcript turn(s)"
-        return present_signal(rate, f"{turns}: cache_hit_rate {rate:.3f}{by}", fact=fact)
+        turns = f"{facts.measured} transcript turn(s)"  # as the reference writes it
+        if observed is not None:
+            turns = counted(facts.measured, "transcript turn")
+        return present_signal(rate, f"backfilled from {turns}: cache_hit_rate {rate:.3f}{by}", fact=fact)
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
         return absent_signal(f"tokens unknown: {turns} that state none{_taking_part(facts)}")

@@ -268,7 +268,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         last = f" to {found.last}" if found.total > 1 else ""
         yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"
     if more := observed.lines[_MOST_LISTED:]:
-        yield f"and {sum(found.total for found in more)} lines in {len(more)} more transcripts"
+        yield f"and {sum(found.total for found in more)} lines in {counted(len(more), 'more transcript')}"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
     work, parts = observed.work, []
     if work.edits:

@@ -215,6 +215,27 @@ class TestRun:
         said = f"no branch master, where rubric {rubric} looks for what landed: {advice}"
         assert da_score("run", "--no-write", "--rubric", rubric).err.count(said) == missing
 
+    @pytest.mark.parametrize(
+        ("claim", "rubric", "numbers"),
+        [
+            pytest.param("True", "2.1.0", [3], id="capital, under the rules of the reference"),
+            pytest.param("TRUE", "2.1.0", [3], id="all capital, under the rules of the reference"),
+            pytest.param("true", "2.1.0", [], id="spelled as the reference has it"),
+            pytest.param("'True'", "2.1.0", [], id="a text, which the reference takes for true"),
+            pytest.param("True", "2.3.0", [], id="a rubric that reads it as true"),
+        ],
+    )
+    def test_says_once_that_a_claim_of_true_is_read_as_false(
+        self, project: Path, da_score: DaScore, claim: str, rubric: str, numbers: list[int]
+    ) -> None:
+        entry = project / ".agents" / "active" / "iteration-log" / "iter-3.yaml"
+        entry.write_text(f"schema_version: 1\niteration: 3\ntests_total_pass: {claim}\n")
+        told = da_score("run", "--no-write", "--rubric", rubric).err
+        said = f"iteration 3: rubric {rubric} reads the claim True as false; write true"
+        assert (told.count(said), told.count("as false")) == (len(numbers), len(numbers))
+        line = f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 2.3.0; write true'
+        assert (line in da_score("lint").out) == (claim in ("True", "TRUE"))
+
     @pytest.mark.slow
     def test_says_lost_beside_a_score_that_lost_evidence(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal

@@ -242,7 +242,7 @@ class TestScope:
 class TestTokenEfficiency:
     def test_is_of_the_transcripts(self) -> None:
         value = judged()["token_efficiency"]
-        said = "backfilled from 9 transcript turn(s): cache_hit_rate 0.900 (Claude Code); evidence by commit"
+        said = "backfilled from 9 transcript turns: cache_hit_rate 0.900 (Claude Code); evidence by commit"
         assert (value.sub_score, value.source, value.detail) == (0.9, "observed", said)
 
     def test_of_a_checkpoint_says_so(self) -> None:
@@ -265,12 +265,12 @@ class TestCorrectionPressure:
         ("reported", "seen", "divisor", "detail"),
         [
             (Corrections(0, 0, False), CorrectionsSeen(), 1.2, "0 retries, 0 user corrections, 10% tool-error rate"),
-            (Corrections(2, 1, True), CorrectionsSeen(), 4.2, "2 retries, 1 user corrections, 10% tool-error rate"),
+            (Corrections(2, 1, True), CorrectionsSeen(), 4.2, "2 retries, 1 user correction, 10% tool-error rate"),
             pytest.param(
                 Corrections(0, 0, True),
                 CorrectionsSeen(interrupts=2, rejections=1, corrections=2, resets=1),
                 4.2,
-                "1 retries, 2 user corrections, 10% tool-error rate; seen: 2 interruptions, 1 rejection, 1 reset",
+                "1 retry, 2 user corrections, 10% tool-error rate; seen: 2 interruptions, 1 rejection, 1 reset",
                 id="more seen than admitted",
             ),
             pytest.param(

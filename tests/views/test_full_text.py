@@ -86,7 +86,7 @@ class TestMeans:
         assert few
         text = da_score("report", "--terminal", *ENOUGH).out
         assert f"9 iterations, mean {sum(enough) / len(enough):.3f}" in text
-        assert f"\n{few} iterations without enough evidence, in no mean.\n" in text
+        assert f"\n{few} iterations without enough evidence, not counted in any mean.\n" in text
         found = da_score("check", "--min-score", "0", "--json", *ENOUGH).json
         assert found["mean"] == pytest.approx(sum(enough) / len(enough))
 

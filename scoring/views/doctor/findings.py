@@ -200,7 +200,7 @@ def _signals(seen: Examination) -> Iterator[Finding]:
             level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
             spec, total = seen.rubric.signal(signal.signal), sum(one.weight for one in seen.rubric.signals)
             share, missing = (spec.weight / total if spec else 0.0), signal.total - signal.present
-            change = f"{share * 100:.0f} % more of the weight would vote in up to {counted(missing, 'iteration')}"
+            change = f"{share * 100:.0f} % more of the weight would vote in {counted(missing, 'iteration')} at most"
             yield Finding("signals", level, what, signal.advice or "see the rubric's document", change, share * missing)
 
 

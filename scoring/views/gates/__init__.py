@@ -154,7 +154,7 @@ def _checked(one: Examined, made: Sequence[Demand]) -> Checked:
     if not one.score.scored:
         notes.insert(0, "no signal is present, so there is no score to check")
     elif one.score.band == BAND_INSUFFICIENT:
-        notes.insert(0, "not enough evidence, so the score is in no mean")
+        notes.insert(0, "not enough evidence, so the mean leaves its score out")
     said = state.says_more or any(str(state) in failure.reason for failure in failures)
     if state.name != "current" and not said:
         notes.append(str(state))

@@ -200,4 +200,4 @@ def certainty(digest: Digest, compares: bool) -> Iterator[str]:
         scores = "1 score is" if len(iterations) == 1 else f"{len(iterations)} scores are"
         yield f"{scores} {state}: iteration {about(iterations)}."
     if digest.insufficient:
-        yield f"{counted(digest.insufficient, 'iteration')} without enough evidence, in no mean."
+        yield f"{counted(digest.insufficient, 'iteration')} without enough evidence, not counted in any mean."
