@@ -162,7 +162,9 @@ class GroupedDraws:
         self._group = [place[name] for name in groups]
         source, places = _source(SEED), range(len(names))
         draws = draws if len(names) > 1 else 0
-        self._draws = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
+        drawn = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
+        self._draws = [[count[group] for group in places] for count in drawn]  # how often each has each group
+        self._weights: Any = None
 
     def measured(self, figures: Sequence[float | None]) -> tuple[int, float | None, Interval | None]:
         """Return of how many cases there is a figure, how well these tell, and the interval of that."""
@@ -194,10 +196,10 @@ class GroupedDraws:
             return [self._how(values, truths, [count[group] for group in groups]) for count in self._draws]
         if not self._draws:
             return []
-        weights = np.array([[count[group] for group in range(1 + max(self._group))] for count in self._draws])[
-            :, groups
-        ]
-        return (_fast_auc if self._how is auc else _fast_spearman)(np, np.array(values), np.array(truths), weights)
+        if self._weights is None:
+            self._weights = np.array(self._draws)
+        how = _fast_auc if self._how is auc else _fast_spearman
+        return how(np, np.array(values), np.array(truths), self._weights[:, groups])
 
 
 def _fast_auc(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:

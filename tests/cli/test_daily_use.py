@@ -233,7 +233,9 @@ class TestRun:
         told = da_score("run", "--no-write", "--rubric", rubric).err
         said = f"iteration 3: rubric {rubric} reads the claim True as false; write true"
         assert (told.count(said), told.count("as false")) == (len(numbers), len(numbers))
-        line = f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 2.3.0; write true'
+        line = (
+            f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 2.3.0; write true'
+        )
         assert (line in da_score("lint").out) == (claim in ("True", "TRUE"))
 
     @pytest.mark.slow
