@@ -22,9 +22,9 @@ from scoring.views.outcome_pages import outcomes_page
 def command(settings: Settings) -> None:
     """Say what became of the work of each iteration within the horizon.
 
-    Says how many lines of code it added, how many of them later commits of the trunk changed or removed, how many of these
-    in a fix, and whether it was reverted; --json also says how many of the lines that the agent wrote landed. Outcomes
-    never vote. Writes nothing.
+    Says how many lines of code it added, how many of them later commits of the trunk changed or removed, how many of
+    these in a fix, and whether it was reverted; --json also says how many of the lines that the agent wrote landed.
+    Outcomes never vote. Writes nothing.
     """
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)

@@ -117,12 +117,7 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
         sure = "" if totals.interval is None else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
     if totals.insufficient:
-        rows.append(
-            (
-                "LEFT OUT",
-                f"{counted(totals.insufficient, 'iteration')} without enough evidence, not counted in any mean",
-            )
-        )
+        rows.append(("LEFT OUT", f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean"))
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
     rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
     moved = totals.signals.items()
