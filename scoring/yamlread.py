@@ -1,7 +1,8 @@
-"""How YAML becomes typed fields, as the reference reads it (``docs/LOG.md``, "How YAML scalars are read").
+"""How YAML becomes typed fields (``docs/LOG.md``, "How YAML scalars are read").
 
-Scalars are kept as written until a field takes them: the field decides how they read (``date: 2026-04-18`` is text,
-``retries: 1.5`` is 1). What does not fit raises YamlError with the line; nesting deeper than 100 is refused.
+Scalars stay as written until a field takes them: the *field* decides how one reads (``date: 2026-04-18`` is text,
+``retries: 1.5`` is 1), and a key given twice matters only where fields are read, as with yaml.v3 in the reference. Deep
+nesting, and aliases that multiply, are refused.
 """
 
 import re
