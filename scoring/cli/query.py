@@ -19,6 +19,7 @@ from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of
 from scoring.errors import InputError, OptionError
 from scoring.files import read_file
+from scoring.log.find import Selection
 from scoring.text import printable
 from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database, named_in
@@ -48,7 +49,7 @@ def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, 
     if fleet is not None:
         if which["roots"]:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
-        if not which["selection"].takes_all:
+        if which["selection"] != Selection():
             raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
         asked = _ask_fleet(opened(fleet), statement)
     else:

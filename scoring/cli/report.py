@@ -58,7 +58,7 @@ def command(
         require("report", "jinja2")
         if not piped and not is_report(out):
             raise InputError(f"{out}: is no report of da-score; give another file with --out")
-    if fleet is not None and not selection.takes_all:
+    if fleet is not None and selection != Selection():
         raise click.UsageError("--last, --since and --task choose among the entries of a log, not of a fleet.")
     found = _of_fleet(settings, fleet) if fleet is not None else _of_log(settings, recompute, selection, not terminal)
     if terminal:

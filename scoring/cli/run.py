@@ -55,7 +55,7 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             write_json_around(run_payload(log, more=more), "iterations", items)
             return
     if not log.lines:
-        chosen = "" if selection.takes_all else " that --last, --since and --task choose"
+        chosen = "" if selection == Selection() else " that --last, --since and --task choose"
         say(f"score: no iterations found in {log_dir}{chosen}\n")
         return
     shown = (more or RunShown()).of(terminal, every, sessions)

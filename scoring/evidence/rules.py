@@ -179,7 +179,8 @@ class Sources(Frozen, frozen=True):
         from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
 
         keeps = self.reading.get("keep", True)
-        return load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps)
+        found = load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps)
+        return found.by_commit_alone() if self.trusted else found
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

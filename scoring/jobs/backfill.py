@@ -233,9 +233,9 @@ def _write_sessions(
     log: Path, rubric: Rubric, records: Records, left: dict[int, PersistedScore], report: LogReport
 ) -> None:
     members: dict[str, list[PersistedScore | None]] = {}
-    for iteration, session_id in zip(records.numbers, records.sessions, strict=True):
-        if session_id:
-            members.setdefault(session_id, []).append(left.get(iteration))
+    for record in records:
+        if session_id := record.agent.session_id:
+            members.setdefault(session_id, []).append(left.get(record.iteration))
     for session_id, scores in members.items():
         found = [score for score in scores if score is not None and score.rubric_version == rubric.version]
         if len(found) == len(scores):

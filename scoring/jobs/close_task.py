@@ -71,7 +71,7 @@ def close_task(
     records = sources.entries([rubric], iter_log_dir, broken)
     record = _wanted(records, iteration, iter_log_dir)
     chosen = _chosen(records.numbers, record.iteration, recompute)
-    of_session = list(zip(records.numbers, records.sessions, strict=True))
+    of_session = [(one.iteration, one.agent.session_id) for one in records]
     sessions = {session for number, session in of_session if number in chosen} - {""}
     members = [(number, session) for number, session in of_session if session in sessions]
     kept = {number: _kept(iter_log_dir, number, rubric) for number, _ in members if number not in chosen}
@@ -97,7 +97,7 @@ def bring_session_up_to_date(
     """Write the sidecar of an iteration's session; warn that it is old where a member has no score under the rubric."""
     if not (session_id := record.agent.session_id):
         return None
-    members = [n for n, session in zip(records.numbers, records.sessions, strict=True) if session == session_id]
+    members = [one.iteration for one in records if one.agent.session_id == session_id]
     kept = [_kept(iter_log_dir, number, rubric) for number in members]
     scores = [score for score in kept if score is not None]
     if len(scores) < len(kept):

@@ -87,6 +87,8 @@ def no_log(directory: Path, said: str) -> str:
     repository = repository_of_log(directory)  # in no work tree it is the wrong place, and a log there would be refused
     if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
         return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
+    if os.path.isdir(directory):
+        return f"{said}; let the user who runs da-score list that folder"
     return f"{said}; name the iteration log with --iter-log-dir, or make one with {how_to_make_one(directory)}"
 
 
@@ -101,7 +103,7 @@ def names_in_log(directory: Path) -> list[str]:
 def how_to_make_one(directory: Path) -> str:
     """Return the commands that make a log: the first step, or what comes after it where it was taken already."""
     for folder in _upwards(directory):
-        if (folder / SETTINGS_FILE).is_file():
+        if os.path.isfile(folder / SETTINGS_FILE):
             return "'da-score derive' (from git) or 'da-score entry new' (by hand)"
         if os.path.lexists(folder / ".git"):
             break
@@ -133,11 +135,6 @@ class Selection(Frozen, frozen=True):
     def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
         """Return the choice that some options make; OptionError when ``since`` is no date."""
         return cls(last, None if since is None else day(since), task)
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether nothing is left out."""
-        return self == Selection()
 
     def chosen(self, records: Sequence[IterationRecord]) -> list[IterationRecord]:
         """Return the entries of the choice, in their order."""

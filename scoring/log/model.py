@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scoring.frozen import Frozen, PartlyCompared
 
@@ -190,10 +191,12 @@ class Records(tuple[IterationRecord, ...]):
         """The commit field of each."""
         return [record.commit for record in self]
 
-    @cached_property
-    def sessions(self) -> list[str]:
-        """The id of the session of each, "" where the entry has none."""
-        return [record.agent.session_id for record in self]
+    def by_commit_alone(self) -> "Records":
+        """Return them without the other words that lead to a commit or a session, which an author writes too."""
+        return Records(
+            replace(one, known_from="", agent=replace(one.agent, session_id=""), impl=replace(one.impl, summary=""))
+            for one in self
+        )
 
     def near(self, iterations: Collection[int], before: int) -> "Records":
         """Return the records of some iterations, and up to so many before each of them."""

@@ -38,7 +38,7 @@ def put(repo: Repo, files: dict[str, str]) -> None:
         path.write_text(text)
 
 
-def session(repo: Repo) -> str:
+def session(repo: Repo, name: str = "s") -> str:
     """A transcript in which a session edits, runs the tests, and makes the commit of the entry."""
     sha, made = repo.git("log", "-1", "--format=%H %ct").split()
     calls = [
@@ -49,13 +49,14 @@ def session(repo: Repo) -> str:
     lines = []
     for n, (tool, given, result) in enumerate(calls):
         time = datetime.fromtimestamp(int(made) - 3 + n, UTC).isoformat().replace("+00:00", ".000Z")
-        shared = {"sessionId": "s", "cwd": str(repo.path), "timestamp": time, "version": "2"}
-        call = {"type": "tool_use", "id": f"c{n}", "name": tool, "input": given}
+        shared = {"sessionId": name, "cwd": str(repo.path), "timestamp": time, "version": "2"}
+        call = {"type": "tool_use", "id": f"{name}c{n}", "name": tool, "input": given}
         usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99}
-        said = {"id": f"m{n}", "role": "assistant", "model": "claude-x", "content": [call], "usage": usage}
-        lines.append({**shared, "type": "assistant", "uuid": f"a{n}", "requestId": f"r{n}", "message": said})
-        back = {"type": "tool_result", "tool_use_id": f"c{n}", "content": result, "is_error": False}
-        lines.append({**shared, "type": "user", "uuid": f"b{n}", "message": {"role": "user", "content": [back]}})
+        said = {"id": f"{name}m{n}", "role": "assistant", "model": "claude-x", "content": [call], "usage": usage}
+        names = {"uuid": f"{name}a{n}", "requestId": f"{name}r{n}"}
+        lines.append({**shared, **names, "type": "assistant", "message": said})
+        back = {"type": "tool_result", "tool_use_id": f"{name}c{n}", "content": result, "is_error": False}
+        lines.append({**shared, "type": "user", "uuid": f"{name}b{n}", "message": {"role": "user", "content": [back]}})
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
@@ -103,6 +104,14 @@ def brings_plans_and_artifacts(repo: Repo) -> None:
     edit(repo.path / LOG / "iter-1.yaml", "impl:", f"{named}impl:")
 
 
+def brings_words(repo: Repo) -> None:
+    """All fields of an entry by which a commit or a session is found beside ``commit``, or its time."""
+    entry = repo.path / LOG / "iter-1.yaml"
+    at = repo.git("log", "-1", "--format=%cI")
+    edit(entry, "impl: {", f"known_from: checkpoint {CHECKPOINT}\ncheckpoint_at: '{at}'\nimpl: {{summary: Add a, ")
+    edit(entry, "task_id: t\n", "task_id: t\nagent: {session_id: s}\n")
+
+
 def brings_checkpoints(repo: Repo) -> None:
     files = {"metadata.json": {"files_touched": ["src/a.py"]}, "0/metadata.json": about("s")}
     record(repo, {CHECKPOINT: {**files, "0/full.jsonl": session(repo).encode()}})
@@ -110,7 +119,7 @@ def brings_checkpoints(repo: Repo) -> None:
 
 BRINGS: list[Callable[[Repo], None]] = [
     *(brings_settings, brings_a_rubric, brings_a_home, brings_files_beside, brings_sidecars),
-    *(brings_plans_and_artifacts, brings_checkpoints),
+    *(brings_plans_and_artifacts, brings_words, brings_checkpoints),
 ]
 GATES = (
     *(("--min-score", "0"), ("--min-score", "0.3"), ("--min-band", "poor"), ("--min-mean", "0.1")),
@@ -141,8 +150,10 @@ def test_all_that_a_change_brings_passes_no_gate_more(
 
 SECTION = PAGE.partition("## Who writes what")[2].partition("\n## ")[0]
 TABLE = {row[1].strip(): row[4].strip() for line in SECTION.splitlines() if len(row := line.split("|")) == 6}
+WORDS = next(row for row in TABLE if row.startswith("words of an entry"))
 ATTACKS: dict[str, Callable[[Repo], None]] = {
     "entries, `historical.yaml`": lambda _: None,
+    WORDS: brings_words,
     "settings of the repository": brings_settings,
     "a rubric file": brings_a_rubric,
     "plans (`TASKS.yaml`)": brings_plans_and_artifacts,
@@ -203,6 +214,43 @@ def test_each_thing_passes_no_gate_more(
     before = statuses(da_score, *trusted)
     brings(change) if brings is not brings_plans_and_artifacts else put(change, {"out.yaml": "status: pass\n"})
     assert statuses(da_score, *trusted) == before
+
+
+LACKS = "e" * 40
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("known_from: transcript\n", id="a transcript is said to show it"),
+        pytest.param(f"known_from: checkpoint {CHECKPOINT}\n", id="a checkpoint is said to show it"),
+        pytest.param("", id="its summary is the subject of another commit"),
+    ],
+)
+def test_no_word_of_an_entry_excuses_a_commit_that_git_lacks(change: Repo, da_score: DaScore, words: str) -> None:
+    edit(change.path / LOG / "iter-1.yaml", "commit: ", f"commit: {LACKS} # ")
+    summary = "" if words else "summary: Add a, "
+    edit(change.path / LOG / "iter-1.yaml", "impl: {", f"{words}impl: {{{summary}")
+    options = ("check", "--no-unresolved-commits", "--rubric", NEW)
+    assert da_score(*options).status == 0
+    found = da_score(*options, "--trusted", "--trust-checkpoints")
+    assert (found.status, found.lines[0].endswith(f"commit {LACKS} is not in this repository")) == (3, True)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["the commit is the session's", "the entry names the session"])
+def test_a_session_on_the_machine_counts_for_the_commit_that_it_made(
+    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    home = tmp_path / "elsewhere"
+    (home / "projects/x").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    for name in "so":  # of two sessions at the same time, the time does not say which
+        lines = session(change, name).splitlines(keepends=True)
+        (home / f"projects/x/{name}.jsonl").write_text("".join(lines if named and name == "s" else lines[2:4]))
+    brings_words(change)
+    options = ("check", "--min-band", "fair", "--rubric", NEW)
+    assert da_score(*options).status == 0
+    assert da_score(*options, "--trusted").status == (0 if named else 3)
 
 
 def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScore) -> None:

@@ -145,7 +145,6 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         assert list(records) == expected
         assert records.numbers == [record.iteration for record in expected]
         assert records.commits == [record.commit for record in expected]
-        assert records.sessions == [record.agent.session_id for record in expected]
         assert records.place(50) == len(records) - 1
         assert records.place(51) is None
 

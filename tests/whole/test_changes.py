@@ -1,7 +1,10 @@
 """What is kept between runs changes no answer: after any change, a warm run says what one without a cache says."""
 
+import contextlib
 import os
+import random
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +136,174 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     for kept in (place.cache / "store.sqlite", place.cache / "store.sqlite-wal"):
         kept.unlink(missing_ok=True)
     assert found.out == place.ask(*ask).out or "edited since" in found.out
+
+
+STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (2000 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 200)
+"""How many random changes are made, each after the ones before it; every hundred in a place of their own."""
+
+OF_GIT = ".git/objects/??/*", ".git/objects/pack/*.pack", ".git/packed-refs", ".git/refs/heads/*"
+
+
+class Walk:
+    """Random changes of everything that an answer may depend on: a step fails where what it changes is gone."""
+
+    def __init__(self, place: Place, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+        self.place, self.patch, self.rng = place, monkeypatch, random.Random(seed)
+        self.repo, self.root, self.store = place.demo.repo_dir, place.demo.root, place.cache / "store.sqlite"
+        self.away: list[tuple[Path, Path]] = []
+        self.closed: dict[Path, int] = {}
+        self.answered = 0
+        self.before = Path(shutil.copytree(self.repo / ".agents", self.root / "before"))
+
+    def one(self, *patterns: str, below: Path | None = None) -> Path:
+        found = [path for pattern in patterns for path in sorted((below or self.repo).glob(pattern)) if path.is_file()]
+        return self.rng.choice(found)
+
+    def file(self) -> Path:
+        beside = self.place.session().parents[2]
+        return self.rng.choice(
+            [self.one(".agents/active/iteration-log/*", ".agents/**/*.yaml"), self.one("projects/*/*", below=beside)]
+        )
+
+    def other_text(self) -> None:
+        path, end = self.file(), self.rng.choice([*["\n", "# x\n", "\n\n"] * 4, "{"])
+        path.write_text(path.read_text()[: self.rng.choice([*[None, -1] * 4, -20])] + end)
+
+    def put_away(self) -> None:
+        """A file, an object of git or a folder is gone until a later step."""
+        path = self.rng.choice([self.file(), self.one(*OF_GIT), self.file().parent])
+        hidden = self.root / f"away-{len(self.away)}-{self.rng.random()}"
+        path.rename(hidden)
+        self.away.append((hidden, path))
+
+    def put_back(self) -> None:
+        hidden, path = self.away.pop()
+        shutil.rmtree(path, ignore_errors=True)
+        hidden.rename(path)
+
+    def as_before(self) -> None:
+        """The log and its settings are again those of the beginning."""
+        shutil.copytree(self.before, self.repo / ".agents", dirs_exist_ok=True)
+
+    def link(self) -> None:
+        path = self.file()
+        if not path.is_symlink():
+            replace_by_a_link(path, self.root / f"moved-{self.rng.random()}")
+
+    def commit(self) -> None:
+        (self.repo / self.rng.choice(["src/a.py", "b.txt", "c/d.txt"])).parent.mkdir(exist_ok=True)
+        self.one("*.*", "src/*").write_text(str(self.rng.random()))
+        self.place.git("commit", "-aqm", self.rng.choice(["more", "Fix more", "Revert more", self.subject()]))
+
+    def subject(self) -> str:
+        return Repo.at(self.repo).git("log", "-1", "--format=%s%n%n%b", f"--skip={self.rng.randrange(5)}")
+
+    def git(self) -> None:
+        back = f"HEAD~{self.rng.randrange(1, 4)}"
+        calls = [
+            *(["commit", "--amend", "-qm", "amended"], ["reset", "-q", "--soft", back], ["revert", "--no-edit", back]),
+            *(["rebase", "-q", "--root"], ["rebase", "-q", "--no-ff", back], ["checkout", "-q", "--detach"]),
+            *(
+                ["checkout", "-qf", "master"],
+                ["branch", "-f", f"b{self.rng.randrange(9)}", back],
+                ["gc", "-q", "--prune=now"],
+            ),
+            *(["pack-refs", "--all"], ["repack", "-qad"], ["reflog", "expire", "--expire=now", "--all"]),
+            *(["remote", "add", "origin", "https://example.org/x.git"], ["remote", "remove", "origin"]),
+            *(["update-ref", "refs/remotes/origin/master", back], ["tag", "-f", "v1", back]),
+            *(["commit-graph", "write", "--reachable"], ["config", "core.commitGraph", "false"]),
+        ]
+        self.place.git(*self.rng.choice(calls))
+
+    def settings(self) -> None:
+        lines = [
+            'trunk = "master"',
+            'trunk = "b1"',
+            'transcripts = "none"',
+            'horizon = "2d"',
+            'test-commands = ["make"]',
+        ]
+        path = self.repo / ".agents" / "da-score.toml"
+        path.write_text(self.rng.choice([*lines, "", "broken ="]) + "\n")
+
+    def lose_rights(self) -> None:
+        path = self.rng.choice([self.file(), self.file().parent, self.one(*OF_GIT)])
+        self.closed.setdefault(path, path.stat().st_mode)
+        path.chmod(0)
+
+    def give_rights(self) -> None:
+        path, mode = self.closed.popitem()
+        path.chmod(mode)
+
+    def clock(self) -> None:
+        if self.rng.random() < 0.5:
+            now = self.rng.choice([0.0, 1e9, 1.9e9, 4e9])
+            self.patch.setattr(time, "time", lambda: now)
+        path, when = self.file(), self.rng.choice([0, 1, 1_776_000_000, 4_102_444_800])
+        os.utime(path, (when, when))
+
+    def version(self) -> None:
+        self.patch.setattr(store, "FORMAT", self.rng.choice([3, 4, 5]))
+
+    def kept(self) -> None:
+        """Bytes of the store are wrong, it is an older one, or it is gone."""
+        older = self.root / "older.sqlite"
+        if self.rng.random() < 0.4:
+            data = bytearray(self.store.read_bytes())
+            for _ in range(9):
+                data[self.rng.randrange(len(data))] = self.rng.randrange(256)
+            self.store.write_bytes(data)
+        elif older.exists():
+            shutil.copy(older, self.store)
+        elif self.rng.random() < 0.5:
+            shutil.copy(self.store, older)
+        else:
+            self.store.unlink()
+
+    def listed(self) -> None:
+        CHANGES[self.rng.choice(sorted(CHANGES))](self.place)
+
+    def step(self) -> str:
+        """Make one change, and name it; what cannot be changed any more is passed over."""
+        files = self.other_text, self.put_away, self.put_back, self.put_back, self.link, self.as_before, self.listed
+        rights = self.lose_rights, self.give_rights, self.give_rights
+        kinds = [*files, *rights, self.commit, self.git, self.git, self.settings, self.clock, self.version, self.kept]
+        while True:
+            kind = self.rng.choice(kinds)
+            with contextlib.suppress(
+                OSError, AssertionError, IndexError, KeyError, StopIteration, UnicodeError, ValueError
+            ):
+                kind()
+                return kind.__name__
+
+    def agrees(self, made: list[str]) -> None:
+        rubric = self.rng.choice(["2.1.0", "2.3.0", "3.1.0", "3.1.0"])
+        ask = self.rng.choice([("run", "--no-write"), ("run", "--no-write"), ("explain", "3"), ("work",)])
+        self.patch.setenv("DA_SCORE_RUBRIC", rubric)
+        with no_privileges() if self.closed else contextlib.nullcontext():
+            warm, fresh = (self.place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True))
+        self.answered += warm.status == 0 and warm.out != ""
+        assert "internal error" not in warm.err + fresh.err, (ask, rubric, made[-9:], warm.err, fresh.err)
+        assert warm == fresh, (ask, rubric, len(made), made[-9:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(STEPS // 100))
+def test_after_random_changes_what_is_kept_says_what_is_read_anew(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    walk, made = Walk(place, monkeypatch, seed), list[str]()
+    for rubric in ("2.1.0", "3.1.0"):  # everything is loaded before rights are lost
+        place.look(rubric)
+    (tmp_path / ".gitconfig").write_text("[safe]\ndirectory = *\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in (place.cache, *place.cache.parents):
+        with contextlib.suppress(OSError):
+            path.chmod(path.stat().st_mode | 0o055)
+    for _ in range(min(STEPS, 100)):
+        made.append(walk.step())
+        walk.agrees(made)
+    assert walk.answered > len(made) / 3
 
 
 @pytest.mark.parametrize("rubric", ["2.3.0", "3.1.0"])

@@ -15,8 +15,6 @@ from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, par
 from scoring.views.examined import Examined, LogView
 from scoring.views.gates.gate import Gate, GateOption, is_enough, weakest
 
-_SIZE_LIMIT = 256 << 20
-
 
 class BaselineScore(NamedTuple):
     """An earlier score of an iteration, in [0, 1] or None, and whether it rested on enough evidence for a mean."""
@@ -107,7 +105,7 @@ MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, (_compares, _NOTHING), _not_compare
 
 def _from_file(path: Path) -> Baseline:
     """Read what ``run --json``, ``check --json`` or ``export --format jsonl`` printed."""
-    text = read_file(path, _SIZE_LIMIT).decode("utf-8", "replace")
+    text = read_file(path, 256 << 20).decode("utf-8", "replace")
     try:
         try:
             data = json.loads(text)
