@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from shutil import which
@@ -32,7 +33,7 @@ def laid_out(repo: Path, home: Path) -> int:
 
 def of_ledger(repo: Path) -> dict[str, int]:
     """Return what the ledger counts for Claude Code, by kind."""
-    command = ["da-score", "work", "--json", "--repo-dir", os.fspath(repo), "--no-cache"]
+    command = [sys.executable, "-m", "scoring", "work", "--json", "--repo-dir", os.fspath(repo), "--no-cache"]
     units = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["units"]
     return {kind: sum(one["tokens"][kind] or 0 for one in units if one["harness"] == "claude") for kind in KINDS}
 
