@@ -179,7 +179,6 @@ USAGE = {
     "an unknown inner command": (["rubric", "score"], r"No such command 'score'.*\(see 'da-score rubric --help'\)"),
     "an unknown option": (["run", "--frobnicate"], r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)"),
     "an unknown option before the command": (["--frobnicate", "run"], r"No such option:? '?--frobnicate'?"),
-    "an iteration that is no number": (["iteration", "three"], r"'three' is not a valid integer.* --help'\)"),
     "no iteration": (["iteration"], r"Missing argument 'ITERATION'.*\(see 'da-score iteration --help'\)"),
     "no session": (["session"], r"Missing argument 'ID'"),
     "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),

@@ -163,7 +163,6 @@ class TestRefused:
             pytest.param((5,), 2, "Nothing to say", id="nothing, where there is no terminal"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
-            pytest.param(("five",), 2, "'five' is not a valid whole number", id="neither a number nor a command"),
             pytest.param((5, "--nope"), 2, "'da-score label --help'", id="an unknown option"),
         ],
     )

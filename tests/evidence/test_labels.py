@@ -197,7 +197,7 @@ class TestHostile:
 def test_a_rubric_without_labels_does_not_load_their_reader() -> None:
     code = (
         "import sys, scoring.score, scoring.cli.run; "
-        "print([n for n in ('scoring.evidence.labels', 'ruamel.yaml') if n in sys.modules])"
+        "print([n for n in ('scoring.jobs.label_file', 'ruamel.yaml') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

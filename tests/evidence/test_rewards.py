@@ -82,7 +82,7 @@ def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
     assert da_score("lint", *places).status == 0
     outcomes = da_score("outcomes", "--json", *places).json["outcomes"]
     assert [one["reward"] for one in outcomes] == [1.0, 0.0, 0.5, None, None, None]
-    said = da_score("validate", "--outcome", "reward", "--json", *places).json
+    said = da_score("validate", "--outcome", "reward", "--rubric", "3.1.0", "--json", *places).json
     assert (said["outcome"], said["measure"], said["verdict"]) == ("reward", "auc", "too few")
     nowhere = da_score("derive", "--jobs", str(tmp_path / "nothing"), *places)
     assert (nowhere.status, "no such directory" in one_line(nowhere)) == (1, True)

@@ -299,7 +299,7 @@ class TestCommands:
 
     @pytest.mark.slow
     def test_a_report_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
-        assert "Foretelling defective work: too few." in da_score("report", "--terminal").out
+        assert "not known yet: too few outcomes" in da_score("report", "--terminal").out
         found = da_score("report", "--json").json["validity"]
         assert (found["outcome"], found["verdict"]) == ("defective", "too few")
         page = Path("report.html").read_text()

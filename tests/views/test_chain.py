@@ -91,14 +91,14 @@ class TestDoctor:
 
     @pytest.mark.slow
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
-        shown = run("doctor")
+        shown = run("doctor", "--all")
         assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
         assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
         assert "1 session worked here and belongs to no iteration, as stray in " in shown
         assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
-        assert "LINES FOUND BY" not in run("doctor", rubric="2.3.0")
+        assert "LINES FOUND BY" not in run("doctor", "--all", rubric="2.3.0")
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
@@ -233,7 +233,11 @@ class TestExplanation:
     @pytest.mark.slow
     def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(self, run: Run, made: History) -> None:
         run("run")
-        assert run("iteration", "1", "--json")["attribution"] == {"method": "commit", "sessions": ["mine"]}
+        assert run("iteration", "1", "--json")["attribution"] == {
+            "method": "commit",
+            "sessions": ["mine"],
+            "also_active": [],
+        }
         next(made.home.rglob("mine.jsonl")).unlink()
         shown = run("explain", "1")
         assert "  no line of a transcript: no transcript covers the iteration window\n" in shown

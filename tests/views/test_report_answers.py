@@ -300,8 +300,7 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
     lines = []
     for n in range(3_000):
         votes = {name: (n * 37 % 101) / 100 if (n + k) % 3 else None for k, name in enumerate(signals)}
-        weakest = "a detail that is about sixty characters long, or more"
-        of_it = {"task_id": f"task-{n % 40}", "commit": SHA, "weakest": weakest}
+        of_it = {"task_id": f"task-{n % 40}", "commit": SHA}
         lines.append(line(n, votes, spending=paid(n % 7 + 1), **of_it))
     known = {"subject": "a subject of about fifty characters, as they are", "commit": SHA, "model": SONNET}
     work = [piece("landed", 1.0, iterations=[n], **known) for n in range(3_000)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
+from scoring.evidence.transcripts.observing import TEXT_LIMIT
 from scoring.evidence.transcripts.rows import EDIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
@@ -170,6 +171,8 @@ def may_be_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
 
 
 def _may_be(path: str, unsure: str) -> bool:
+    if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
+        return True
     names = posixpath.normpath(path).split("/")
     for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
         if not names:
