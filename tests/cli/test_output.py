@@ -165,7 +165,8 @@ class TestTerminal:
         lines = lines_of(shown)
         assert status == 0
         (row,) = (line for line in lines if line.startswith("   2  "))
-        assert row.split("  ")[1:2] and "0.500  (0.13–0.87)  fair       2/7 · 26 %" in row
+        assert "   2  choose-alphabet" in row
+        assert "0.500  (0.13–0.87)  fair       2/7 · 26 %" in row
         assert f"{CODEX_SESSION}  0.804  (0.70–0.84)  0.70–0.86      3  good  3 of 3, 86.0 % of the weight" in lines
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 
