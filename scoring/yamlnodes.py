@@ -199,7 +199,10 @@ def parse(data: bytes) -> Node | None:
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         where = f"line {mark.line + 1}: " if mark else ""
-        raise YamlError(f"{where}{e.problem or e.context}") from e
+        problem = e.problem or e.context or ""
+        if "nesting depth" in problem:  # newer libyaml has a limit of its own, and reads ahead
+            problem = f"nested more than {MAX_DEPTH} deep"
+        raise YamlError(f"{where}{problem}") from e
     except YamlError:
         raise
     except (yaml.YAMLError, ValueError) as e:
