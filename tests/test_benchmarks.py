@@ -54,6 +54,7 @@ def digest(directory: Path) -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "old", branch="main")
     repo.commit({"a": "a\n"}, "base")

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from scipy import stats
 
 from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, paired_interval, within
 
@@ -35,6 +34,8 @@ class TestInterval:
     @pytest.mark.parametrize("rare", [0.5, 0.01], ids=["even", "skewed"])
     def test_of_many_values_is_that_of_the_binomial(self, rare: float) -> None:
         """The sum of 0s and 1s that are drawn with repetition is binomial; its quantiles need no draws."""
+        from scipy import stats  # half a second, which only this test needs
+
         source = random.Random(4)
         values = [float(source.random() > rare) for _ in range(1500)]
         found, share = bootstrap_interval(values), sum(values) / 1500

@@ -125,6 +125,7 @@ def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scored")
 def test_a_row_of_a_log_is_one_line_and_its_names(screen: Screen) -> None:
     lines = screen("run --no-write --last 9", 80)

@@ -51,6 +51,7 @@ def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
             assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
+@pytest.mark.slow
 def test_scores_are_those_that_backfill_writes_also_where_the_evidence_is_gone(fleet: Path, da_score: DaScore) -> None:
     root = fleet.parent / "repos/r0"
     how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]

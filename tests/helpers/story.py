@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
+
+import pytest
 
 from helpers.sessions import CORRECTION
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
@@ -69,11 +72,15 @@ UNCACHED = (495, 30195, 27450, 2745)
 """The tokens where it does not write what was written to the cache."""
 
 
-def damaged(lines: Sequence[Any]) -> Iterator[list[Any]]:
+IN_PARTS = pytest.mark.parametrize("part", range(16))
+"""Of the damages of a session each part tries every 16th, so that one part is quick."""
+
+
+def damaged(lines: Sequence[Any], part: int) -> Iterator[list[Any]]:
     """Yield the lines with something of another type, or nothing, in the place of each value that they have."""
-    for number, line in enumerate(lines):
-        for other in _damaged(line):
-            yield [*lines[:number], other, *lines[number + 1 :]]
+    others = ((number, other) for number, line in enumerate(lines) for other in _damaged(line))
+    for number, other in islice(others, part, None, 16):
+        yield [*lines[:number], other, *lines[number + 1 :]]
 
 
 def _damaged(value: Any) -> Iterator[Any]:

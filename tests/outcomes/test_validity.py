@@ -363,14 +363,13 @@ class TestFit:
         fitted.validate()
         assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
 
-    @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
         cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
         weights = self.fit(cases).weights
         assert weights is not None
         assert "tests" not in weights
 
-    @pytest.mark.sampled(100)
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(4))
     def test_is_the_best_that_has_no_weight_below_0(self, seed: int) -> None:
         """Against a general optimiser with bounds, on the same loss; weights are scaled to sum 1."""

@@ -1,5 +1,6 @@
 """A judge's record of one round: what it may hold (unknown keys are kept and ignored), and how it is read."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -202,6 +203,7 @@ class JudgeRecord(Block):
     user_confirmed: bool | None = None
 
 
+@functools.cache
 def record_schema() -> dict[str, Any]:
     """Return the JSON schema of a judge's record of one round."""
     return json_schema(JudgeRecord.model_json_schema())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import NS, START, Line, stamp
 from helpers.sessions import CORRECTION, put, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import RESPONSE, Rows
 
@@ -144,6 +144,7 @@ def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> Non
     assert (rows.skipped, rows.lines) == ({why: 1}, [])
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([thread(*(one for step in STORY for one in written(step)))]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([thread(*(one for step in STORY for one in written(step)))], part):
         read_anyhow("amp", lines)

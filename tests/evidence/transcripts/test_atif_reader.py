@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
-from helpers.story import FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import NOTE, Rows
 
@@ -109,6 +109,7 @@ def test_sources_that_are_not_known_are_named_and_another_form_too(tmp_path: Pat
     assert rows_of(other, "atif").skipped == {"of a kind that is not known: document": 1}
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([document(*WHOLE)]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([document(*WHOLE)], part):
         read_anyhow("atif", lines)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.copilot import CopilotCli
 from scoring.evidence.transcripts.rows import NOTE, STATED, Rows
@@ -209,8 +209,9 @@ def test_events_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Pat
     assert len(rows.tables[NOTE]) == 1
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([HEAD, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225))]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([HEAD, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225))], part):
         read_anyhow("copilot", lines)
 
 

@@ -12,7 +12,7 @@ from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
 from helpers.sessions import CORRECTION, put, rows_of, seen
-from helpers.story import FOUND, STORY, TYPED, Step, damaged, read_anyhow
+from helpers.story import FOUND, IN_PARTS, STORY, TYPED, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.harness import SPELLED_FOLDER
 from scoring.evidence.transcripts.rows import Rows
@@ -125,8 +125,9 @@ def test_the_name_of_a_folder_is_compared_with_known_paths(tmp_path: Path, name:
     assert WorkTrees(place.path)(f"{SPELLED_FOLDER}{spelled}{name}") is here
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged(list(map(written, STORY))):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged(list(map(written, STORY)), part):
         read_anyhow("cursor", lines)
 
 

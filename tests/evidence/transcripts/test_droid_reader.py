@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import put, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.rows import NOTE, Rows
 
@@ -132,6 +132,9 @@ def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert seen(rows_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([HEAD, *(line for step in STORY if step.what not in NO_STOPS for line in written(step))]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged(
+        [HEAD, *(line for step in STORY if step.what not in NO_STOPS for line in written(step))], part
+    ):
         read_anyhow("droid", lines)

@@ -14,7 +14,7 @@ from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
 from helpers.sessions import put, read_under, rows_of
 from helpers.sessions import seen as seen_in
-from helpers.story import damaged, read_anyhow
+from helpers.story import IN_PARTS, damaged, read_anyhow
 
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.lines import Lines
@@ -197,10 +197,12 @@ class TestLines:
         path = put(tmp_path / CHATS / "session-1.json", text, document=True)
         assert len(rows_of(path, "gemini").lines) == 2
 
-    def test_of_any_type_do_not_stop_the_reader(self) -> None:
+    @IN_PARTS
+    def test_of_any_type_do_not_stop_the_reader(self, part: int) -> None:
         ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
         patch = {"id": "m1", "content": "…", "toolCalls": ran["toolCalls"], "updates": [{"id": "m2"}]}
-        for records in damaged([HEAD, ran, said(2, "user"), {"$set": {"messages": [ran]}}, {"$patch": patch}]):
+        whole = [HEAD, ran, said(2, "user"), {"$set": {"messages": [ran]}}, {"$patch": patch}]
+        for records in damaged(whole, part):
             read_anyhow("gemini", records)
 
     def test_of_an_unknown_kind_are_named(self, tmp_path: Path) -> None:

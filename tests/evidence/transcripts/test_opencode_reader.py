@@ -16,7 +16,7 @@ from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
 from helpers.sessions import put, read_under, rows_of, seen, table
-from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -366,8 +366,9 @@ def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
     assert dict(rows.skipped) == kinds | {"a field of another type": 1}
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([document(*MESSAGES[:4], revert={"messageID": "x"}), *MESSAGES[4:6]]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([document(*MESSAGES[:4], revert={"messageID": "x"}), *MESSAGES[4:6]], part):
         read_anyhow("opencode", lines)
 
 

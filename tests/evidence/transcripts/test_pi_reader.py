@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import START, Line, stamp
 from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.pi import Pi
 from scoring.evidence.transcripts.rows import NOTE, Rows
@@ -126,8 +126,9 @@ def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
     assert session(tmp_path, *lines).skipped == kinds | {"not JSON": 1}
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([HEAD, *WHOLE]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([HEAD, *WHOLE], part):
         read_anyhow("pi", lines)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
-from helpers.story import FOLDER, FOUND, STORY, UNCACHED, Step, damaged, read_anyhow
+from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, UNCACHED, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.harness import HASHED_FOLDER
 from scoring.evidence.transcripts.rows import NOTE, RESPONSE, Rows, key_of
@@ -155,6 +155,7 @@ def test_an_old_chat_is_one_as_its_model_wrote_them(tmp_path: Path) -> None:
     assert rows.spans[0].cwd == HASHED_FOLDER + "0" * 64
 
 
-def test_no_value_of_another_type_stops_the_reader() -> None:
-    for lines in damaged([one for step in STORY if step.what != "stop" for one in written(step)]):
+@IN_PARTS
+def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
+    for lines in damaged([one for step in STORY if step.what != "stop" for one in written(step)], part):
         read_anyhow("qwen", lines)
