@@ -22,7 +22,7 @@ from scoring.views.outcome_pages import with_cases
 from scoring.views.report import is_report, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
 from scoring.views.report.digest import Digest, digest, where_it_is
-from scoring.views.work_pages import look_at, work_of, work_summary
+from scoring.views.work_pages import Known, look_at, work_of, work_summary
 
 
 @click.command(epilog="Example:  da-score report --out report.html")
@@ -89,9 +89,11 @@ def command(
 def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: bool) -> Digest:
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=observe)
     cases: list[Case] = []
-    found = digest(view.iter_log_dir, view.rubric, with_cases(view.examine(), view.rubric.version, cases))
+    read: list[Known] = []
+    examined = view.examine(lambda *found: read.append(Known(*found)))
+    found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases))
     found.project, found.pages = where_it_is(view.repo_dir)
-    found.work, found.horizon_days = work_of(view), outcome_rules(settings).horizon_days
+    found.work, found.horizon_days = work_of(view, *read), outcome_rules(settings).horizon_days
     found.validity = validity(cases, "defective", view.rubric.version, found.horizon_days)
     return found
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -127,11 +127,9 @@ def log_outcomes(
     rules: OutcomeRules | None = None,
     cache_dir: Path | None = None,
     trunk: str | None = None,
-    only: Collection[int] | None = None,
 ) -> list[Outcome]:
-    """Return what became of each iteration of a log, or of ``only`` some; NotARepositoryError, GitError."""
-    wanted = records if only is None else [record for record in records if record.iteration in only]
-    return outcomes_in(AttributedHistory(repo_dir, records, trunk), wanted, rules or OutcomeRules(), cache_dir)
+    """Return what became of each iteration of a log; NotARepositoryError, GitError."""
+    return outcomes_in(AttributedHistory(repo_dir, records, trunk), records, rules or OutcomeRules(), cache_dir)
 
 
 def outcomes_in(

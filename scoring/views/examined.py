@@ -4,7 +4,8 @@ That is the sidecar's, with what it is worth; without one, or when asked to, it 
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
-from scoring.evidence.facts import IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -110,18 +111,29 @@ class LogView(Frozen, frozen=True):
     broken: Broken = silent
     outcomes: "OutcomeRules | None" = None
 
-    def examine(self) -> Iterator[Examined]:
-        """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk."""
-        rubric = self.rubric
+    def examine(self, read: Callable[[Evidence, Sequence[IterationFacts]], object] | None = None) -> Iterator[Examined]:
+        """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk.
+
+        ``read`` takes the evidence and the facts of a whole log at the end, where its rules attribute.
+        """
+        rubric, log = self.rubric, self.iter_log_dir
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
-        records = sources.entries([rubric], self.iter_log_dir, self.broken)
-        wanted = self.selection.numbers(records)
-        if not wanted:
+        records = sources.entries([rubric], log, self.broken)
+        chosen = self.selection.chosen(records)
+        if not chosen:
             return
-        became = self._outcomes(records, wanted, sources)
-        log = self.iter_log_dir
+        whole = sources.rules.attributes and self.selection == Selection()
+        only = None if whole else {record.iteration for record in chosen}
+        opened: list[Evidence] = []
+        facts: list[IterationFacts] = []
+        became: dict[int, Outcome] | None = None
+        how = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
         with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
-            for (one,) in score_iterations(records, log, sources, rubric, only=wanted, observe=self.observe):
+            for (one,) in how(records, log, sources, rubric):
+                if became is None:
+                    became = self._outcomes(records, chosen, opened[0])
+                if read and whole:
+                    facts.append(one.facts)
                 n, state = one.record.iteration, CURRENT
                 kept = None if self.recompute else self._sidecar(n, sources.warn)
                 if kept is not None:
@@ -131,15 +143,22 @@ class LogView(Frozen, frozen=True):
                 origin: ScoreOrigin = "sidecar" if kept else "computed"
                 computed = one.persisted
                 yield Examined(one.facts, one.signals, computed, kept or computed, origin, became.get(n), state)
+        if read and whole:
+            read(opened[0], facts)
 
-    def _outcomes(self, records: Sequence[IterationRecord], wanted: set[int], sources: Sources) -> "dict[int, Outcome]":
+    def _outcomes(
+        self, records: Sequence[IterationRecord], chosen: Sequence[IterationRecord], evidence: Evidence
+    ) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}
-        from scoring.outcomes.outcome import log_outcomes
+        from scoring.evidence.git.authorship import AttributedHistory
+        from scoring.outcomes.outcome import outcomes_in
 
-        cache, trunk = sources.cache_dir, sources.trunk
+        sources, git = evidence.sources, evidence.git
         try:
-            found = log_outcomes(records, sources.repo_dir, self.outcomes, cache, trunk, wanted)
+            if not isinstance(git, AttributedHistory):
+                git = AttributedHistory(sources.repo_dir, records, sources.trunk)
+            found = outcomes_in(git, chosen, self.outcomes, sources.cache_dir)
         except NotARepositoryError:
             raise
         except GitError as e:
