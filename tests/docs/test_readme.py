@@ -289,24 +289,22 @@ def test_every_page_is_in_the_index() -> None:
 # The first screen
 
 
-def test_the_first_screen_has_a_picture_and_three_commands() -> None:
+def test_the_first_screen_has_a_picture_and_the_two_commands() -> None:
     first = README.partition("\n## What it says")[0]
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", first)
     assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
-    (block,) = code("sh", first)
+    assert code("sh", first) == code("sh", section("Try it", README))
+    assert len(first.splitlines()) <= 25
+
+
+def test_the_commands_of_the_installation() -> None:
+    (block,) = code("sh", section("Install", README))
     assert [line.split("#")[0].split() for line in block.splitlines()] == [
         ["pipx", "install", "'.[report]'"],
         [PROGRAM, "init"],
         [PROGRAM, "work"],
     ]
-    assert "`uvx --from . da-score run`" in first
-    assert len(first.splitlines()) <= 30
-
-
-def test_words_of_commands_on_the_first_page_are_commands() -> None:
-    named = {word.split()[0] for row in table(section("What it does", README)) for word in quoted(row[1])}
-    assert named - {"--json"} <= set(COMMANDS)
-    assert {"dr", "meeting"} <= named
+    assert "`uvx --from ~/checkout da-score work`" in README
 
 
 def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> None:
@@ -316,7 +314,7 @@ def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> N
     declared = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
     names = [line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)]
     assert [name for name in names if not re.search(rf"^\| {re.escape(name)} \|", page, re.M)] == []
-    section_of_extras = README.partition("## Extras and completion\n")[2].partition("\n## ")[0]
+    section_of_extras = section("Install", README)
     of_users = extras.keys() - {"dev", "bench", "servers"}
     assert [extra for extra in of_users if f"`{extra}`" not in section_of_extras] == []
 
