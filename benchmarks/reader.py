@@ -25,7 +25,7 @@ from scoring.evidence.transcripts.rows import (
     VERDICT,
     Rows,
 )
-from scoring.evidence.transcripts.tally import NOT_STATED
+from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE
 from scoring.evidence.transcripts.testruns import TestTools
 
 VERDICTS = {1: "passed", 0: "failed", -1: "no verdict"}
@@ -40,7 +40,7 @@ def understood(rows: Rows) -> Iterator[tuple[str, str]]:
     for span in rows.spans:
         agent = f", sub-agent of {span.parent or 'it'}" if span.agent else ""
         yield "lines of", f"session {span.session or '?'}, folder {span.cwd or '?'}, model {span.model or '?'}{agent}"
-    measured = [row[4:8] for row in of(RESPONSE) if row[4] != NOT_STATED]
+    measured = [row[4:8] for row in of(RESPONSE) if row[4] != NOT_STATED and row[8] != OUTPUT_ALONE]
     sums = [sum(column) for column in zip(*measured, *(row[1:] for row in of(STATED)), strict=True)] or ["unknown"] * 4
     failed = [row[-1] for row in of(VERDICT)]
     breaks = [row[0] for row in of(BREAK)]

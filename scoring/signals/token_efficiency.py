@@ -78,7 +78,7 @@ def efficiency_value(
         return present_signal(rate, f"backfilled from {turns}: cache_hit_rate {rate:.3f}{by}", fact=fact)
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
-        return absent_signal(f"tokens unknown: {turns} that state none{_taking_part(facts)}")
+        return absent_signal(f"tokens unknown: {turns} that do not state them{_taking_part(facts)}")
     return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 

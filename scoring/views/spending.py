@@ -141,8 +141,8 @@ def spending_of(facts: IterationFacts) -> Spending | None:
             given, written = written, 0
         stated = Spent(model, 0, seen.turns, given, seen.output_tokens, reads, written)
         return Spending("checkpoint", (stated,), *times, shared)
-    if seen and seen.spent:
-        return Spending("transcripts" if seen.harnesses else "lines", seen.spent, *times, shared)
+    if seen and seen.stated:
+        return Spending("transcripts" if seen.harnesses else "lines", seen.stated, *times, shared)
     if record.session_tokens is not None:
         said = record.session_tokens
         claimed = said.input_tokens, said.output_tokens, said.cache_read_tokens, said.cache_creation_tokens

@@ -30,7 +30,7 @@ _REASONS: tuple[Reason, ...] = ("reverted", "tests_failed", "defective", "lost",
 
 def spending_of_unit(unit: Unit) -> Spending:
     """Return what a unit used."""
-    spent = unit.counted.spent if unit.counted else ()
+    spent = unit.counted.stated if unit.counted else ()
     return Spending("transcripts", spent, (unit.minutes or 0) * 60, unit.ended)
 
 
@@ -44,7 +44,9 @@ def time_text(ns: int | None) -> str | None:
 
 def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
     """Return tokens as the files have them; those of harnesses in ``cached`` do not say what the cache was given."""
-    found = [one for one in unit.counted.harnesses if one.turns > one.unmeasured] if unit.counted else []
+    every = unit.counted.harnesses if unit.counted else ()
+    found = [one for one in every if one.turns > one.unmeasured]
+    outputs = [one.output_tokens for one in every if one.output_tokens or one in found]
     stating = [one.cache_creation_tokens for one in found if one.name not in cached]
     given, written = sum(one.input_tokens for one in found), sum(stating)
     if unit.counted and len(stating) == len(found):  # of a response for which nothing was written, too
@@ -52,7 +54,7 @@ def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
         written = sum(one.cache_write_tokens for one in unit.counted.spent)
     return {
         "input": given if found else None,
-        "output": sum(one.output_tokens for one in found) if found else None,
+        "output": sum(outputs) if outputs else None,
         "cache_read": sum(one.cache_read_tokens for one in found) if found else None,
         "cache_creation": written if stating else None,
     }

@@ -21,7 +21,7 @@ from scoring.evidence.transcripts.rows import (
     FileRows,
     Rows,
 )
-from scoring.evidence.transcripts.tally import NOT_STATED
+from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE
 from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 CORRECTION = "No, that is wrong"
@@ -61,11 +61,12 @@ def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
 
 def seen(rows: Rows) -> dict[str, Any]:
     """What there is of each kind, as far as tests ask for it; kinds of which there is nothing are left out."""
-    spent = [row[4:8] for row in table(rows, RESPONSE)]
+    spent = [row[4:] for row in table(rows, RESPONSE)]
+    whole = [one[:4] for one in spent if one[0] != NOT_STATED and one[4] != OUTPUT_ALONE]
     found = {
         "responses": len(spent),
-        "unknown": sum(one[0] == NOT_STATED for one in spent),
-        "tokens": tuple(map(sum, zip(*(one for one in spent if one[0] != NOT_STATED), strict=True))),
+        "unknown": len(spent) - len(whole),
+        "tokens": tuple(map(sum, zip(*whole, strict=True))),
         "stated": [row[1:] for row in table(rows, STATED)],
         "calls": len(table(rows, CALL)),
         "failed": [row[-1] for row in table(rows, VERDICT)],

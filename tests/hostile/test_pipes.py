@@ -12,7 +12,6 @@ from helpers.repos import Repo
 from scoring.demo import Demo
 from scoring.errors import GitError
 from scoring.evidence.git import repository, starter
-from scoring.evidence.git.browsing import NOTHING_BROWSED, browse
 from scoring.evidence.git.repository import GitRepository
 
 
@@ -66,11 +65,12 @@ class TestInARepository:
         with pytest.raises(GitError, match=r"\.gitattributes: is not a plain file"):
             GitRepository(repo.path / "sub")
 
-    def test_among_branches_stops_whoever_looks_at_them(self, repo: Repo) -> None:
+    def test_among_branches_is_named_at_once(self, repo: Repo) -> None:
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)
         make_pipe(repo.path / ".git/refs/heads/pipe")
-        assert browse(opened) == NOTHING_BROWSED
+        with pytest.raises(GitError, match=r"refs/heads/pipe: is not a plain file"):
+            _ = opened.references
 
 
 class TestTimeLimit:

@@ -72,6 +72,9 @@ class GitRepository(Git):
     @cached_property
     def references(self) -> "list[tuple[str, str, str]]":
         """The branches, local and of remotes: tip, full name, and the target of a symbolic one, "" of another."""
+        for folder, _, names in os.walk(self.common_dir / "refs"):
+            for name in names:
+                _refuse_pipe(Path(folder, name))
         answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(sha, ref, target) for sha, ref, target in rows]
@@ -88,6 +91,17 @@ class GitRepository(Git):
         """The top of the work tree, a linked one's own."""
         answer = self.run("rev-parse", "--path-format=absolute", "--show-toplevel")
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
+
+    @property
+    def branch(self) -> str:
+        """The branch that is checked out; "" where none is."""
+        return as_text(self.ask("symbolic-ref", "--quiet", "--short", "HEAD").stdout).removesuffix("\n")
+
+    @property
+    def remote_urls(self) -> dict[str, str]:
+        """The URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
+        urls = reversed([(key.removeprefix("remote."), url) for key, url in self.remotes if key.endswith(".url")])
+        return {key.removesuffix(".url"): url for key, url in urls}
 
     @property
     def remotes(self) -> "list[tuple[str, str]]":

@@ -71,8 +71,9 @@ class CopilotReader(EventReader):
             else:
                 self.prompt(text)
         elif kind == "assistant.message":
-            self.response(text_in(data, "messageId"))
-            self._outputs[self.where.model] += count_in(data, "outputTokens") or 0
+            output = count_in(data, "outputTokens")
+            self.response(text_in(data, "messageId"), output)
+            self._outputs[self.where.model] += output or 0
             self.seen.said(text_in(data, "content"))
         elif kind == "tool.execution_start":
             tool, given = text_in(data, "toolName"), data.get("arguments")

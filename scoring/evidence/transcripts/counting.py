@@ -10,7 +10,7 @@ from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import RESPONSE, RUN, STATED, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
-from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT, Tallies
+from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT, Tallies
 
 Last: TypeAlias = Mapping[tuple[str, int, int], int]
 """The parts of responses' last lines, by harness and the keys of response and request."""
@@ -88,7 +88,7 @@ def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
 def _measured(rows: Rows, places: Mapping[int, int]) -> list[tuple[int, ...]]:
     """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
     responses = list(rows.tables.get(RESPONSE, ()))
-    silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED]
+    silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE]
     for span, number, since, output, given, reads, writes in rows.tables[STATED]:
         among = [n for n in silent if since <= responses[n][1] <= number]
         if len({places.get(responses[n][1]) for n in among}) != 1:

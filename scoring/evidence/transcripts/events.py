@@ -22,7 +22,7 @@ from scoring.evidence.transcripts.harness import (
 from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.observing import AddedLines, Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, STATED, VERDICT, LineSpan, Rows, key_of
-from scoring.evidence.transcripts.tally import NOT_STATED, READS_IN_INPUT
+from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.written import lines_added, lines_patched, paths_patched
 from scoring.files import READ_PLAIN, refuse_special
@@ -114,13 +114,15 @@ class EventReader(JsonReader):
         reads: int | None = None,
         writes: int | None = None,
     ) -> None:
-        """Note a response of a model, with tokens where ``output`` (with reasoning) is stated.
+        """Note a response of a model, with tokens where ``output`` (with reasoning) is stated, maybe alone.
 
         ``given`` were neither read from the cache nor written to it; where none was, all counts as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
-        if output is None or given is None:
+        if output is None:
             tokens = NOT_STATED, 0, 0, 0, 0
+        elif given is None:
+            tokens = output, 0, 0, 0, OUTPUT_ALONE
         elif writes:
             tokens = output, given, reads or 0, writes, 0
         else:
@@ -128,7 +130,7 @@ class EventReader(JsonReader):
         self.tables[RESPONSE].append((*self._at, 0, 0, int(self.where.agent), 1, *tokens))
 
     def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
-        """Note the tokens of all responses from the event of number ``since`` on that state none themselves."""
+        """Note the tokens of all responses from the event of number ``since`` on that do not state theirs."""
         self.tables[STATED].append((*self._at, since, output, given, reads, writes))
 
     def command(self, call: object, text: str, folder: str = "") -> None:

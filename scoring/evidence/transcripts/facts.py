@@ -61,7 +61,7 @@ class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
     ``tool_calls`` have a verdict, or none, each once; ``duplicates_dropped`` are events that were written again,
-    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state their tokens, which are in no count.
+    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state all of their tokens; the output that some state is counted.
     """
 
     name: str
@@ -88,6 +88,9 @@ PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 51
 """The sizes of prompts, in tokens, above which a token of some model has another price."""
 
 
+NO_STEP = -1  # in place of one: of responses that state no more than their output
+
+
 class Spent(NamedTuple):
     """The tokens of the responses of one model ("": not named), of prompts above ``step`` of :data:`PROMPT_STEPS`.
 
@@ -108,7 +111,7 @@ class TranscriptFacts(Frozen, frozen=True):
     """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
 
     ``harnesses`` are the shares by name; ``spent`` the tokens by model; ``began`` and ``ended`` the times of the first
-    and the last line. Rules that do not look at one leave it empty. ``unmeasured`` turns do not state their tokens.
+    and the last line. Rules that do not look at one leave it empty. ``unmeasured`` turns do not state all of theirs.
     """
 
     turns: int = 0
@@ -129,6 +132,11 @@ class TranscriptFacts(Frozen, frozen=True):
     def measured(self) -> int:
         """How many turns state their tokens."""
         return self.turns - self.unmeasured
+
+    @property
+    def stated(self) -> tuple[Spent, ...]:
+        """What is in ``spent`` of the turns that state their tokens."""
+        return tuple(one for one in self.spent if one.step != NO_STEP)
 
     @property
     def cache_hit_rate(self) -> float:

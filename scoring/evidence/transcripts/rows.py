@@ -74,7 +74,7 @@ RESPONSE, CALL, VERDICT, STATED = 0, 1, 2, 5
   cache creations, those of them for an hour;
 - call: key of the id, the bits that it shows;
 - verdict: key of the id, whether it failed;
-- stated totals of the responses, of the model of the span, that state none themselves: the line since which, output,
+- stated totals of the responses, of the model of the span, that do not state theirs: the line since which, output,
   input, cache reads, cache creations.
 """
 

@@ -13,6 +13,7 @@ from scoring.evidence.transcripts.facts import (
     CALLED,
     COVERED,
     ENDED,
+    NO_STEP,
     NS_MAX,
     PROMPT_STEPS,
     HarnessFacts,
@@ -23,9 +24,9 @@ from scoring.evidence.transcripts.facts import (
 from scoring.text import wrap64
 
 _TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(10)
-NOT_STATED, READS_IN_INPUT = -1, -1
+NOT_STATED, READS_IN_INPUT, OUTPUT_ALONE = -1, -1, -2
 """In the columns of a response: as output, that its tokens are not stated; as those for an hour, that its input holds
-what was read from the cache, and that what was written to it is not stated."""
+what was read from the cache, and that what was written to it is not stated, or that only its output is."""
 
 
 class Response(NamedTuple):
@@ -90,8 +91,11 @@ class Tally:
         n = bisect_left(self._bounds, time)
         sums = self._sums[n]
         sums[_TURNS] += 1
-        if output == NOT_STATED:
+        if output == NOT_STATED or hour == OUTPUT_ALONE:
+            output = max(output, 0)
             sums[_UNMEASURED] += 1
+            sums[_OUTPUT] += output
+            self._spent[n][model, NO_STEP] = _added(self._spent[n][model, NO_STEP], (1, 0, output, 0, 0, 0))
             return
         sums[_INPUT] += given
         sums[_OUTPUT] += output

@@ -12,12 +12,12 @@ import msgspec
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.facts import Evidence, IterationFacts
-from scoring.evidence.git.browsing import NOTHING_BROWSED, Browsed, browse
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_of, signal_set
@@ -37,7 +37,11 @@ class LogFound:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFound:
-    """The repository, its trunk, the problem with either, and commits of the log it does not know."""
+    """The repository, its trunk, the problem with either, and commits of the log it does not know.
+
+    ``branch`` is checked out ("": none), of so many local ``branches``; ``remotes`` have names and addresses, without
+    scheme, user and password.
+    """
 
     path: Path
     top_level: Path | None = None
@@ -47,7 +51,9 @@ class RepositoryFound:
     unresolved: dict[int, str] = field(default_factory=dict)
     without_commit: tuple[int, ...] = ()
     problem: str = ""
-    browsed: Browsed = NOTHING_BROWSED
+    branch: str = ""
+    branches: int = 0
+    remotes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,9 @@ def _repository(
             trunk_problem,
             {r.iteration: r.commit for r in named if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},
             tuple(r.iteration for r in named if not trim(r.commit)),
-            browsed=browse(opened),
+            branch=opened.branch,
+            branches=sum(ref.startswith("refs/heads/") for _, ref, _ in opened.references),
+            remotes=tuple(sorted((name, same_remote(url)) for name, url in opened.remote_urls.items())),
         ), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None

@@ -85,11 +85,11 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     found = f"{counted(len(log.iterations), 'iteration')} in {log.path}{broken}" + (schemas and f" ({schemas})")
     yield "LOG", log.problem or found
     yield "REPOSITORY", repository.problem or f"{repository.top_level}"
-    if repository.browsed.branches:
-        on = repository.browsed.branch or "no branch"
-        yield "BRANCH", f"{on}, of {repository.browsed.branches} local"
-    if repository.browsed.remotes:
-        yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.browsed.remotes)
+    if repository.branches:
+        on = repository.branch or "no branch"
+        yield "BRANCH", f"{on}, of {repository.branches} local"
+    if repository.remotes:
+        yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.remotes)
     if trunk := repository.trunk:
         tip = f" at {short(trunk.commit)}" if trunk.commit else ""
         yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
@@ -146,9 +146,9 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
             "git_version": ".".join(map(str, repository.git_version)) or None,
             "shallow": repository.trunk and repository.trunk.shallow,
             "problem": repository.problem or None,
-            "branch": repository.browsed.branch or None,
-            "branches": repository.browsed.branches,
-            "remotes": dict(repository.browsed.remotes),
+            "branch": repository.branch or None,
+            "branches": repository.branches,
+            "remotes": dict(repository.remotes),
         },
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,

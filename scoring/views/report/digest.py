@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.errors import DaScoreError
-from scoring.evidence.git.browsing import remote_urls
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
@@ -210,7 +209,7 @@ def where_it_is(repo_dir: Path) -> tuple[str, str]:
     """Return what the repository of a log is called, and what :func:`commit_pages` returns for it."""
     try:
         repository = GitRepository(repo_dir)
-        remotes, folder = remote_urls(repository), repository.top_level.name
+        remotes, folder = repository.remote_urls, repository.top_level.name
     except DaScoreError:
         return repo_dir.absolute().name, ""
     name = same_remote(remotes.get("origin", "")).rpartition("/")[2]

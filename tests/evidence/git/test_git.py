@@ -189,6 +189,26 @@ class TestOpening:
         assert shown_commits(repository, [sha]) == {sha: ShownCommit(START, ("a",))}
 
 
+class TestBranchesAndRemotes:
+    def test_are_those_of_the_repository_and_not_of_what_its_settings_include(self, repo: Repo) -> None:
+        sha = repo.commit({"a": "1"})
+        repo.git("branch", "side")
+        repo.git("remote", "add", "origin", "https://name:secret@Example.org/team/project.git")
+        repo.git("remote", "set-url", "--add", "origin", "https://example.org/second")
+        (repo.path / "other.config").write_text('[remote "evil"]\n\turl = https://example.org/evil\n')
+        repo.config("include.path", "../other.config")
+        opened = GitRepository(repo.path)
+        assert opened.branch == "master"
+        assert opened.references == [(sha, "refs/heads/master", ""), (sha, "refs/heads/side", "")]
+        assert opened.remote_urls == {"origin": "https://name:secret@Example.org/team/project.git"}
+
+    def test_may_be_none(self, repo: Repo) -> None:
+        repo.commit({"a": "1"})
+        repo.git("checkout", "-q", "--detach")
+        opened = GitRepository(repo.path)
+        assert (opened.branch, opened.remote_urls) == ("", {})
+
+
 class TestRefusing:
     @pytest.mark.parametrize(
         ("name", "why"),

@@ -10,7 +10,10 @@ from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.transcripts.copilot import CopilotCli
+from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.rows import NOTE, STATED, Rows
+from scoring.evidence.transcripts.streams import File
 
 IDS = itertools.count()
 TOOLS = {"read": "view", "edit": "edit", "write": "create", "run": "bash", "refused": "bash"}
@@ -104,6 +107,28 @@ def test_a_session_taken_up_again_states_its_tokens_once(
     rows = session(tmp_path, answer(1, 5), shutdown(3, m=(5, 30, 10, 0)), again, answer(5, 4), shutdown(6, m=second))
     assert seen(rows)["stated"] == stated
     assert [since for _, _, since, *_ in rows.tables[STATED]] == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("parts", "ends", "expected"),
+    [
+        ([0, 0, 0], True, [(9, 3, 20, 0)]),
+        ([0, 0, 1], True, [(5, 0, 0, 1), (4, 0, 0, 1)]),
+        ([0, 0, 0], False, [(9, 0, 0, 2)]),
+    ],
+    ids=["in one unit all of it counts", "in two units the output of each", "killed, the output"],
+)
+def test_what_a_session_used_counts_as_far_as_it_is_known_where(
+    tmp_path: Path, parts: list[int], ends: bool, expected: list[tuple[int, ...]]
+) -> None:
+    rows = session(tmp_path, answer(1, 5), answer(2, 4), *([shutdown(3, m=(9, 23, 20, 0))] if ends else []))
+    file = File(TranscriptFile(Path("events.jsonl"), whole=True), CopilotCli(), rows)
+    file.ids, file.fresh = list(range(len(rows.lines))), [True] * len(rows.lines)
+    groups = [range(part, part + 1) for part in range(len(expected))]
+    found, _ = count_lines([file], [*parts, parts[-1]], groups, [CopilotCli()])
+    assert [(f.output_tokens, f.input_tokens - f.cache_reads, f.cache_reads, f.unmeasured) for f in found] == expected
+    assert [f.model for f in found] == ["m"] * len(expected)
+    assert [bool(f.stated) for f in found] == [f.unmeasured == 0 for f in found]
 
 
 def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path: Path) -> None:
