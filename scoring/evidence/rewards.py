@@ -3,7 +3,6 @@
 A file that cannot be read grades nothing; a run that nothing graded has no reward, which is not 0.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, YamlError
-from scoring.files import read_file
+from scoring.evidence.transcripts.fields import member, text_in, value_in
+from scoring.files import SIZE_LIMIT, read_file
 from scoring.log.model import IterationRecord
 from scoring.yamlread import Reader, parse
 
@@ -56,9 +56,8 @@ def _eval_run(folder: Path) -> GradedRun | None:
         return None
     who, graded = given.get("agent", {}), given.get("verify", {})
     passed = graded.get("passed")
-    reward = (
-        float(passed) if passed or (passed is not None and graded.get("phase")) else None
-    )  # else nothing verified it
+    verified = passed or (passed is not None and graded.get("phase"))
+    reward = float(passed) if verified else None
     day = _DAY.match(given.get("finished_at", ""))
     task = given.get("task_id") or (_yaml(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}).get(
         "task_id", ""
@@ -68,20 +67,18 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    given = _json(folder / TRIAL)
-    if not {"trial_name", "verifier_result", "task_name"} & given.keys():
+    given, trajectory = value_in(folder / TRIAL, SIZE_LIMIT), value_in(folder / "agent/trajectory.json", SIZE_LIMIT)
+    if not isinstance(given, dict) or not {"trial_name", "verifier_result", "task_name"} & given.keys():
         return None  # that of the whole job
-    rewards = _of(_of(given, "verifier_result"), "rewards")
-    reward = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
-    if isinstance(reward, bool) or not isinstance(reward, int | float) or not 0 <= reward <= 1:
-        reward = None
-    agent, trajectory = _of(given, "agent_info"), _json(folder / "agent/trajectory.json")
-    task = _text(given, "task_name") or folder.name.rpartition("__")[0] or folder.name
-    session = _text(trajectory, "session_id") or _text(given, "trial_name") or folder.name
-    model = _text(_of(agent, "model_info"), "name") or _text(_of(trajectory, "agent"), "model_name")
-    day = _DAY.match(_text(given, "finished_at") or _text(given, "started_at"))
-    harness = _text(agent, "name") or _text(_of(trajectory, "agent"), "name")
-    reward = None if reward is None else float(reward)
+    found = member(given, "verifier_result", "rewards")
+    rewards: dict[str, Any] = found if isinstance(found, dict) else {}
+    reward: Any = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
+    reward = float(reward) if type(reward) in (int, float) and 0 <= reward <= 1 else None
+    task = text_in(given, "task_name") or folder.name.rpartition("__")[0] or folder.name
+    session = text_in(trajectory, "session_id") or text_in(given, "trial_name") or folder.name
+    model = text_in(given, "agent_info", "model_info", "name") or text_in(trajectory, "agent", "model_name")
+    day = _DAY.match(text_in(given, "finished_at") or text_in(given, "started_at"))
+    harness = text_in(given, "agent_info", "name") or text_in(trajectory, "agent", "name")
     return GradedRun(_name(folder), task, session, harness, model, day[0] if day else "", reward)
 
 
@@ -116,21 +113,3 @@ def _yaml(path: Path, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         return Reader().struct(document, fields) if document else {}
     except (FileNotFoundError, InputError, YamlError):
         return None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        given = json.loads(read_file(path))
-    except (FileNotFoundError, InputError, ValueError, RecursionError):
-        return {}
-    return given if isinstance(given, dict) else {}
-
-
-def _of(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    inside = given.get(name)
-    return inside if isinstance(inside, dict) else {}
-
-
-def _text(given: Mapping[str, Any], name: str) -> str:
-    text = given.get(name)
-    return text if isinstance(text, str) else ""

@@ -21,7 +21,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE
+from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
@@ -264,7 +264,7 @@ def _measure(units: Units, work: AllWork) -> None:
 
 
 def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, tuple[int, int]]:
-    """Count sub-agents that were started and are not here, and files written by commands of which no line is known."""
+    """Count sub-agents that were started and are not here, and files that commands wrote, of which no line is known."""
     started: Counter[int] = Counter()
     wrote: Counter[int] = Counter()
     here: dict[int, set[Path]] = {}
@@ -282,6 +282,10 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
             part, key = part_of.get(number, -1), (spans[at].cwd, file.rows.texts[path])
             if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
                 wrote[part] += is_inside(*key, work.in_repository)
+        for at, number, path in tables.get(REWROTE, ()):
+            if (part := part_of.get(number, -1)) >= 0:
+                cwd, text = spans[at].cwd, file.rows.texts[path]
+                wrote[part] += text == cwd or is_inside(cwd, text, work.in_repository)
     agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
     return {n: (agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
 

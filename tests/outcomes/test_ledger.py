@@ -154,6 +154,9 @@ def test_a_session_that_wrote_little_here_is_talk(history: History, work: Work, 
     {
         "a command that wrote a file": ("date > src/b.py", None, None),
         "one that wrote elsewhere": ("date > /tmp/b", 8, 1.0),
+        "one that changed files in place": ("npx prettier --write src", None, None),
+        "one that changed one elsewhere": ("sed -i s/a/b/ /tmp/b", 8, 1.0),
+        "one that only looked": ("prettier --check .; sed -n 3p src/a.py", 8, 1.0),
     },
 )
 def test_lines_are_not_known_where_some_are_not_here(

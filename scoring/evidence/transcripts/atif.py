@@ -69,13 +69,7 @@ class AtifReader(EventReader):
         return measured
 
     def _response(self, step: dict[str, Any]) -> bool:
-        counts = (
-            ("prompt_tokens",),
-            ("completion_tokens",),
-            ("cached_tokens",),
-            ("extra", "cache_creation_input_tokens"),
-        )
-        given, output, reads, writes = (count_in(step, "metrics", *names) for names in counts)
+        given, output, reads, writes = (count_in(step, "metrics", *names) for names in _COUNTS)
         apart = None if given is None else max(given - (reads or 0) - (writes or 0), 0)
         self.response("", output, apart, reads, writes)
         return None not in (given, output)

@@ -47,6 +47,24 @@ def program_names(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((name, stem, *(f"{stem} {word}" for word in said[:1]), *targets)))
 
 
+_REWRITES = {name.replace("_", " "): how for names, how in STARTERS["rewrites"].items() for name in names.split()}
+_REWRITERS = frozenset(name.partition(" ")[0] for name in _REWRITES)
+
+
+def rewritten(words: Sequence[str]) -> str:
+    """Return what a simple command changes in place: its last operand, "." for where it runs; "" for nothing."""
+    if (name := words[0].rpartition("/")[2]) not in _REWRITERS:
+        return ""
+    options = [word for word in words[1:] if word[:1] == "-"]
+    operands = [word for word in words[1:] if word[:1] != "-"]
+    how = _REWRITES.get(name) or _REWRITES.get(f"{name} {operands[0] if operands else ''}")
+    if how is None or any(re.fullmatch(how.get("unless", ""), option) for option in options):
+        return ""
+    if "when" in how and not any(re.fullmatch(how["when"], option) for option in options):
+        return ""
+    return "." if how.get("here") or len(operands) < 1 + (name not in _REWRITES) else operands[-1]
+
+
 _COMMON = frozenset(STARTERS["verifiers"]["common"].split())
 _MOST_TARGETS = 8  # of one call of a task runner
 _PATTERN = re.compile(r"[.*+\[]")

@@ -1,24 +1,30 @@
 """Factory Droid: where its sessions are, and what a line says (``docs/EVIDENCE.md``, "Sessions of Factory Droid")."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, lines_behind, note_calls
-from scoring.evidence.transcripts.fields import count_in, items_in, keys_of, member, text_in, time_in, value_of
+from scoring.evidence.transcripts.fields import (
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    text_in,
+    time_in,
+    value_in,
+    value_of,
+)
 from scoring.evidence.transcripts.harness import FileNames, Harness, Hook
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.files import read_file
 
 TOOLS = ToolNames("Execute", "Create Edit MultiEdit", "ApplyPatch", "AskUser ExitSpecMode", "Task")
 
 _ATTACHED = "<system-reminder>", "Contents of "  # how a text in a prompt begins that the harness puts there
 _STATES = "todo_state", "agent_turn_outcome"  # lines that say nothing which is looked at
 _COUNTS = "outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens"
-_SETTINGS_LIMIT = 1 << 20  # bytes
 _EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
@@ -111,11 +117,7 @@ class Droid(Harness):
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Yield the lines of a session behind its settings."""
-        try:
-            settings = json.loads(read_file(_settings_of(path), _SETTINGS_LIMIT))
-        except (OSError, ValueError, RecursionError):
-            settings = None
-        return lines_behind({"settings": settings}, path)
+        return lines_behind({"settings": value_in(_settings_of(path))}, path)
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return where the settings are, which are written anew while the session grows."""

@@ -61,7 +61,8 @@ class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
     ``tool_calls`` have a verdict, or none, each once; ``duplicates_dropped`` are events that were written again,
-    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state all of their tokens; the output that some state is counted.
+    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state all of their tokens; the output that
+    some do is counted.
     """
 
     name: str

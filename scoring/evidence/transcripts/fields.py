@@ -1,12 +1,15 @@
 """What is in a JSON text, and in a value that should be an object and may be anything."""
 
 import json
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from scoring.errors import InputError
 from scoring.evidence.transcripts.facts import NS_MAX, timestamp_ns
+from scoring.files import read_file
 
 COUNT_LIMIT = 1 << 40  # the largest number of tokens that one line may state
 
@@ -38,6 +41,14 @@ def value_of(raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anythi
         return otherwise if raw is UNSET else decoded(decoder, raw)
     except BROKEN:
         return otherwise
+
+
+def value_in(path: Path, limit: int = 1 << 20) -> Any:
+    """Return what a JSON file holds, of up to so many bytes; None where it is missing, larger or broken."""
+    try:
+        return value_of(read_file(path, limit))
+    except (OSError, InputError):
+        return None
 
 
 def keys_of(line: bytes) -> frozenset[str]:

@@ -54,6 +54,7 @@ class _Call:
     words: Sequence[_Row] = ()
     wrote: Sequence[_Row] = ()
     unsure: Sequence[tuple[int, int]] = ()
+    rewrote: Sequence[tuple[int, int]] = ()
 
     def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
         """Whether there are folders, and all of them are outside of those of its session."""
@@ -72,7 +73,7 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(rows.RUN, rows.UNSURE + 1)}
+        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(rows.RUN, rows.REWROTE + 1)}
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
@@ -141,6 +142,7 @@ class Observations:
             if len(text) > COMMAND_LIMIT or len(written) > PATHS_OF_A_CALL:
                 begun.unsure = self._edits(["$"], rows.BY_REDIRECTION)
             begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
+        begun.rewrote = self._edits(_rewritten(commands, folder), rows.BY_REDIRECTION)
         begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
         begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
         if "worktree" in text:
@@ -175,7 +177,7 @@ class Observations:
                 self._run(begun.key, rows.WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
                 self._made(begun.key, rows.WHOLE, text, begun)
-            if begun.words or begun.edits or begun.unsure or begun.resets or begun.agent:
+            if begun.words or begun.edits or begun.unsure or begun.rewrote or begun.resets or begun.agent:
                 self._keep(begun, (self._span, self._number), failed is True and begun.alone)
         return begun.key
 
@@ -271,9 +273,10 @@ class Observations:
             self._tables[rows.EDIT] += [(*written, path, how) for path, how in begun.edits]
             self._tables[rows.WROTE] += [(*written, *row) for row in begun.wrote]
             self._tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
+            self._tables[rows.REWROTE] += [(*written, path) for path, _ in begun.rewrote]
             self._tables[rows.RESET] += begun.resets
             self._tables[rows.NOTE] += [(*written, rows.AGENT)] if begun.agent else []
-        begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = ()
+        begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
         if begun and begun.run and begun.run.folder is None:
@@ -316,6 +319,14 @@ def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
     """Yield the paths that commands write by redirection, one after the other, each from the folder it runs in."""
     for command in commands:
         for path in command.writes:
+            yield posixpath.join(folder, path)
+        folder = _folder_after((command,), folder)
+
+
+def _rewritten(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
+    """Yield the paths, of folders too, in which commands change files in place, each from the folder it runs in."""
+    for command in commands:
+        if command.words and (path := commandlines.rewritten(command.words)):
             yield posixpath.join(folder, path)
         folder = _folder_after((command,), folder)
 

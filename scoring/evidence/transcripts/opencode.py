@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from scoring.errors import InputError
 from scoring.evidence.transcripts.events import EventReader, ToolNames, names, note_call
 from scoring.evidence.transcripts.fields import (
     BROKEN,
@@ -21,12 +20,13 @@ from scoring.evidence.transcripts.fields import (
     member,
     milliseconds,
     text_in,
+    value_in,
     value_of,
 )
 from scoring.evidence.transcripts.harness import OTHER_TYPE, FileNames, Harness, Home
 from scoring.evidence.transcripts.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.rows import LineSpan
-from scoring.files import read_file, temporary_directory
+from scoring.files import temporary_directory
 
 TOOLS = ToolNames("bash", "edit write multiedit", "apply_patch patch", "question plan_enter plan_exit", "task")
 _PARTS = names("text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask")
@@ -199,17 +199,10 @@ def _messages(session: Path) -> list[tuple[Path, list[Path]]]:
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
-    found = [(_value_in(path), path, parts) for path, parts in _messages(session)]
-    yield {"info": _value_in(session), "messages": []}
+    found = [(value_in(path, DOCUMENT_LIMIT), path, parts) for path, parts in _messages(session)]
+    yield {"info": value_in(session, DOCUMENT_LIMIT), "messages": []}
     for info, path, parts in sorted(found, key=lambda one: milliseconds(member(one[0], "time", "created")) or 0):
-        yield {"info": info, "id": path.stem, "parts": list(map(_value_in, parts))}
-
-
-def _value_in(path: Path) -> Any:
-    try:
-        return value_of(read_file(path, DOCUMENT_LIMIT))
-    except (OSError, InputError):  # of this nothing is known
-        return None
+        yield {"info": info, "id": path.stem, "parts": [value_in(part, DOCUMENT_LIMIT) for part in parts]}
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:

@@ -1,6 +1,5 @@
 """Pi: where its sessions are, and what a line of one says (``docs/EVIDENCE.md``, "Sessions of Pi")."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from scoring.evidence.transcripts.fields import (
     milliseconds,
     text_in,
     time_in,
+    value_in,
     value_of,
 )
 from scoring.evidence.transcripts.harness import Harness, Home
 from scoring.evidence.transcripts.rows import LineSpan
-from scoring.files import read_file
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
@@ -29,7 +28,6 @@ _OF_OTHERS = "bashExecution", "custom", "hookMessage", "branchSummary", "compact
 """Roles of messages that are neither the agent's nor a prompt: what the person ran, and what extensions say."""
 _TASK = "Task: "  # how the first prompt of a session begins that an extension started for an agent
 _STOPPED = "aborted"
-_SETTINGS_LIMIT = 1 << 20  # bytes
 
 
 class PiReader(EventReader):
@@ -100,11 +98,7 @@ class Pi(Harness):
             return [Home(Path(named).expanduser(), "PI_CODING_AGENT_SESSION_DIR")]
         origin = "PI_CODING_AGENT_DIR" if environment.get("PI_CODING_AGENT_DIR", "").strip() else ""
         home = Path(environment[origin].strip() if origin else "~/.pi/agent").expanduser()
-        try:
-            set_to = text_in(json.loads(read_file(home / "settings.json", _SETTINGS_LIMIT)), "sessionDir").strip()
-        except (OSError, ValueError, RecursionError):
-            set_to = ""
-        if set_to:
+        if set_to := text_in(value_in(home / "settings.json"), "sessionDir").strip():
             return [Home(home / Path(set_to).expanduser(), f"{home}/settings.json")]
         return [Home(home / "sessions", origin or "~/.pi/agent/sessions")]
 

@@ -78,7 +78,7 @@ RESPONSE, CALL, VERDICT, STATED = 0, 1, 2, 5
   input, cache reads, cache creations.
 """
 
-RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE = range(100, 111)
+RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE, REWROTE = range(100, 112)
 """The tables of what was observed, the same for every harness. Behind span and line they have these columns:
 
 - run of tests: key of the call, its state (:data:`WHOLE` …), the number of its first words in ``texts`` (-1: not
@@ -98,7 +98,8 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE = range(1
 - said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user;
 - wrote: the number of the path in ``texts``, and a hash of each line that the edit adds, negative of each that it
   takes away;
-- unsure: the number of a path in ``texts`` that a redirection may have written: in it ``$`` begins what is not known.
+- unsure: the number of a path in ``texts`` that a redirection may have written: in it ``$`` begins what is not known;
+- rewrote: the number of a path in ``texts``, a folder's too, in which a command changed files without saying how.
 """
 
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)  # what a file has of a call: all, or one side

@@ -3,7 +3,14 @@
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.commandlines import CommitLine, Reset, commit_folders, commit_lines, resets
+from scoring.evidence.transcripts.commandlines import (
+    CommitLine,
+    Reset,
+    commit_folders,
+    commit_lines,
+    resets,
+    rewritten,
+)
 from scoring.evidence.transcripts.shell import commands_of
 
 HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")
@@ -124,3 +131,48 @@ def test_no_work_is_taken_back(text: str) -> None:
 @pytest.mark.parametrize("piece", ["[", "\n[", "[a ", "\n[main 1a2b3c4", "\n[" + "a " * 40, "[main 1a2b3c4] x\n"])
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commit_lines, piece, 40_000, 0.01)
+
+
+REWRITES = {
+    "sed -i s/a/b/ x.py": "x.py",
+    "gsed -Ei.bak -e s/a/b/ x.py": "x.py",
+    "perl -pi -e s/a/b/ x.py": "x.py",
+    "prettier --write src": "src",
+    "eslint --fix .": ".",
+    "gofmt -s -w .": ".",
+    "black": ".",
+    "ruff check --fix src": "src",
+    "ruff format": ".",
+    "cargo fmt": ".",
+    "patch -p1 a.patch": ".",
+    "/usr/bin/git apply a.patch": ".",
+}
+
+
+@pytest.mark.parametrize(("text", "path"), REWRITES.items(), ids=REWRITES)
+def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
+    assert rewritten(text.split()) == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sed -n 3p x.py",
+        "perl -Mintl -ne 1 x",
+        "prettier --check src",
+        "eslint --fix-dry-run .",
+        "gofmt -l .",
+        "black --check .",
+        "ruff check src",
+        "ruff",
+        "cargo fmt -- --check",
+        "patch --dry-run a.patch",
+        "git apply --check a.patch",
+        "git status",
+        "git",
+        "clang-format x.c",
+        "echo sed -i",
+    ],
+)
+def test_a_command_that_changes_none(text: str) -> None:
+    assert rewritten(text.split()) == ""
