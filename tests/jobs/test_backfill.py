@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
@@ -224,21 +223,6 @@ class TestReasons:
         again = backfill(done)
         assert (again.scored, again.up_to_date) == ({}, count)
 
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        "name", ["no sidecar", "a sidecar of another rubric", "an entry that changed", "an artifact with a new comment"]
-    )
-    def test_are_the_same_without_what_was_kept_but_for_their_names(
-        self, done: Project, name: str, tmp_path: Path
-    ) -> None:
-        change, scored = REASONS[name]
-        change(done)
-        shutil.rmtree(tmp_path / "cache")
-        unknown = "result differs, and what it was computed from was not kept"
-        assert backfill(done).scored == {
-            n: unknown if reason == "inputs changed" else reason for n, reason in scored.items()
-        }
-
     def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
         before = tree(done.log)
         found = backfill(done, force=True)
@@ -292,63 +276,9 @@ class TestAnswersOfGit:
         found = backfill(done)
         assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
 
-    def test_that_move_a_window_without_a_result_are_not_listed(self, repo: Repo, tmp_path: Path) -> None:
-        shas = [repo.commit({"a": str(n)}, f"work {n}") for n in (1, 2)]
-        log = repo.path / LOG
-        log.mkdir(parents=True)
-        for n, sha in enumerate(shas, 1):
-            (log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: {sha}\n")
-        job = LogJob(log, Settings(repo_dir=repo.path))
-        plan = BackfillPlan(default_rubric(), cache_dir=tmp_path / "cache")
-        assert list(backfill_log(job, plan).scored) == [1, 2]
-        (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ncommit: gone\n")
-        found = backfill_log(job, plan)
-        assert (found.scored, found.git_changed, found.up_to_date) == ({1: "inputs changed"}, [], 1)
-
-    @pytest.mark.slow
-    def test_are_said_by_the_command(self, done: Project, da_score: DaScore) -> None:
-        self.land(done)
-        found = da_score("backfill", done.repo)
-        assert found.lines == [f"{done.log}: 0 scored, 9 up to date, 1 with other answers of git"]
-        assert f"\nGit answers differently (--refresh-git scores these):\n  {done.log}: 9\n" in found.out
-        assert da_score("backfill", done.repo, "--refresh-git").lines == [f"{done.log}: 1 scored, 8 up to date"]
-
 
 class TestStore:
     """What a score came from is kept beside the cache, and losing it costs time alone."""
-
-    @staticmethod
-    def change_each(place: Path, part: int) -> None:
-        """Put another digest in one place of every fingerprint."""
-        with sqlite3.connect(place) as kept:
-            for key, stamp, value in kept.execute("SELECT key, stamp, value FROM kept WHERE kind = 'fingerprint'"):
-                parts = value.split()
-                parts[part] = b"0" * 24
-                new = b" ".join(parts)
-                checksum = crc32(new, crc32(b"\0".join((b"fingerprint", key, stamp))))
-                kept.execute("UPDATE kept SET value = ?, checksum = ? WHERE key = ?", (new, checksum, key))
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "spoil",
-        [
-            pytest.param(lambda path: shutil.rmtree(path.parent), id="lost"),
-            pytest.param(lambda path: path.write_bytes(b"\0" * 1000), id="zeros"),
-            pytest.param(lambda path: TestStore.change_each(path, 0), id="other fingerprints"),
-            pytest.param(lambda path: TestStore.change_each(path, -1), id="other sidecars"),
-        ],
-    )
-    def test_that_is_not_as_it_was_changes_no_result(
-        self, done: Project, tmp_path: Path, spoil: Callable[[Path], object], expected: dict[str, bytes]
-    ) -> None:
-        before = tree(done.log)
-        spoil(tmp_path / "cache" / store.NAME)
-        found = backfill(done)
-        assert (found.error, found.scored, found.up_to_date) == (None, {}, 9)
-        assert (tree(done.log), done.sidecars()) == (before, expected)
-        backfill(done)  # a store with wrong bytes is made anew by the command after the one that met it
-        edit(done.entry(4), "retries: 1", "retries: 2")
-        assert backfill(done).scored == {4: "inputs changed"}  # it is kept again
 
     @pytest.mark.usefixtures("done")
     def test_holds_digests_alone(self, tmp_path: Path) -> None:
@@ -392,21 +322,6 @@ class TestDryRun:
         assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
         assert tree(tmp_path) == before
 
-    def test_says_what_would_be_done_and_why(self, done: Project, da_score: DaScore) -> None:
-        done.sidecar(3).unlink()
-        done.sidecar(5).unlink()
-        edit(done.entry(4), "retries: 1", "retries: 2")
-        edit(done.sidecar(9), "rubric_version: 2.1.0", "rubric_version: 2.0.2")
-        TestAnswersOfGit.land(done)
-        found = da_score("backfill", done.repo, "--dry-run")
-        assert "\nBackfill — rubric 2.1.0 (dry run)\n" in found.out
-        assert "\nITERATIONS would be scored  4\n           up to date       5\n" in found.out
-        assert found.out.partition("\nWhy:\n")[2].partition("\n\n")[0] == (
-            f"  {done.log}: 3, 5: no sidecar\n  {done.log}: 4: inputs changed\n  {done.log}: 9: rubric 2.0.2"
-        )
-        assert found.lines == [f"{done.log}: 4 to score, 5 up to date"]
-        assert da_score("backfill", done.repo, "--dry-run").lines == found.lines
-
 
 class TestChoice:
     @pytest.mark.slow
@@ -442,16 +357,6 @@ class TestChoice:
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
         assert (found["up_to_date"], found["passed_over"]) == (0, 5)
 
-    @pytest.mark.slow
-    def test_of_a_rubric(self, done: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
-        assert found["rubric_version"] == "2.0.2"
-        assert found["logs"][0]["scored"] == [{"iteration": n, "reason": "rubric 2.1.0"} for n in ALL]
-        texts = [path.read_text() for path in done.log.glob("*.score.yaml")]
-        assert [("rubric_version: 2.0.2\n" in text) for text in texts] == [True] * 11
-        again = da_score("backfill", done.repo, "--rubric", "2.0.2", "--json").json
-        assert again["totals"]["up_to_date"] == 9
-
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
@@ -479,22 +384,6 @@ class TestEvidenceLoss:
         assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
         assert (tree(without.log), without.sidecars()) == (before, expected)
 
-    @pytest.mark.slow
-    def test_is_avoided_under_another_rubric_too(self, without: Project, da_score: DaScore) -> None:
-        (found,) = json.loads(da_score("backfill", without.repo, "--rubric", "2.0.2", "--json").out)["logs"]
-        assert [one["iteration"] for one in found["scored"]] == [1, 2, 6, 7]
-        assert [one["iteration"] for one in found["kept"]] == BACKFILLED
-        # A session is of one rubric: one that holds both stays as it was.
-        assert "rubric_version: 2.1.0" in without.session(CLAUDE).read_text()
-        assert "rubric_version: 2.1.0" in without.session(CODEX).read_text()
-
-    @pytest.mark.slow
-    def test_is_none_when_the_tokens_were_captured_natively_since(self, without: Project) -> None:
-        tokens = "session_tokens: {input_tokens: 1, output_tokens: 1, cache_hit_rate: 0.5}\n"
-        without.entry(8).write_text(without.entry(8).read_text() + tokens)
-        found = backfill(without)
-        assert (found.scored, 8 in found.kept) == ({8: "inputs changed"}, False)
-
     def test_is_said_and_allowed_when_asked_for(self, without: Project, da_score: DaScore) -> None:
         found = da_score("backfill", without.repo)
         assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
@@ -508,18 +397,6 @@ class TestEvidenceLoss:
 
 
 class TestSessions:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("spoil", [b"", b"garbage", None], ids=repr)
-    def test_are_written_again_when_they_are_lost(
-        self, done: Project, spoil: bytes | None, expected: dict[str, bytes]
-    ) -> None:
-        if spoil is None:
-            done.session(CODEX).unlink()
-        else:
-            done.session(CODEX).write_bytes(spoil)
-        assert backfill(done).scored == {}
-        assert done.sidecars() == expected
-
     @pytest.mark.slow
     def test_are_made_of_what_stands(self, done: Project) -> None:
         """A score that is kept because its evidence is gone counts as it is."""
@@ -593,24 +470,6 @@ class TestSeveralLogs:
         assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
 
     @pytest.mark.slow
-    def test_of_which_one_shows_a_bug_are_done_but_for_that(
-        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        work = backfill_log
-
-        def fail(job: LogJob, plan: BackfillPlan) -> LogReport:
-            if job.iter_log_dir == three[1].log:
-                raise ZeroDivisionError("oh")
-            return work(job, plan)
-
-        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", fail)
-        found = da_score("backfill", tmp_path / "src", "--jobs", "2")
-        assert found.status == 1
-        said = "internal error, please report it: ZeroDivisionError: oh"
-        assert f"{three[1].log}: failed: {said}" in found.lines
-        assert [len(project.sidecars()) for project in three] == [11, 0, 11]
-
-    @pytest.mark.slow
     def test_of_which_one_s_process_is_killed_are_listed(
         self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -627,13 +486,6 @@ class TestSeveralLogs:
         assert [log["error"] for log in json.loads(found.out)["logs"]] == [
             "a process was ended from outside before this log was done; start backfill again"
         ] * len(three)
-
-    @pytest.mark.slow
-    def test_may_be_named_in_any_way(self, three: list[Project], da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "list").write_text(f"# all of them\n\n{three[2].repo}\n{three[0].log}\n")
-        found = da_score("backfill", three[1].log, three[1].repo, "--from-file", tmp_path / "list", "--json").json
-        assert [log["iter_log_dir"] for log in found["logs"]] == [str(three[n].log) for n in (1, 2, 0)]
-        assert found["totals"]["scored"] == 27
 
     @pytest.mark.slow
     def test_are_scored_under_the_settings_of_their_repositories(
@@ -660,11 +512,6 @@ class TestSeveralLogs:
         assert (found.status, found.lines[0].startswith(f"{log}: failed: {log}: not a git work tree (")) == (1, True)
         assert da_score("backfill", log, "--repo-dir", project.repo).lines == [f"{log}: 9 scored, 0 up to date"]
         assert {path.name: path.read_bytes() for path in log.glob("*.score.yaml")} == expected
-
-    def test_read_what_warnings_they_read_into(self, project: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", project.repo, "--transcript-dir", "missing")
-        said = "transcript directory missing: no such file or directory; skipped"
-        assert (found.status, found.err) == (0, f"da-score: warning: {said}\n")
 
 
 class TestText:
@@ -720,13 +567,6 @@ class TestText:
             "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
         )
         assert shown.endswith("verifier              1           no verifier records and no tests_total_pass proxy\n")
-
-    def test_cannot_write_to_a_terminal(self, project: Project, da_score: DaScore, tmp_path: Path) -> None:
-        evil = project.root.rename(tmp_path / "src/a\x1b[31m")
-        edit(evil / "repo" / LOG / "iter-3.yaml", "iteration: 3", "iteration: [")
-        found = da_score("backfill", evil / "repo")
-        assert "\x1b" not in found.out + found.err
-        assert "a\\x1b[31m/repo/.agents" in found.out
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +24,6 @@ from helpers.repos import Repo
 
 import scoring.cli.close_task
 from rubric import default_rubric
-from scoring.cli import main
 from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
@@ -110,28 +108,6 @@ class TestLibrary:
         for name in project.written():
             assert (project.log / f"{name}.score.yaml").read_bytes() == expected[f"{name}.score.yaml"]
 
-    @pytest.mark.parametrize(
-        ("iteration", "value", "band", "session", "written"),
-        [
-            (1, 1.0, "excellent", None, ["iter-1"]),
-            (2, 0.5, "fair", None, ["iter-2"]),
-            (4, 0.6795095115266807, "fair", CLAUDE, ["iter-3", "iter-4", "iter-5", "iter-6", f"session-{CLAUDE}"]),
-        ],
-    )
-    def test_scores_the_one_that_is_named(
-        self, project: Project, iteration: int, value: float, band: str, session: str | None, written: list[str]
-    ) -> None:
-        closed = close(project, iteration)
-        assert (closed.iteration, closed.value, closed.band) == (iteration, value, band)
-        assert closed.session_sidecar_path == (session and project.session(session))
-        assert project.written() == written
-
-    def test_hands_warnings_on_and_keeps_them(self, project: Project, tmp_path: Path) -> None:
-        told: list[str] = []
-        closed = closed_in(project.log, project.repo, tmp_path / "no", warn=told.append)
-        assert closed.warnings == (f"transcript directory {tmp_path}/no: no such file or directory; skipped",)
-        assert told == list(closed.warnings)
-
     def test_removes_the_litter_of_the_dead(self, project: Project) -> None:
         dead = subprocess.Popen(["true"])
         dead.wait()
@@ -182,15 +158,6 @@ class TestRecompute:
 
 
 class TestSession:
-    def test_is_made_of_the_sidecars_of_its_members(self, scored: Project) -> None:
-        edit(scored.sidecar(7), "value: 0.8641975308641974\nband: excellent", "value: 0.5\nband: fair")
-        before = scored.sidecar(7).read_bytes()
-        close(scored, 9)
-        assert scored.sidecar(7).read_bytes() == before
-        said = scored.session(CODEX).read_text()
-        assert "value: 0.6829985703832194\nband: fair\n" in said
-        assert "    - iteration: 7\n      scored: true\n      value: 0.5\n      band: fair\n" in said
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "spoil",
@@ -233,14 +200,6 @@ class TestSession:
         assert closed.warnings == (f"session id {shown} is no plain file name; this session gets no score file",)
         assert [path.name for path in sorted(tmp_path.rglob("*")) if path not in before] == ["iter-1.score.yaml"]
 
-    @pytest.mark.parametrize("session_id", ["...", "-rf", "é" * 100, "a:b*?", ""], ids=ascii)
-    def test_whose_id_is_odd_gets_one_and_without_an_id_there_is_none(self, repo: Repo, session_id: str) -> None:
-        log = small_log(repo, session_id)
-        closed = closed_in(log, repo.path)
-        path = log / f"session-{session_id}.score.yaml" if session_id else None
-        assert (closed.session_sidecar_path, closed.warnings) == (path, ())
-        assert len(list(log.iterdir())) == (3 if session_id else 2)
-
 
 def small_log(repo: Repo, session_id: str) -> Path:
     """A log of one entry, in a session."""
@@ -274,17 +233,6 @@ class TestEvidenceLoss:
 
 
 class TestOutput:
-    def test_of_an_unscored_iteration_is_a_line_too(self, repo: Repo, hook: Hook, tmp_path: Path) -> None:
-        log = small_log(repo, "")
-        (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
-        (tmp_path / "rubric.yaml").write_text(
-            "version: 9.9.9\ncombination: weighted_mean_renormalized\n"
-            "signals:\n  - {id: landed, label: Landed, weight: 1, description: d, two_way: false}\n"
-            "bands:\n  - {name: all, min: 0}\n"
-        )
-        found = hook("--repo-dir", repo.path, "--rubric", tmp_path / "rubric.yaml")
-        assert found == Outcome(0, f"iteration 1  score -  unscored  → {log}/iter-1.score.yaml\n", "")
-
     @pytest.mark.parametrize("arguments", [["close-task", "--json"], ["--json", "close-task"]], ids=" ".join)
     def test_is_json_when_asked_for(
         self, project: Project, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
@@ -364,18 +312,6 @@ class TestHarness:
         turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
         assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
 
-    def test_naming_a_folder_by_another_name_counts_it_once(
-        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (project.root / "alias").symlink_to(project.claude)
-        monkeypatch.chdir(project.claude)
-        named = {
-            "transcript_path": str(project.root / "alias/x.jsonl"),
-            "agent_transcript_path": f"{project.claude}/../claude/y.jsonl",
-        }
-        hook("3", "--transcript-dir", ".", given=claude_stop(project, **named))
-        assert project.tokens(3) == "backfilled from 6 transcript turn(s): cache_hit_rate 0.664"
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
     @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
@@ -387,21 +323,6 @@ class TestHarness:
         wanted = "iteration 8  score 0.845" if number else "iteration 9  score 0.704"
         assert found == Outcome(0, f"{wanted}  good  → {project.sidecar(8 if number else 9)}\n", "")
 
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("name", ["shortlink", ".agents/active", ".agents/active/iteration-log", "."])
-    def test_may_stand_in_a_folder_of_the_repository(self, project: Project, hook: Hook, name: str) -> None:
-        found = hook(given=claude_stop(project, cwd=str(project.repo / name)))
-        assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
-
-    def test_may_stand_in_a_linked_work_tree(self, project: Project, hook: Hook) -> None:
-        linked = project.root / "linked"
-        Repo.at(project.repo).git("worktree", "add", "-q", str(linked), "export-csv")
-        shutil.copytree(project.repo / ".agents", linked / ".agents")
-        (linked / LOG / "iter-9.yaml").unlink()
-        found = hook(given=claude_stop(project, cwd=str(linked / "shortlink")))
-        assert found == Outcome(0, f"iteration 8  score 0.845  good  → {linked / LOG}/iter-8.score.yaml\n", "")
-        assert project.written() == []
-
     def test_is_overruled_by_the_command_line(self, project: Project, hook: Hook, repo: Repo) -> None:
         small_log(repo, "")
         said = claude_stop(project, cwd=str(repo.path))
@@ -411,16 +332,6 @@ class TestHarness:
         found = hook("--repo-dir", project.repo, "--iter-log-dir", other, given=said)
         assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
         assert not (repo.path / LOG / "iter-1.score.yaml").exists()
-
-    def test_may_be_given_the_short_name_of_score_recompute(self, project: Project, hook: Hook) -> None:
-        assert hook("--recompute=recent-2", "--strict", given=claude_stop(project)).err == ""
-        assert {"iter-8", "iter-9"} < set(project.written())
-
-    def test_takes_the_settings_of_its_repository(self, project: Project, hook: Hook) -> None:
-        project.log.rename(project.repo / "log")
-        project.settings.write_text('iter-log-dir = "log"\njson = true\nrubric = "2.0.2"\n')
-        found = hook(given=claude_stop(project)).json
-        assert (found["sidecar_path"], found["rubric_version"]) == (f"{project.repo}/log/iter-9.score.yaml", "2.0.2")
 
 
 class TestStopHookActive:
@@ -461,19 +372,6 @@ class TestStandardInput:
                 took.append(time.monotonic() - began)
         assert 0.09 < min(took) < 1.1
 
-    @pytest.mark.parametrize("data", [b'{"cwd": "/a"}', b' {"cwd": "/a"}\n', b'\xef\xbb\xbf{"cwd": "/a"}'], ids=repr)
-    @pytest.mark.parametrize("end", [True, False], ids=["and ends", "and stays open"])
-    def test_is_taken_as_soon_as_it_is_whole(self, data: bytes, end: bool) -> None:
-        with pipe_with(data, end) as (read, _):
-            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
-
-    def test_may_come_in_pieces(self) -> None:
-        with pipe_with(b'{"a": {}') as (read, write):
-            later = threading.Timer(0.05, os.write, (write, b', "cwd": "/a"}'))
-            later.start()
-            assert ends(lambda: read_hook_input(read, 60)) == HookInput(Path("/a"))
-            later.join()
-
     @pytest.mark.parametrize(
         "data",
         [
@@ -486,11 +384,6 @@ class TestStandardInput:
     def test_of_another_kind_is_an_error(self, data: bytes, end: bool) -> None:
         with pipe_with(data, end) as (read, _), pytest.raises(InputError, match=r"^the harness's input is not "):
             read_hook_input(read, 0.02)
-
-    @pytest.mark.parametrize("text", ['{"a":' * 100_000, "[" * 100_000 + "]" * 100_000], ids=["objects", "lists"])
-    def test_that_is_nested_without_end_is_an_error(self, text: str) -> None:
-        with pytest.raises(InputError, match=r"^the harness's input is not JSON: "):
-            parse_hook_input(text)
 
     def test_of_other_harnesses_is_spelled_otherwise(self) -> None:
         found = parse_hook_input('{"sessionId": "a", "transcriptPath": "/t/x.jsonl", "workspace_roots": ["/work"]}')
@@ -644,32 +537,6 @@ class TestFailure:
         assert list(project.root.rglob(".da-score-*")) == []
 
     @pytest.mark.parametrize(
-        "arguments", [["--bogus", "close-task"], ["--json=2", "close-task"], ["9", "close-task"]], ids=" ".join
-    )
-    def test_of_the_program_s_own_options_is_a_warning_too(
-        self, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
-    ) -> None:
-        assert main(arguments) == 0
-        out, err = capsysbinary.readouterr()
-        assert (out, err.startswith(b"da-score: warning: "), err.count(b"\n")) == (b"", True, 1)
-        assert main([*arguments, "--strict"]) == 1
-
-    @pytest.mark.parametrize(
-        ("given", "said"),
-        [
-            (b"[1]", "the harness's input is not a JSON object"),
-            (b'{"cwd": "/', "the harness's input is not JSON: "),
-            (b'{"cwd": "/"}', "/: not a git work tree ("),
-        ],
-        ids=ascii,
-    )
-    def test_of_what_the_harness_says_is_a_warning_too(self, hook: Hook, given: bytes, said: str) -> None:
-        found = hook(given=given)
-        assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
-        assert found.err.startswith(f"da-score: warning: {said}")
-        assert hook("--strict", given=given).status == 1
-
-    @pytest.mark.parametrize(
         ("error", "said"),
         [
             (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
@@ -692,10 +559,6 @@ class TestFailure:
         assert found.err.startswith(f"da-score: warning: {said}")
         strict = hook("--strict", "--repo-dir", project.repo)
         assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (1, True)
-
-    @pytest.mark.parametrize("arguments", [["session", "close-task"], ["iteration", "close-task"], ["clos-task"]])
-    def test_of_another_command_is_one_of_that(self, arguments: list[str]) -> None:
-        assert main(arguments) in (1, 2)
 
 
 FAKE_GIT = """\
@@ -752,11 +615,6 @@ class TestTimeout:
         assert tree(scored.log) == before
         assert gone(hanging_git)
 
-    def test_holds_for_finding_the_repository_too(self, scored: Project, hook: Hook, hanging_git: Path) -> None:
-        found = hook("--timeout", "0.5", given=claude_stop(scored))
-        assert found == Outcome(0, "", self.GAVE_UP)
-        assert gone(hanging_git)
-
     # What comes in a callback of the interpreter is lost there, and comes again.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("seconds", ["1e-9", "0.0001", "0.003", "0.02", "0.05"])
@@ -766,12 +624,6 @@ class TestTimeout:
         if found.err:
             assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", f"{float(seconds):g}"))
         assert list(project.log.glob(".da-score-*")) == []
-
-    def test_that_is_not_reached_changes_nothing(self, project: Project, hook: Hook) -> None:
-        before = signal.getsignal(signal.SIGALRM)
-        assert hook("--timeout", "86400", "--repo-dir", project.repo).out.startswith("iteration 9 ")
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-        assert signal.getsignal(signal.SIGALRM) == before
 
 
 CLOSED = {
@@ -798,13 +650,6 @@ class TestProcess:
             assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
             assert child.wait(300) == 0
 
-    @pytest.mark.slow
-    def test_survives_20_mib_of_input(self, scored: Project) -> None:
-        data = b'{"cwd": "/", "x": "' + b"x" * (20 << 20) + b'"}'
-        found = process(cwd=scored.repo, given=data)
-        assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
-        assert found.err.startswith("da-score: warning: the harness's input is not JSON: ")
-
     @pytest.mark.parametrize(
         ("closed", "failing"),
         [
@@ -820,34 +665,6 @@ class TestProcess:
         lines = int(failing and "2>&-" not in CLOSED[closed])
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, out, lines)
         assert bool(project.written()) == (not failing)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("stream", "arguments", "status"), [("stdout", ["--json"], 0), ("stderr", ["99", "--strict"], 1)]
-    )
-    def test_bears_a_reader_that_is_gone(
-        self, project: Project, stream: str, arguments: list[str], status: int
-    ) -> None:
-        read, write = os.pipe()
-        os.close(read)
-        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: write}
-        command = [*COMMAND, *arguments]
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, cwd=project.repo, check=False, **streams)
-        finally:
-            os.close(write)
-        assert done.returncode == status
-        assert not (done.stderr or b"").startswith(b"Traceback")
-        assert ("iter-9" in project.written()) == (status == 0)
-
-    @pytest.mark.slow
-    def test_bears_a_full_disk_behind_standard_output(self, project: Project) -> None:
-        with open("/dev/full", "wb") as full:
-            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": full, "stderr": subprocess.PIPE}
-            done = subprocess.run(COMMAND, cwd=project.repo, check=False, **streams)
-        said = b"da-score: warning: standard output: cannot write: no space left on device\n"
-        assert (done.returncode, done.stderr) == (0, said)
-        assert "iter-9" in project.written()
 
     @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

@@ -11,7 +11,6 @@ from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
 from scoring.evidence.git.repository import import_repository
-from scoring.log.load import load_iteration_log
 from scoring.parity import build_signal_sets
 from scoring.signals.values import SignalSet
 
@@ -28,19 +27,6 @@ SCORES = {
     8: ("0.8448308540439096", "good"),
     9: ("0.7041648571057487", "good"),
 }
-
-OVER_CLAIMS = [
-    (4, "verifier", "verifier", -1.0),
-    (4, "tests", "impl", -1.0),
-    (5, "landed", "impl", -1.0),
-    (5, "tests", "impl", -0.25),
-    (5, "scope", "impl", -0.5),
-    (7, "verifier", "verifier", -0.25),
-    (7, "tests", "impl", -0.25),
-    (8, "scope", "impl", -0.25),
-]
-
-ALWAYS_PRESENT = {"correction_pressure"}
 
 
 @pytest.fixture(scope="module")
@@ -72,19 +58,6 @@ def test_scores_are_pinned(sets: list[SignalSet]) -> None:
     assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
 
 
-@pytest.mark.parametrize("signal", [spec.id for spec in default_rubric().signals])
-def test_signal_is_present_somewhere_and_absent_somewhere(signal: str, sets: list[SignalSet]) -> None:
-    seen = {signal_set.value(signal).present for signal_set in sets}
-    assert seen == ({True} if signal in ALWAYS_PRESENT else {True, False})
-
-
-def test_both_schemas_are_there(demo: Demo) -> None:
-    records = load_iteration_log(demo.iter_log_dir)
-    assert [record.schema_version for record in records] == [1, 1, 2, 2, 2, 2, 2, 2, 2]
-    assert len({record.agent.session_id for record in records if record.schema_version == 2}) == 2
-    assert [record.iteration for record in records if record.session_tokens] == [6]
-
-
 DETAILS = {
     "landed": {
         2: "no commit SHA on iteration entry",
@@ -102,18 +75,6 @@ DETAILS = {
 def test_each_way_to_land_each_hook_result_and_both_harnesses_are_shown(signal: str, sets: list[SignalSet]) -> None:
     details = {s.iteration: s.value(signal).detail for s in sets}
     assert all(details[n].startswith(detail) for n, detail in DETAILS[signal].items())
-
-
-def test_over_claims_show_in_the_integrity_track(sets: list[SignalSet]) -> None:
-    over = [(s.iteration, o.signal, o.role, o.delta) for s in sets for o in s.integrity if o.delta < 0]
-    assert over == OVER_CLAIMS
-
-
-def test_the_work_tree_is_clean_and_on_master(demo: Demo) -> None:
-    assert git(demo, "rev-parse", "HEAD") == HEAD
-    assert git(demo, "symbolic-ref", "HEAD") == "refs/heads/master"
-    assert git(demo, "status", "--porcelain") == ""
-    git(demo, "fsck", "--strict")
 
 
 def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:

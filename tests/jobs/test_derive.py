@@ -10,7 +10,7 @@ import yaml
 from helpers.checkpoints import about, name, record
 from helpers.commands import DaScore, one_line
 from helpers.histories import Session
-from helpers.repos import START, STEP, Repo
+from helpers.repos import START, Repo
 
 from scoring.jobs.derive import task_of
 from scoring.log.parse import parse_iteration_record
@@ -168,18 +168,6 @@ class TestWhose:
         assert work.derive() == {"written": [], "skipped": []}
         assert not work.log.exists()
 
-    def test_a_session_elsewhere_that_printed_such_a_line_makes_none(self, work: Work) -> None:
-        work.repo.commit({"a": "1"}, "Add a parser")
-        session = work.session(cwd="/")
-        session.commits(STEP, 5, 1, "Add a parser")
-        work.keep(session, {1: "f" * 40})
-        assert found(work.derive()) == []
-
-    def test_a_checkpoint_counts_before_a_session_and_that_before_a_co_author(self, work: Work) -> None:
-        work.made(f"a\n\n{CLAUDE}\n")
-        work.made(f"b\n\nEntire-Checkpoint: {name(1)}\n\n{CLAUDE}\n", OTHER)
-        assert [how for _, how in found(work.derive())] == ["commit", "checkpoint"]
-
     def test_merges_get_none_and_their_parts_the_branch_of_the_merge(self, work: Work) -> None:
         work.repo.branch("issue-12-parser")
         sha = work.made("Add a parser")
@@ -191,16 +179,6 @@ class TestWhose:
 
 
 class TestRewritten:
-    def test_the_commit_that_landed_gets_the_entry(self, work: Work) -> None:
-        work.repo.branch("side")
-        work.made("Add a parser")
-        work.repo.checkout("main")
-        work.repo.commit({"other": "1"}, "By hand")
-        work.repo.git("cherry-pick", "side")
-        landed = work.repo.head()
-        assert landed != work.repo.head("side")
-        assert found(work.derive()) == [(landed, "commit")]
-
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("later", "sessions", "is_found"),
@@ -402,17 +380,6 @@ class TestNotLanded:
         assert [one["commit"] for one in self.twice(work)] == ([] if before else [work.repo.head("try")])
 
     @pytest.mark.slow
-    def test_what_was_squashed_with_five_others_is_the_squash(self, work: Work) -> None:
-        work.repo.branch("try")
-        lines = "".join(f"line {n} = {n}\n" for n in range(36))
-        for n in range(6):
-            text = "".join(lines.splitlines(True)[: 6 * n + 6])
-            work.repo.commit({"a.py": text}, f"step {n}\n\nEntire-Checkpoint: {name(n)}\n")
-        work.repo.checkout("main")
-        whole = work.repo.commit({"a.py": lines}, "All of it (#1)", work.repo.clock + STEP)
-        assert found({"written": self.twice(work)}) == [(whole, "checkpoint")]
-
-    @pytest.mark.slow
     def test_the_work_of_others_is_left_out(self, work: Work) -> None:
         work.made("one")
         session = work.session(OTHER)
@@ -437,17 +404,6 @@ class TestAgain:
         second = work.made("two", OTHER)
         assert [(one["iteration"], one["commit"]) for one in work.derive()["written"]] == [(2, second)]
         assert {name: data for name, data in work.entries().items() if name in before} == before
-
-    def test_an_entry_that_is_there_keeps_every_byte(self, work: Work) -> None:
-        named, new = work.made("one"), work.made("two", OTHER)
-        work.log.mkdir(parents=True)
-        written = f"schema_version: 2   # mine\ncommit: {named[:9]}\niteration: 7\nimpl: {{retries: 3}}\n"
-        (work.log / "iter-7.yaml").write_text(written)
-        (work.log / "iter-9.labels.yaml").write_text("iteration: 9\n")  # of an entry that is gone
-        done = work.derive()
-        assert [(one["iteration"], one["commit"]) for one in done["written"]] == [(10, new)]
-        assert done["skipped"] == [{"commit": named, "reason": "iteration 7 names it"}]
-        assert (work.log / "iter-7.yaml").read_text() == written
 
     @pytest.mark.parametrize(
         ("name", "text", "reason"),
@@ -480,17 +436,6 @@ class TestAgain:
         work.derive()
         assert list(work.entries()) == ["iter-1.yaml"]
 
-    @pytest.mark.slow
-    def test_the_table_says_what_was_written_and_skipped(self, work: Work) -> None:
-        sha = work.made("one")
-        dry = work.derive("--dry-run")
-        assert not work.log.exists()
-        assert [one["commit"] for one in dry["written"]] == [sha]
-        assert f"2026-04-12  {sha[:12]}  commit" in work.da_score("derive", "--no-cache").out
-        again = work.da_score("derive", "--no-cache").out
-        assert f"{sha[:12]}  iteration 1 names it" in again
-        assert "nothing was written" in again
-
 
 class TestEntry:
     @pytest.mark.sampled(100)
@@ -512,12 +457,6 @@ class TestEntry:
         shown = work.repo.git("log", "-1", "--format=%s")
         assert record.impl.summary == shown.strip()
         assert work.entry(1)["impl"]["summary"] == shown.strip()
-
-    @pytest.mark.slow
-    def test_bytes_that_are_no_text_do_no_harm(self, work: Work) -> None:
-        work.repo.commit({"a": "1"}, b"caf\xe9\n\n" + CLAUDE.encode() + b"\n")
-        work.derive()
-        assert "caf" in work.entry(1)["impl"]["summary"]
 
     @pytest.mark.parametrize(
         ("branch", "subject", "task"),

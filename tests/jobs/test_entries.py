@@ -179,11 +179,6 @@ class TestSet:
         assert path.read_text() == ENTRY
         assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", way, value))
 
-    def test_schema_1_is_flat(self, place: Place, da_score: DaScore) -> None:
-        path = self.entry(place, "schema_version: 1\niteration: 1\nretries: 0 # none\n")
-        assert da_score("entry", "set", "1", "retries", "2").status == 0
-        assert path.read_text() == "schema_version: 1\niteration: 1\nretries: 2 # none\n"
-
     @pytest.mark.parametrize(
         ("text", "old", "new"),
         [
@@ -218,11 +213,6 @@ class TestSet:
         assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
         assert path.read_text() == text
 
-    def test_the_line_ends_of_windows_stay(self, place: Place, da_score: DaScore) -> None:
-        path = self.entry(place, ENTRY.replace("\n", "\r\n"))
-        assert da_score("entry", "set", "1", "impl.retries", "2").status == 0
-        assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n") == ENTRY.count("\n")
-
 
 def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, int | None, str]]]:
     """What lint finds: level, file, line and text of each."""
@@ -242,13 +232,6 @@ class TestLint:
             assert (status, [row[:2] for row in rows]) == (1, [("error", name)])
         else:
             assert [row for row in rows if row[1] == "iter-1.yaml"] == []
-
-    def test_a_log_that_is_right_has_nothing(self, place: Place, da_score: DaScore) -> None:
-        for n in (1, 2):
-            place.iteration(n)
-        place.session("s", place.turn(1) | {"sessionId": "s"})
-        assert lint(da_score) == (0, [])
-        assert da_score("lint", "--no-cache").out == "2 entries: nothing is wrong\n"
 
     @pytest.mark.slow
     def test_everything_that_is_wrong_is_said_with_its_line(self, place: Place, da_score: DaScore) -> None:
@@ -313,12 +296,6 @@ class TestLint:
         status, found = lint(da_score, "--transcripts", "none")
         assert status == 1
         assert [one[:3] for one in found] == [("error", "historical.yaml", 3), ("error", "historical.yaml", 4)]
-
-    def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
-        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999"), (4, ""), (5, "")):
-            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
-        _, found = lint(da_score)
-        assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]
 
     def test_no_log_is_one_line_and_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))

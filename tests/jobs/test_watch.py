@@ -91,13 +91,6 @@ class TestLogWatch:
         assert (seen.change, seen.iteration, seen.task_id) == ("removed", 9, "export-links")
         assert seen.before is not None
 
-    def test_an_entry_hides_that_of_the_archive_and_uncovers_it(self, watch: LogWatch, log: Path) -> None:
-        (log / "historical.yaml").write_text("iterations:\n- iteration: 9\n  task_id: old\n")
-        watch.begin(0)
-        (log / "iter-9.yaml").unlink()
-        (seen,) = watch.look()
-        assert (seen.change, seen.task_id) == ("changed", "old")
-
     @pytest.mark.slow
     def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(self, watch: LogWatch, demo: Demo) -> None:
         watch.begin(9)
@@ -183,7 +176,3 @@ class TestCommand:
             log.with_name("away").rename(log)
             seen = json.loads(watching.stdout.readline())
             assert (seen["change"], seen["iteration"]) == ("new", 1)
-
-    def test_of_no_log_ends_at_once_when_it_looks_once(self, da_score: DaScore, tmp_path: Path) -> None:
-        found = da_score("watch", "--once", "--iter-log-dir", tmp_path / "nowhere")
-        assert (found.status, found.err.count("\n")) == (1, 1)

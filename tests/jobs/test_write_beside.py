@@ -45,15 +45,6 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
     assert not list(here.iter_log_dir.glob(".da-score-*"))
 
 
-@pytest.mark.parametrize("indent", ["", "  ", "    "], ids=["none", "two", "four"])
-def test_is_indented_as_the_others_are(here: Demo, da_score: DaScore, indent: str) -> None:
-    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
-    content = f"records:\n{indent}- rule_id: a\n{indent}  result: allow\n"
-    path.write_text(content)
-    assert da_score("hook", "record", "1", *RECORD).status == 0
-    assert path.read_text().startswith(f"{content}{indent}- ")
-
-
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "content",
@@ -83,20 +74,6 @@ def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, co
 def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, arguments: list[str], said: str) -> None:
     assert said in one_line(da_score("hook", "record", "1", *RECORD, *arguments))
     assert not (here.iter_log_dir / "iter-1.hook-outcomes.yaml").exists()
-
-
-@pytest.mark.parametrize("content", ["records: [", "- a list", "records: 7", "records:\n  a: 1\n"])
-def test_a_broken_file_is_left_alone(here: Demo, da_score: DaScore, content: str) -> None:
-    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
-    path.write_text(content)
-    assert "nothing is added to it" in one_line(da_score("hook", "record", "1", *RECORD))
-    assert path.read_text() == content
-
-
-def test_a_class_that_is_only_observed_is_said_to_be(here: Demo, da_score: DaScore) -> None:
-    out = da_score("hook", "record", "1", *RECORD[:4], "--lifecycle", "post_tool_use").out
-    assert out.endswith("recorded (observe_tool_result is observed and never scored)\n")
-    assert hook_facts(here.iter_log_dir, 1).records == ()
 
 
 # DR transcripts
