@@ -1,4 +1,4 @@
-"""Settings: where a command takes what its options do not say (``docs/COMMANDS.md``, "Settings").
+"""Settings: where a command takes what its options do not say (``docs/GUIDE.md``, "Settings").
 
 The command line wins, then ``DA_SCORE_*`` variables, ``.agents/da-score.toml``, ``[tool.da-score]`` in
 ``pyproject.toml``. Paths in a file are relative to the repository, others to the current directory.
