@@ -21,6 +21,7 @@ from scoring.errors import GitError as GitError
 from scoring.errors import InputError as InputError
 from scoring.errors import LogError as LogError
 from scoring.errors import MeetingError as MeetingError
+from scoring.errors import NoFileError as NoFileError
 from scoring.errors import NotARepositoryError as NotARepositoryError
 from scoring.errors import NotFoundError as NotFoundError
 from scoring.errors import OptionError as OptionError

@@ -5,6 +5,7 @@
     DaScoreError                 something a user can act on; one line of text
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.datafiles)
     ├── InputError               a file that is not what it should be
+    │   ├── NoFileError          there is no such file
     │   ├── YamlError            text that is not YAML, or not the YAML a field takes
     │   ├── LogError             an iteration log that cannot be loaded; ``faults`` lists every broken file
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
@@ -36,6 +37,10 @@ def silent(_: object) -> None:
 
 class InputError(DaScoreError, ValueError):
     """A file that cannot be read or is not what it should be."""
+
+
+class NoFileError(InputError, FileNotFoundError):
+    """There is no such file."""
 
 
 class YamlError(InputError):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from scoring.errors import InputError, WriteError
+from scoring.errors import InputError, NoFileError, WriteError
 
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # to open what is now a FIFO does not wait
 SIZE_LIMIT = 16 << 20  # the largest file, in bytes, that is read as YAML or JSON
@@ -31,7 +31,7 @@ _TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,1
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
-    """Return the bytes of a plain file, not led out of ``within`` by a link; FileNotFoundError, InputError."""
+    """Return the bytes of a plain file, not led out of ``within`` by a link; NoFileError, InputError."""
     try:
         if within is not None and os.path.islink(path) and not is_inside(path, within):
             raise OSError(errno.EXDEV, "is a link to a file elsewhere")
@@ -43,7 +43,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
             if size < len(data) <= limit:  # it grows
                 data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
-        raise FileNotFoundError(e.errno, "no such file", str(path)) from e
+        raise NoFileError(f"{path}: no such file") from e
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
     if max(size, len(data)) > limit:

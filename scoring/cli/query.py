@@ -17,7 +17,7 @@ from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_op
 from scoring.cli.fleet import opened
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of
-from scoring.errors import InputError, OptionError
+from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.log.find import Selection
 from scoring.text import printable
@@ -87,10 +87,7 @@ def _statement(given: str) -> str:
     if given == "-":
         text = sys.stdin.read() if sys.stdin else ""
     elif given.startswith("@"):
-        try:
-            text = read_file(given[1:]).decode("utf-8", "replace")
-        except FileNotFoundError as e:
-            raise InputError(f"{given[1:]}: no such file") from e
+        text = read_file(given[1:]).decode("utf-8", "replace")
     if not text.strip():
         raise OptionError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
     return text

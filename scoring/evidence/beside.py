@@ -180,7 +180,7 @@ def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[
     try:
         node = parse(read_file(found))
         return {} if node is None else Reader().struct(node, fields)
-    except (InputError, FileNotFoundError):
+    except InputError:
         return None
 
 

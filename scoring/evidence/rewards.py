@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import InputError, YamlError
+from scoring.errors import InputError
 from scoring.evidence.transcripts.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT, read_file
 from scoring.log.model import IterationRecord
@@ -111,5 +111,5 @@ def _yaml(path: Path, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
         document = parse(read_file(path))
         return Reader().struct(document, fields) if document else {}
-    except (FileNotFoundError, InputError, YamlError):
+    except InputError:
         return None

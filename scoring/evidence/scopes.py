@@ -43,7 +43,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
         try:
             node = parse(read_file(path, within=repo_dir))
             tasks = [] if node is None else Reader().struct(node, _PLAN).get("tasks", [])
-        except (InputError, FileNotFoundError):
+        except InputError:
             continue
         for task in tasks:
             if task.get("write_scope"):

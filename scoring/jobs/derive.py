@@ -181,7 +181,7 @@ def _read_log(log_dir: Path) -> _Log:
             log.records.append(load_entry(log_dir / name))
         except LogError as e:
             log.broken.append(str(e))
-            with contextlib.suppress(InputError, FileNotFoundError):
+            with contextlib.suppress(InputError):
                 commits = _COMMIT_FIELD.findall(read_file(log_dir / name))
                 log.unread |= {sha.decode().lower(): name for sha in commits}
     if ARCHIVE_NAME in names:

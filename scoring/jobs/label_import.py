@@ -48,8 +48,6 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list
     """Read the labels of a file, CSV or JSONL, for these ``iterations``, and a line for each fault; InputError."""
     try:
         text = read_file(path).decode("utf-8-sig")
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file") from e
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: is not UTF-8") from e
     is_table = path.suffix.lower() == ".csv" or not text.lstrip().startswith("{")

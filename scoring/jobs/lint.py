@@ -66,7 +66,7 @@ def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     try:
         data = read_file(path)
         document = parse(data)
-    except (InputError, FileNotFoundError) as e:
+    except InputError as e:
         _unreadable(found, path, number, e)
         return
     found += _faults(path, document, number)
@@ -93,7 +93,7 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         data = read_file(path)
         document = parse(data)
         items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
-    except (InputError, FileNotFoundError) as e:
+    except InputError as e:
         _unreadable(found, path, None, e)
         return
     for item in items.items if isinstance(items, Sequence) else ():

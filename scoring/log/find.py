@@ -71,10 +71,7 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
 
 def roots_from_file(path: Path) -> list[Path]:
     """Read roots, one per line but for blank lines and those with ``#`` first; InputError if that cannot be read."""
-    try:
-        text = read_file(path).decode("utf-8", "surrogateescape")
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file") from e
+    text = read_file(path).decode("utf-8", "surrogateescape")
     lines = (line.strip() for line in text.splitlines())
     try:
         return [Path(line).expanduser() for line in lines if line and not line.startswith("#")]

@@ -116,7 +116,7 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
     for name in list_names(directory):
         if is_entry_name(name) or name == ARCHIVE_NAME:
             path = Path(directory, name)
-            with contextlib.suppress(LogError, InputError, FileNotFoundError):  # such a file was reported already
+            with contextlib.suppress(InputError):  # such a file was reported already
                 if _CAPITAL.search(read_file(path)):
                     readings = load_records(path), load_records(path, ("true", "True", "TRUE"))
                     found += [one.iteration for one, other in zip(*readings, strict=True) if repr(one) != repr(other)]
@@ -190,7 +190,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                     found = EntryPlaces(path, dict(field_lines(parse(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:
             found = _archived(iter_log_dir / ARCHIVE_NAME, iteration)
-    except (DaScoreError, FileNotFoundError):
+    except DaScoreError:
         return None
     return found
 

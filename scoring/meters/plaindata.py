@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scoring.errors import InputError, MeetingError, YamlError
+from scoring.errors import InputError, MeetingError, NoFileError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
@@ -64,8 +64,8 @@ def read_given(path: Path | str, what: str) -> tuple[bytes, str]:
         return read_standard_input(), "standard input"
     try:
         return read_file(path), str(path)
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file; name {what}") from e
+    except NoFileError as e:
+        raise InputError(f"{e}; name {what}") from e
 
 
 def decode(data: bytes, source: str) -> str:
@@ -136,10 +136,7 @@ def read_config(path: Path | str) -> dict[str, Any]:
     kind = path.suffix.lower()
     if kind not in CONFIG_SUFFIXES:
         raise InputError(f"{path}: name the file {', '.join(CONFIG_SUFFIXES[:-1])} or .yml after what is in it")
-    try:
-        data = read_file(path, CONFIG_LIMIT)
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file") from e
+    data = read_file(path, CONFIG_LIMIT)
     try:
         if kind == ".json":
             value = read_json(decode(data, str(path)), str(path))

@@ -79,7 +79,7 @@ def digest_of(data: bytes) -> str:
 def _bytes_of(path: Path) -> bytes | None:
     try:
         return read_file(path)
-    except (InputError, FileNotFoundError):
+    except InputError:
         return None
 
 

@@ -269,7 +269,7 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
     try:
         node = parse(read_file(evidence_path(iter_log_dir, iteration), within=iter_log_dir))
         given: dict[str, Any] = {} if node is None else _FILE(Reader(), node)
-    except (FileNotFoundError, InputError):
+    except InputError:
         return None
     if given.get("iteration") != iteration or not given.keys() >= _NEEDED:
         return None

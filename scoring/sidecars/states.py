@@ -256,7 +256,7 @@ def loss_on_disk(
         old = parse_iteration_score(read_file(path, within=iter_log_dir), str(path))
         was = read_provenance(iter_log_dir, new.iteration) if now is not None else None
         return lost_evidence(old, new, facts, was, now)
-    except (DaScoreError, FileNotFoundError):
+    except DaScoreError:
         return []
 
 

@@ -149,7 +149,7 @@ class CorrectedHistory(GitFacts):
     def _shallow(self) -> frozenset[str]:
         try:
             return frozenset(read_file(self._repository.common_dir / "shallow").decode().split())
-        except (FileNotFoundError, InputError, ValueError):
+        except (InputError, ValueError):
             return frozenset()
 
     @cached_property

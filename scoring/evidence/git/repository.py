@@ -220,7 +220,7 @@ def _refuse_included(settings: Path, deepest: int) -> None:
     try:
         if not deepest or b"include" not in read_file(settings).lower():
             return
-    except (FileNotFoundError, InputError):
+    except InputError:
         return
     asked = ("config", "--file", os.path.abspath(settings), "--no-includes", "-z", "--get-regexp", _INCLUDES)
     for row in Git(Path("/")).ask(*asked, limit=OPENING_TIMEOUT).stdout.split(b"\0"):

@@ -47,7 +47,7 @@ def value_in(path: Path, limit: int = 1 << 20) -> Any:
     """Return what a JSON file holds, of up to so many bytes; None where it is missing, larger or broken."""
     try:
         return value_of(read_file(path, limit))
-    except (OSError, InputError):
+    except InputError:
         return None
 
 

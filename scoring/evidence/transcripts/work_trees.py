@@ -78,7 +78,7 @@ class WorkTrees:
             return False if os.path.exists(os.path.join(git, "HEAD")) else None
         try:
             text = read_file(git, _POINTER_LIMIT)
-        except (FileNotFoundError, InputError):
+        except InputError:
             return None
         if not text.startswith(_POINTER):
             return None

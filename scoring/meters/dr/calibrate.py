@@ -146,8 +146,6 @@ def read_collection(directory: Path) -> Collection:
                 unlabelled.append(name)
             else:
                 labelled.append(Labelled(name, transcript, checked_part(Label, expected, str(path), KEY)))
-        except FileNotFoundError:
-            broken.append((name, f"{path}: no such file"))
         except InputError as e:
             broken.append((name, str(e)))
     return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))

@@ -157,8 +157,8 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
 def _verified(path: Path) -> bytes:
     try:
         data = read_file(path, _SIZE_LIMIT)
-    except FileNotFoundError as e:
-        raise InputError(f"{path}: no such file; {_AGAIN}") from e
+    except InputError as e:
+        raise InputError(f"{e}; {_AGAIN}") from e
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
         raise InputError(f"{path}: not the published file of all-MiniLM-L6-v2; {_AGAIN}")
     return data
