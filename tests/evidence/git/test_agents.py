@@ -19,12 +19,6 @@ def test_an_agent_is_known_by_each_address_and_each_name(agent: dict[str, str | 
         )
 
 
-def test_each_agent_is_named_once_in_their_order() -> None:
-    lines = ("Codex <codex@openai.com>", "Claude <noreply@anthropic.com>", "Claude <noreply@anthropic.com>")
-    message = "x\n\n" + "".join(f"Co-Authored-By: {line}\n" for line in lines)
-    assert agents_named(message) == ("Codex", "Claude Code")
-
-
 @pytest.mark.parametrize(
     "line",
     [

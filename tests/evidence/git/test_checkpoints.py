@@ -71,13 +71,6 @@ class TestLayout:
         assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
         assert (first.lines, third.lines) == (AttributedLines(agent_lines=5, total_committed=9), None)
 
-    def test_goes_on_in_numbered_parts(self, repo: Repo) -> None:
-        parts = {f"0/full.jsonl.{n:03}": f"part {n}\n".encode() for n in (11, 1, 2)}
-        found = one(repo, {"0/full.jsonl": b"part 0\n", "0/metadata.json": about(), **parts, "0/full.jsonl.bak": b"-"})
-        (session,) = found.sessions
-        contents = GitRepository(repo.path).contents(session.blobs)
-        assert [contents[oid] for oid in session.blobs] == [b"part 0\n", b"part 1\n", b"part 2\n", b"part 11\n"]
-
     @pytest.mark.sampled(6)
     @cases(
         "files, ids, path",
@@ -122,15 +115,6 @@ class TestLayout:
         assert found.sessions[0].path == f"{ON_BRANCH}/{path}"
         assert found.sessions[0].size == 1
 
-    def test_names_a_session_once_whose_metadata_is_also_above(self, repo: Repo) -> None:
-        files: Files = {"metadata.json": about(), "0/metadata.json": about(), "0/full.jsonl": b"x"}
-        assert len(one(repo, files).sessions) == 1
-
-    def test_without_a_transcript_has_a_session_all_the_same(self, repo: Repo) -> None:
-        (session,) = one(repo, {"metadata.json": {"sessions": []}, "0/metadata.json": about()}).sessions
-        assert (session.tokens, session.path, session.blobs) == (TokenTotals(1, 2, 3, 4, 5), "", ())
-        assert not session.missing
-
     def test_takes_the_files_of_the_sessions_where_the_checkpoint_names_none(self, repo: Repo) -> None:
         below: Files = {
             "0/metadata.json": about(files_touched=["a", "b"]),
@@ -151,11 +135,6 @@ class TestLayout:
     )
     def test_says_from_where_it_counts(self, repo: Repo, keys: dict[str, Any], start: int | None) -> None:
         assert only(repo, **keys).start == start
-
-    def test_is_nothing_else(self, repo: Repo) -> None:
-        good: Files = {"0/metadata.json": about(), "0/full.jsonl": b"x"}
-        record(repo, {ID: good, "zz0000000000": good, "README.md   ": good, "00short": good, "AB0123456789": good})
-        assert list(read(repo)) == [ID]
 
     @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
@@ -218,11 +197,6 @@ class TestHostileMetadata:
         assert (session.tokens, session.start, session.lines) == (None, None, None)
         assert session.session_id == "s1"
 
-    def test_takes_the_largest_number_and_leaves_out_what_is_not_stated(self, repo: Repo) -> None:
-        session = only(repo, token_usage={"input_tokens": 1 << 40, "else": -1})
-        assert session.tokens == TokenTotals(input=1 << 40)
-        assert only(repo, token_usage={}).tokens is None
-
     def test_keeps_the_paths_that_are_some(self, repo: Repo) -> None:
         touched = ["a", 7, None, "", "b\0", "x" * 5000, "a", "ü/é"]
         assert one(repo, {"metadata.json": {"files_touched": touched}}).files_touched == ("a", "ü/é")
@@ -252,13 +226,6 @@ class TestBranches:
         record(repo, {ID: {"0/metadata.json": about()}}, "refs/remotes/team/fork/entire/checkpoints/v1")
         assert list(read(repo)) == [ID]
 
-    def test_of_another_name_are_none(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        assert read(repo) == {}
-        for ref in ("refs/heads/entire/checkpoints/v10", "refs/heads/x/entire/checkpoints/v1", "refs/tags/entire/v1"):
-            record(repo, {ID: {"0/metadata.json": about()}}, ref)
-        assert read(repo) == {}
-
     def test_are_put_together(self, repo: Repo) -> None:
         with_one: Files = {"0/metadata.json": about("one"), "0/full.jsonl": b"x"}
         with_two: Files = {"0/metadata.json": about("two"), "0/full.jsonl": b"xx"}
@@ -266,11 +233,6 @@ class TestBranches:
         record(repo, {name(2): with_one, name(3): with_two, name(4): {"0/metadata.json": about("three")}}, REMOTE)
         found = {at: [session.session_id for session in each.sessions] for at, each in read(repo).items()}
         assert found == {name(1): ["one"], name(2): ["one"], name(3): ["two"], name(4): ["one"]}
-
-    def test_where_they_are_alike_the_local_one_counts(self, repo: Repo) -> None:
-        for ref, session in ((REMOTE, "there"), (BRANCH, "here")):
-            record(repo, {ID: {"0/metadata.json": about(session), "0/full.jsonl": b"x"}}, ref)
-        assert read(repo)[ID].sessions[0].session_id == "here"
 
     def test_that_cannot_be_listed_are_warned_of(self, repo: Repo) -> None:
         record(repo, {ID: {"0/metadata.json": about()}})
@@ -301,15 +263,6 @@ class TestRefsOfTheirOwn:
         assert [(s.session_id, s.start, s.size) for s in found.sessions] == [("s1", 2, 14), ("s2", 0, 7)]
         assert [repo.git("show", s.path) for s in found.sessions] == ["whole", "compact"]
 
-    def test_are_read_beside_a_branch_where_ids_may_be_the_same(self, repo: Repo) -> None:
-        record(repo, {ID: {"0/metadata.json": about("on the branch"), "0/full.jsonl": b"x"}})
-        record(repo, {"": IN_REF}, f"refs/entire/checkpoints/{ID[-2:]}/{ID}")
-        record(repo, {"": IN_REF}, REF)
-        assert {at: [s.session_id for s in each.sessions] for at, each in read(repo).items()} == {
-            ID: ["s1", "s2"],
-            ULID: ["s1", "s2"],
-        }
-
     @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         "ref",
@@ -330,14 +283,6 @@ class TestRefsOfTheirOwn:
         assert session.session_id == "s2"
         repo.lose(f"{REF}^{{tree}}")
         assert read(repo) == {}
-
-    def test_take_as_many_processes_for_many_as_for_one(self, repo: Repo) -> None:
-        for n in range(10, 24):
-            record(repo, {"": IN_REF}, f"refs/entire/checkpoints/{n}/{ULID[:-2]}{n}")
-        opened = GitRepository(repo.path)
-        with watched_doors() as doors:
-            assert len(read_checkpoints(opened)) == 14
-        assert len(doors.commands) <= 8
 
 
 class TestObjectsThatAreNotHere:

@@ -1,11 +1,10 @@
 """What an iteration changed, and how much of it is in its scope, under the corrected rules."""
 
-import os
 from pathlib import Path
 
 import pytest
 from helpers.doors import ends, watched_doors
-from helpers.landings import clone, record, squash, started
+from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
@@ -46,24 +45,11 @@ class TestOneCommit:
             True, 0.5, f'1/2 changed files of commit {sha[:12]} within declared write_scope of task "t"'
         )
 
-    def test_without_files_is_within(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        sha = repo.commit()
-        assert scope(repo, sha) == SignalValue(True, 1.0, f"commit {sha[:12]} changed no files")
-
     def test_odd_names_also_of_a_first_commit_are_as_they_are(self, repo: Repo) -> None:
         names = ["caf\u00e9", "new\nline", 'quo"te', "tab\tx", "back\\slash", "-x", " lead", "src/\u5e79"]
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert files(repo, sha) == sorted(names)
         assert scope(repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")).sub_score == 0.5
-
-    def test_bytes_that_are_no_text_spoil_nothing(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        Path(os.fsdecode(os.fsencode(repo.path) + b"/\xff")).write_text("x")
-        repo.git("add", "-A")
-        sha = repo.commit({"src/a": "1"})
-        assert files(repo, sha) == ["src/a", "\udcff"]
-        assert scope(repo, sha).sub_score == 0.5
 
     def test_a_renamed_file_counts_by_its_new_name_and_a_deleted_one_counts(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
@@ -73,13 +59,6 @@ class TestOneCommit:
         assert files(repo, sha) == ["src/a.txt"]
         assert scope(repo, sha).sub_score == 1
         assert files(repo, repo.commit({"src/a.txt": None})) == ["src/a.txt"]
-
-    def test_a_mode_and_a_submodule_count(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        (repo.path / "b.txt").chmod(0o755)
-        repo.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
-        (repo.path / "sub").mkdir()
-        assert files(repo, repo.commit(message="mode")) == ["b.txt", "sub"]
 
     @pytest.mark.slow
     def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
@@ -105,15 +84,6 @@ class TestRange:
         assert files(repo, one, two) == ["four", "src/four", "src/three", "src/two"]
         assert scope(repo, one, two).detail == (
             f'3/4 changed files of {one[:12]}..{two[:12]} (since iteration 1) within declared write_scope of task "t"'
-        )
-
-    def test_that_comes_to_nothing_changed_no_files(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        one = repo.commit({"x": "1"})
-        repo.commit({"x": "2"})
-        two = repo.commit({"x": "1"})
-        assert scope(repo, one, two) == SignalValue(
-            True, 1.0, f"{one[:12]}..{two[:12]} (since iteration 1) changed no files"
         )
 
     @pytest.mark.slow
@@ -153,15 +123,6 @@ class TestRange:
         found = rules(repo.path, records).changed(records[-1])
         assert (found.since, len(found.files)) == (since, 1 if since == 2 else 2)
 
-    def test_a_file_renamed_over_several_commits_counts_once(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        one = repo.commit({"one": "1"})
-        repo.git("mv", "a.txt", "b2.txt")
-        repo.commit(message="rename")
-        repo.git("mv", "b2.txt", "c.txt")
-        two = repo.commit(message="rename again")
-        assert files(repo, one, two) == ["c.txt"]
-
 
 def test_git_is_asked_about_one_iteration_first_and_then_about_all(tmp_path: Path) -> None:
     repo = started(tmp_path)
@@ -199,22 +160,11 @@ class TestWhatTheTrunkChanged:
         repo.commit({"later": "1"}, "later")
         assert files(repo, one, two) == ["src/two"]
 
-    def test_is_left_out_of_the_merge_itself(self, begun: tuple[Repo, str]) -> None:
-        repo, one = begun
-        two = repo.merge("master", "update")
-        assert files(repo, one, two) == []
-
     def test_counts_where_the_iteration_changed_it_too(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         repo.merge("master", "update")
         two = repo.commit({"both": "ours\n"}, "two")
         assert files(repo, one, two) == ["both"]
-
-    @pytest.mark.slow
-    def test_what_the_merge_itself_changed_counts(self, begun: tuple[Repo, str]) -> None:
-        repo, one = begun
-        two = repo.merge("master", "update", files={"theirs": "resolved\n", "new": "1"})
-        assert files(repo, one, two) == ["new", "theirs"]
 
     @pytest.mark.slow
     def test_other_branches_that_were_merged_in_count(self, begun: tuple[Repo, str]) -> None:
@@ -256,13 +206,6 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"two": "1"})
         assert files(repo, one, two) == ["between", "two"]
 
-    def test_that_was_squashed_is_measured_where_it_was_made(self, begun: tuple[Repo, str]) -> None:
-        repo, one = begun
-        two = repo.commit({"src/two": "2"}, "two")
-        repo.checkout("master")
-        squash(repo, "work")
-        assert files(repo, one, two) == ["src/two"]
-
 
 class TestAbsent:
     def test_as_in_the_reference(self, tmp_path: Path) -> None:
@@ -272,15 +215,6 @@ class TestAbsent:
         assert scope(repo, sha, "f" * 40).detail == "commit SHA ffffffffffff does not resolve"
         assert scope(repo, sha, entries=()).detail == 'no write_scope declared for task "t"'
         assert not scope(repo, sha, entries=()).present
-
-    def test_git_is_not_asked_for_files_that_nobody_needs(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        sha = repo.commit({"x": "1"})
-        found = history(repo, sha)
-        with watched_doors() as doors:
-            without = found.changed(record(1, sha), files=False)
-        assert doors.commands == []
-        assert (without.sha, without.files, without.unknown) == (sha, (), None)
 
     def test_where_a_shallow_history_begins(self, tmp_path: Path) -> None:
         """Git would call every file of that commit new."""
@@ -301,16 +235,6 @@ class TestAbsent:
         assert scope(repo, one, two).detail == f"cannot read changed files for {two[:12]}"
         assert not scope(repo, one, two, three).present
         assert scope(repo, one).present
-
-    def test_when_the_history_is_not_whole(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.branch("work")
-        lost = repo.commit({"x": "1"})
-        two = repo.commit({"y": "1"})
-        repo.checkout("master")
-        repo.git("branch", "-q", "-D", "work")
-        repo.lose(lost)
-        assert scope(repo, two).detail == f"cannot read the history of commit {two[:12]}"
 
 
 INSIDE = """

@@ -147,16 +147,6 @@ def evil(tmp_path: Path) -> Path:
 
 
 class TestOpening:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["sample", "sample/d", "link", "./sample/../sample"])
-    def test_a_work_tree_by_any_name(
-        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-    ) -> None:
-        (tmp_path / "link").symlink_to(sample.path)
-        sample.check(tmp_path / name)
-        monkeypatch.chdir(tmp_path)
-        sample.check(Path(name))
-
     def test_a_linked_work_tree(self, sample: Sample) -> None:
         linked = sample.path.parent / "linked"
         Repo.at(sample.path).git("worktree", "add", "-q", "--detach", str(linked), "light")
@@ -173,10 +163,6 @@ class TestOpening:
         monkeypatch.chdir(tmp_path)
         assert GitRepository(Path(name)).resolve(["HEAD"]) == {"HEAD": sha}
         assert [entry.name for entry in tmp_path.iterdir()] == [name]
-
-    def test_a_repository_without_commits(self, repo: Repo) -> None:
-        repository = GitRepository(repo.path)
-        assert repository.resolve(["HEAD", "master"]) == {"HEAD": None, "master": None}
 
     def test_a_repository_of_longer_hashes(self, tmp_path: Path) -> None:
         repo = Repo(tmp_path / "repo", "--object-format=sha256")
@@ -237,10 +223,6 @@ class TestRefusing:
         assert text.endswith("; name the repository with --repo-dir")
         assert "\n" not in text
 
-    def test_a_name_that_no_system_takes(self) -> None:
-        with pytest.raises(GitError):
-            GitRepository("a\0b")
-
 
 class TestGitItself:
     @pytest.mark.parametrize("script_text", ["", "#!/nowhere/sh\n"], ids=["missing", "cannot-be-started"])
@@ -278,16 +260,6 @@ class TestGitItself:
             walked(repository, repository.resolve(["light"])["light"] or "")
         assert error.format(path=original.path) in str(caught.value)
         assert "\n" not in str(caught.value)
-
-    @pytest.mark.slow
-    def test_is_started_a_few_times_for_a_log_of_any_length(self, original: Sample) -> None:
-        names = [f"{n:07x}" for n in range(2_000)]
-        with watched_doors() as doors:
-            repository = GitRepository(original.path)
-            assert set(repository.resolve([*names, *original.resolved]).values()) == set(original.resolved.values())
-            walked(repository, original.trunk[0].sha)
-            shown_commits(repository, original.shown)
-        assert len(doors.commands) <= 5
 
 
 @pytest.fixture(scope="session")
@@ -367,21 +339,6 @@ class TestResolve:
         expected = {"88155c6": None, "88155": None, one[:8]: one, two[:8]: two, "0c34d934": three, blob: None}
         assert GitRepository(repo.path).resolve(expected) == expected
 
-    def test_a_hash_is_the_commit_whatever_branches_there_are(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"})
-        lost = repo.commit({"a": "2"})
-        repo.git("update-ref", f"refs/heads/{one}", lost)
-        repo.reset("HEAD~1")
-        assert GitRepository(repo.path).resolve([one, lost, lost[:8]]) == {one: one, lost: lost, lost[:8]: lost}
-
-    def test_no_names_need_no_git(self, original: Sample) -> None:
-        repository = GitRepository(original.path)
-        with watched_doors() as doors:
-            assert repository.resolve([]) == {}
-            assert repository.resolve(["", "a\nb", "\0"]) == {"": None, "a\nb": None, "\0": None}
-            assert shown_commits(repository, []) == {}
-        assert doors.commands == []
-
     def test_data_never_becomes_an_option(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
         options = ["--output=x", "-h", "--help", "--batch", "-x", "--git-dir=/tmp", "--upload-pack=x", "-p"]
         before = sorted(path.name for path in sample.path.rglob("*"))
@@ -394,23 +351,6 @@ class TestResolve:
         assert sorted(path.name for path in sample.path.rglob("*")) == before
 
 
-MESSAGES: dict[str, tuple[str | bytes, str]] = {
-    "subject-and-body": ("one\n\nrevert\n", "one"),
-    "subject-of-two-lines": ("one\ntwo\n\nrevert\n", "one two"),
-    "no-line-end": ("revert without line end", "revert without line end"),
-    "blank-lines-and-spaces": ("\n\n  padded revert  \n", "  padded revert"),
-    "utf-8": ("revert caf\u00e9 \U0001f389\n", "revert caf\u00e9 \U0001f389"),
-    "bytes-that-are-no-utf-8": (b"revert caf\xe9\n", "revert caf\udce9"),
-    "controls": ("revert a\x01\x1e\x1f\x7fb\n", "revert a\x01\x1e\x1f\x7fb"),
-    "carriage-returns": ("revert\r\n\r\nb\r\n", "revert"),
-    "terminal-colours": ("\x1b[31mrevert\n", "\x1b[31mrevert"),
-    "what-git-formats-with": ("revert %H%x00%n\n", "revert %H%x00%n"),
-    "empty": ("", ""),
-    "what-git-prints": ("revert\n\ncommit 0000000\n", "revert"),
-}
-"""Messages that speak of a revert, and so are kept, each with its subject."""
-
-
 def walk(repo: Repo) -> list[str]:
     return [commit.subject for commit in walked(GitRepository(repo.path), repo.head())]
 
@@ -421,15 +361,6 @@ class TestWalk:
             repo.commit({"a": name}, name, when)
         assert walk(repo) == ["three", "two", "one"]
 
-    def test_of_an_older_commit_begins_there(self, original: Sample) -> None:
-        repository = GitRepository(original.path)
-        assert walked(repository, original.trunk[5].sha) == [original.trunk[n] for n in (5, 7, 8)]
-
-    def test_is_not_about_a_file_of_that_name(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"}, "one")
-        repo.commit({one: "1"}, "two")
-        assert [commit.subject for commit in walked(GitRepository(repo.path), one)] == ["one"]
-
     @pytest.mark.parametrize(
         "told", ["revert this", "one\n\nREVERTED", "a\n\nco-authored-by: B", "Entire-Checkpoint: c"]
     )
@@ -437,15 +368,6 @@ class TestWalk:
         for message, kept in ((told, told), ("one\n\nbody\n", ""), ("rever t\n", "")):
             sha = repo.commit({"a": message}, message)
             assert walked(GitRepository(repo.path), sha)[0].message == kept
-
-    def test_keeps_messages_as_they_are(self, repo: Repo) -> None:
-        shas = [repo.commit(message=message) for message, _ in MESSAGES.values()]
-        expected = [
-            (sha, subject, message.decode("utf-8", "surrogateescape") if isinstance(message, bytes) else message)
-            for sha, (message, subject) in zip(shas, MESSAGES.values(), strict=True)
-        ]
-        walk = walked(GitRepository(repo.path), repo.head())[::-1]
-        assert [(line.sha, line.subject, line.message) for line in walk] == expected
 
     def test_reads_a_message_in_the_encoding_that_it_names(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
@@ -463,25 +385,7 @@ class TestWalk:
         assert "\n" not in str(caught.value)
 
 
-CHANGES: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
-    "added": ({"new": "1"}, ("new",)),
-    "changed": ({"old": "other"}, ("old",)),
-    "deleted": ({"old": None}, ("old",)),
-    "renamed": ({"old": None, "moved": "line\n" * 20}, ("moved",)),
-    "moved": ({"old": None, "d/old": "line\n" * 20}, ("d/old",)),
-    "renamed-and-changed": ({"old": None, "moved": "line\n" * 19 + "x\n"}, ("moved",)),
-    "deleted-and-another-added": ({"old": None, "other": "x\n" * 20}, ("old", "other")),
-    "copied": ({"copy": "line\n" * 20}, ("copy",)),
-    "empty": ({}, ()),
-}
-"""What is done to a folder with a file ``old`` of twenty lines, and the files that git names for it."""
-
-
 class TestShow:
-    def test_of_a_commit_that_is_not_there_leaves_it_out(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        assert shown_commits(GitRepository(repo.path), [sha, sha, "f" * 40]) == {sha: ShownCommit(START, ("a",))}
-
     def test_names_files_as_git_quotes_them(self, repo: Repo) -> None:
         names = {
             "a b": "a b",
@@ -499,17 +403,6 @@ class TestShow:
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(names.values())
 
-    @pytest.mark.slow
-    def test_names_what_changed(self, repo: Repo) -> None:
-        shas = [repo.commit({"base": "x"})]
-        for number, (files, _) in enumerate(CHANGES.values()):
-            repo.commit({f"{number}/old": "line\n" * 20})
-            shas.append(repo.commit({f"{number}/{name}": content for name, content in files.items()}))
-        shown = shown_commits(GitRepository(repo.path), shas)
-        assert [shown[sha].files for sha in shas[1:]] == [
-            tuple(f"{number}/{name}" for name in names) for number, (_, names) in enumerate(CHANGES.values())
-        ]
-
     # The tree, that of the parent, and the file that shows a rename.
     @pytest.mark.parametrize("lost", ["HEAD^{tree}", "HEAD~1^{tree}", "HEAD:moved"])
     def test_with_a_missing_object_keeps_the_time_and_the_other_commits(self, repo: Repo, lost: str) -> None:
@@ -522,24 +415,9 @@ class TestShow:
             damaged: ShownCommit(START + 2 * HOUR, None),
         }
 
-    def test_with_a_missing_object_that_nobody_needs_is_whole(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        repo.lose("HEAD:a")
-        assert shown_commits(GitRepository(repo.path), [sha]) == {sha: ShownCommit(START, ("a",))}
-
 
 class TestLines:
     """What git prints is cut at line feeds alone, or at another end, however it comes."""
-
-    PRINTED = (b"", b"\n", b"a\r\nb\rc\n\nd", b"x" * 300_000 + b"\ny", b"\n" * 1000, b"a\n" * 200_000)
-
-    @pytest.mark.parametrize("end", [b"\n", b"\0"])
-    @pytest.mark.parametrize("text", PRINTED, ids=range(len(PRINTED)))
-    def test_are_as_git_prints_them(self, lone: Repo, text: bytes, end: bytes) -> None:
-        printed = text.replace(b"\n", end)
-        oid = lone.write("blob", printed)
-        found = list(GitRepository(lone.path).lines("cat-file", "blob", oid, end=end))
-        assert found == [*printed.split(end)[:-1], *filter(None, printed.split(end)[-1:])]
 
     def test_that_nobody_reads_on_end_git_and_what_it_started(
         self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -568,13 +446,6 @@ class TestLines:
 
 
 class TestObjects:
-    def test_are_read_to_the_byte_by_one_git(self, lone: Repo) -> None:
-        texts = [b"", b"\n", b"a\nb", b"x" * 300_000, b"missing\n" * 50_000]
-        oids = [lone.write("blob", text) for text in texts]
-        with watched_doors() as doors, GitRepository(lone.path).objects() as content:
-            assert [b"".join(content(oid)) for oid in oids] == texts
-        assert len(doors.commands) == 2
-
     def test_are_read_on_after_one_that_is_lost_damaged_or_left(self, lone: Repo) -> None:
         text = os.urandom(300_000)
         whole, damaged = lone.write("blob", text), lone.write("blob", b"d" + text)
@@ -591,12 +462,6 @@ class TestObjects:
             assert text.startswith(next(left))
             left.close()
             assert b"".join(content(whole)) == text
-
-    def test_that_are_not_asked_for_start_nothing(self, lone: Repo) -> None:
-        opened = GitRepository(lone.path)
-        with watched_doors() as doors, opened.objects():
-            pass
-        assert doors.commands == []
 
 
 class TestFilesAt:
@@ -638,12 +503,6 @@ class TestOddCommits:
         assert shown[after] == ShownCommit(START + HOUR, ("a",))
         assert shown_commits(repository, [after, odd]) == shown
 
-    @pytest.mark.parametrize("time", [0, 2**31, 2**33, 253_402_300_800])
-    def test_of_any_time_and_zone_keep_it(self, repo: Repo, time: int) -> None:
-        repo.commit({"a": "1"})
-        sha = repo.raw_commit(f"author A <a@x> {START} +0000\ncommitter C <c@x> {time} -1130", "odd\n")
-        assert shown_commits(GitRepository(repo.path), [sha])[sha].time == time
-
 
 _SETTINGS = """
 alias.log=!{evil} alias.show=!{evil} credential.helper=!{evil} color.diff=always color.ui=always
@@ -664,21 +523,6 @@ def filled(value: str, evil: Path) -> str:
     return value.format(evil=evil, hooks=evil.parent / "hooks", order=evil.parent / "order")
 
 
-TELLING = [
-    ("core.quotePath", "false", "show --name-only --format= light"),
-    ("diff.renames", "false", "show --name-only --format= HEAD~5"),
-    ("diff.renameLimit", "1", "show --name-only --format= HEAD~5"),
-    ("diff.orderFile", "{order}", "show --name-only --format= light"),
-    ("diff.relative", "true", "-C d show --name-only --format= light"),
-    ("diff.ignoreSubmodules", "all", "show --name-only --format= HEAD~1"),
-    ("submodule.sub.ignore", "all", "show --name-only --format= HEAD~1"),
-    ("log.showRoot", "false", "show --name-only --format= light"),
-    ("log.showSignature", "true", "log --format=%s"),
-    ("i18n.logOutputEncoding", "ISO-8859-1", "log --format=%s"),
-]
-"""Settings that change what plain git says, each with a command that shows it."""
-
-
 def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) -> None:
     """Add settings to a configuration file, as a user's editor would."""
     with path.open("a") as file:
@@ -690,20 +534,6 @@ def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) 
 
 
 class TestConfiguration:
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(("key", "value", "command"), TELLING, ids=[f"{key}={value}" for key, value, _ in TELLING])
-    def test_that_changes_what_plain_git_says_changes_nothing(
-        self, sample: Sample, evil: Path, key: str, value: str, command: str
-    ) -> None:
-        repo = Repo.at(sample.path)
-        repo.config("gpg.program", str(evil))
-        before = repo.git_bytes(*command.split())
-        repo.config(key, filled(value, evil))
-        assert repo.git_bytes(*command.split()) != before
-        (evil.parent / "ran").unlink(missing_ok=True)  # plain git may have run it
-        sample.check(sample.path / "d")
-        assert not (evil.parent / "ran").exists()
-
     @pytest.mark.parametrize("renames", ["false", "copies"])
     def test_of_the_repository_changes_nothing(self, sample: Sample, evil: Path, renames: str) -> None:
         repo = Repo.at(sample.path)
@@ -731,15 +561,6 @@ class TestConfiguration:
             monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
         sample.check()
         assert not (tmp_path / "ran").exists()
-
-    def test_of_the_user_may_be_broken_or_missing(
-        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / ".gitconfig").write_text("[broken\n")
-        monkeypatch.setenv("HOME", str(tmp_path))
-        sample.check()
-        monkeypatch.delenv("HOME")
-        sample.check()
 
     def test_of_a_partial_clone_fetches_nothing(self, sample: Sample, evil: Path) -> None:
         # A repository may say that missing objects are to be had from a "remote" that is any command at all.
@@ -815,14 +636,6 @@ class TestEnvironment:
             monkeypatch.setenv(name, str(tmp_path / "config"))
         sample.check()
 
-    def test_that_names_another_repository_does_not_make_one(
-        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("GIT_DIR", str(original.path / ".git"))
-        monkeypatch.setenv("GIT_WORK_TREE", str(original.path))
-        with pytest.raises(NotARepositoryError):
-            GitRepository(tmp_path)
-
     def test_of_git_holds_nothing_of_the_callers(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GIT_TRACE", "1")
         monkeypatch.setenv("SECRET_TOKEN", "s")
@@ -836,12 +649,6 @@ class TestEnvironment:
             assert environment["GIT_TERMINAL_PROMPT"] == "0"
             assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_NO_LAZY_FETCH"]) == ("none", "1")
             assert not {"GIT_TRACE", "SECRET_TOKEN", "LD_PRELOAD"} & environment.keys()
-
-    def test_without_a_path_finds_the_usual_git(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-        if not any(Path(folder, "git").exists() for folder in os.defpath.split(":")):
-            pytest.skip("git is not in the default path")
-        monkeypatch.delenv("PATH")
-        original.check()
 
 
 @as_root
@@ -879,11 +686,6 @@ class TestSafeDirectory:
         foreign.check()
         foreign.check(foreign.path / "d")
 
-    def test_below_home_is_honoured(self, foreign: Sample, tmp_path: Path) -> None:
-        shutil.move(foreign.path, tmp_path / "home/sample")
-        self.trust(tmp_path / "home/.gitconfig", "~/sample")
-        foreign.check(tmp_path / "home/sample")
-
     def test_in_the_other_place_of_settings_is_honoured(
         self, foreign: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -903,11 +705,6 @@ class TestSafeDirectory:
         monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
         monkeypatch.setenv("GIT_CONFIG_VALUE_0", "*")
         self.refused(foreign.path)
-
-    def test_is_not_looked_for_when_the_repository_is_ones_own(self, sample: Sample) -> None:
-        with watched_doors() as doors:
-            sample.check()
-        assert not any("safe.directory" in argument for command in doors.commands for argument in command)
 
 
 def test_nothing_is_written_to_a_repository(sample: Sample) -> None:

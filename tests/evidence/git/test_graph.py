@@ -112,11 +112,6 @@ class TestSecondOpinion:
                 assert sha in Contained(graph, merge)
                 assert sha not in Contained(graph, graph.parents[merge][0])
 
-    def test_on_the_order(self, histories: Callable[[int], History], seed: int) -> None:
-        graph = graph_of(histories(seed).repo)
-        for sha, parents in graph.parents.items():
-            assert all(graph.position[sha] < graph.position[parent] for parent in parents)
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])

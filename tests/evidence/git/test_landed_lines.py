@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from helpers.doors import watched_doors
-from helpers.landings import clone, record, started
+from helpers.landings import record, started
 from helpers.repos import Repo
 from msgspec.structs import replace
 
@@ -163,14 +163,6 @@ class TestByLines:
         landing = asked(made.repo, made.sha)[0]
         assert (landing.found_by, landing.commit) == ("lines", sha)
 
-    def test_lines_of_another_file_are_not_there(self, tmp_path: Path) -> None:
-        made = work(tmp_path, {"work.txt": lines(*TEN), "other.txt": lines(20, 21, of="others")})
-        without_branch(made)
-        taken(made, [], "others", "work.txt")
-        made.repo.commit({"far.txt": lines(20, 21, of="others") + lines(*OTHER)}, "elsewhere")
-        later(made)
-        assert asked(made.repo, made.sha)[0].lines == (0, 12)
-
 
 class TestNotThere:
     @pytest.mark.parametrize(
@@ -239,13 +231,6 @@ class TestNotThere:
         later(made)
         monkeypatch.setattr(landed_lines, limit, 1)
         assert verdict(asked(made.repo, made.sha)[0]) == (None, unknown)
-
-    def test_is_not_said_where_objects_are_missing(self, tmp_path: Path) -> None:
-        made = work(tmp_path)
-        later(made)
-        made.repo.config("uploadpack.allowFilter", "true")
-        partial = clone(made.repo.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
-        assert verdict(asked(partial, made.sha)[0]) == (None, "objects are missing")
 
 
 class TestLaterAncestor:

@@ -92,12 +92,6 @@ class TestDefaultBranch:
             "origin names no default branch and has main; origin/HEAD points to origin/old, which is gone"
         )
 
-    def test_that_is_no_symbolic_name_is_taken_as_it_is(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        remote_ref(repo, "origin/HEAD", sha)
-        found = trunk(repo)
-        assert (found.ref, found.commit) == ("refs/remotes/origin/HEAD", sha)
-
 
 class TestUsualNames:
     @pytest.mark.sampled(100)
@@ -132,13 +126,6 @@ class TestUsualNames:
         landing = CorrectedHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
         assert not landed_value(landing).present
         assert landed_value(landing).detail == f"no trunk: {found.how}"
-
-    def test_of_a_tag_or_of_a_repository_without_commits_are_none(self, repo: Repo) -> None:
-        assert trunk(repo).commit is None
-        repo.git("symbolic-ref", "HEAD", "refs/heads/feature")
-        repo.commit({"a": "1"})
-        repo.tag("main")
-        assert trunk(repo).commit is None
 
 
 class TestOneNameInTwoPlaces:
@@ -183,12 +170,6 @@ class TestNamed:
             assert trunk(mine, name).commit == pushed
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
 
-    @pytest.mark.slow
-    def test_a_tag_or_a_commit(self, source: Repo) -> None:
-        source.tag("v1", "main", "annotated")
-        assert trunk(source, "v1").commit == source.head("main")
-        assert trunk(source, source.head("main")).commit == source.head("main")
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"])
     def test_unknown_is_an_error(self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,24 +191,10 @@ class TestNamed:
 
 class TestPlaces:
     @pytest.mark.slow
-    def test_of_a_linked_work_tree_are_the_repositorys(self, source: Repo, tmp_path: Path) -> None:
-        mine = clone(source.path, tmp_path / "mine")
-        mine.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
-        assert trunk(Repo.at(tmp_path / "linked")) == trunk(mine)
-
-    @pytest.mark.slow
     def test_of_a_shallow_clone_say_so(self, source: Repo, tmp_path: Path) -> None:
         found = trunk(clone(source.path, tmp_path / "mine", "--depth=1"))
         assert (found.name, found.shallow) == ("develop", True)
         assert not trunk(source).shallow
-
-    def test_of_names_in_any_script(self, tmp_path: Path) -> None:
-        repo = Repo(tmp_path / "repo", branch="feature")
-        sha = repo.commit({"a": "1"})
-        repo.git("remote", "add", "origin", "/nowhere")
-        remote_ref(repo, "origin/st\u00e4mm/\u5e79", sha)
-        remote_head(repo, "origin", "st\u00e4mm/\u5e79")
-        assert trunk(repo).name == "origin/st\u00e4mm/\u5e79"
 
     @pytest.mark.slow
     def test_a_branch_whose_commit_is_lost_spoils_nothing(self, source: Repo) -> None:
@@ -259,12 +226,6 @@ class TestRenamedOnTheRemote:
         assert "; origin/main is ahead of it: if the default branch was renamed, run " in found.how
         mine.git("remote", "set-head", "origin", "--auto")
         assert trunk(mine).ref == "refs/remotes/origin/main"
-
-    @pytest.mark.slow
-    def test_is_found_once_the_old_name_is_pruned(self, mine: Repo) -> None:
-        mine.git("fetch", "-q", "--prune")
-        assert trunk(mine).ref == "refs/remotes/origin/main"
-        assert "which is gone" in trunk(mine).how
 
     def test_is_not_suspected_of_a_branch_that_lags(self, tmp_path: Path) -> None:
         source = started(tmp_path, "main")

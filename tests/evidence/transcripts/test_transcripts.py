@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Unpack
@@ -43,11 +43,6 @@ LARGEST = 2**63 - 1
 def transcript_scan(*directories: Path, **reading: Unpack[ReadingOptions]) -> Scan:
     """The reading of the files directly inside some folders."""
     return reference_scan(TranscriptPlaces(Path("/nowhere"), directories), **reading)
-
-
-Read = Callable[[bytes], Event | None]
-
-both = pytest.mark.parametrize("read", [read_exactly])
 
 
 class TestTimes:
@@ -302,7 +297,6 @@ ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
 """A wrong type spoils tokens or checks, and leaves the other."""
 
 
-@both
 @cases(
     "given, expected",
     LINES
@@ -310,8 +304,8 @@ ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
     | {name: (given, SEEN) for name, given in NO_COUNT.items()}
     | {name: (given, None) for name, given in NO_LINE.items()},
 )
-def test_a_line_contributes_what_its_fields_say(read: Read, given: bytes, expected: Event | None) -> None:
-    assert read(given) == expected
+def test_a_line_contributes_what_its_fields_say(given: bytes, expected: Event | None) -> None:
+    assert read_exactly(given) == expected
 
 
 def tool_input(given: str) -> bytes:
@@ -319,7 +313,6 @@ def tool_input(given: str) -> bytes:
 
 
 class TestChecks:
-    @both
     @pytest.mark.parametrize(
         "command",
         [
@@ -334,10 +327,9 @@ class TestChecks:
             "echo pytest-like",
         ],
     )
-    def test_know_a_test_command(self, read: Read, command: str) -> None:
-        assert read(tool("Bash", input={"command": command})) == said(bash=1, tests=1)
+    def test_know_a_test_command(self, command: str) -> None:
+        assert read_exactly(tool("Bash", input={"command": command})) == said(bash=1, tests=1)
 
-    @both
     @pytest.mark.parametrize(
         "given",
         [
@@ -350,15 +342,13 @@ class TestChecks:
         ],
         ids=str,
     )
-    def test_know_no_test_command_but_the_tool(self, read: Read, given: Any) -> None:
-        assert read(tool("Bash", input=given)) == read(tool("Bash")) == said(bash=1)
+    def test_know_no_test_command_but_the_tool(self, given: Any) -> None:
+        assert read_exactly(tool("Bash", input=given)) == read_exactly(tool("Bash")) == said(bash=1)
 
-    @both
     @pytest.mark.parametrize("path", ["loop-state.md", "/repo/.agents/loop-state.md", "not-loop-state.md"])
-    def test_know_the_loop_state(self, read: Read, path: str) -> None:
-        assert read(tool("Read", input={"file_path": path})) == said(loop_state=1)
+    def test_know_the_loop_state(self, path: str) -> None:
+        assert read_exactly(tool("Read", input={"file_path": path})) == said(loop_state=1)
 
-    @both
     @cases(
         "given",
         {
@@ -375,21 +365,19 @@ class TestChecks:
             "other type": items({"type": "text", "name": "Bash"}),
         },
     )
-    def test_know_nothing_else(self, read: Read, given: bytes) -> None:
-        assert read(given) == SEEN
+    def test_know_nothing_else(self, given: bytes) -> None:
+        assert read_exactly(given) == SEEN
 
-    @both
     @pytest.mark.parametrize("kind", ["assistant", "user", "system", ""])
-    def test_take_any_of_several_tools_whatever_the_type_of_the_line(self, read: Read, kind: str) -> None:
+    def test_take_any_of_several_tools_whatever_the_type_of_the_line(self, kind: str) -> None:
         content = [
             TEST_RUN,
             TEST_RUN | {"input": {"command": "ls"}},
             {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
             {"type": "tool_use", "name": "Read", "input": {"file_path": "other.md"}},
         ]
-        assert read(line(type=kind, message={"content": content})) == said(bash=1, tests=1, loop_state=1)
+        assert read_exactly(line(type=kind, message={"content": content})) == said(bash=1, tests=1, loop_state=1)
 
-    @both
     @pytest.mark.parametrize(
         ("given", "expected"),
         [
@@ -404,8 +392,8 @@ class TestChecks:
             ('{"command":"pytest"},"input":{}', 0),
         ],
     )
-    def test_read_an_odd_input_exactly(self, read: Read, given: str, expected: int) -> None:
-        assert read(tool_input(given)) == said(bash=1, tests=expected)
+    def test_read_an_odd_input_exactly(self, given: str, expected: int) -> None:
+        assert read_exactly(tool_input(given)) == said(bash=1, tests=expected)
 
 
 def usage(reads: int, creations: int) -> str:
@@ -500,10 +488,9 @@ SPELT: dict[str, tuple[str, Event | None]] = {
 """Keys match without regard to case."""
 
 
-@both
 @cases("given, expected", TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()})
-def test_odd_keys_are_read_as_the_reference_reads_them(read: Read, given: bytes, expected: Event | None) -> None:
-    assert read(given) == expected
+def test_odd_keys_are_read_as_the_reference_reads_them(given: bytes, expected: Event | None) -> None:
+    assert read_exactly(given) == expected
 
 
 def turn_with(rest: str | bytes) -> bytes:
@@ -512,7 +499,6 @@ def turn_with(rest: str | bytes) -> bytes:
 
 
 class TestText:
-    @both
     @cases(
         "given",
         {
@@ -536,10 +522,9 @@ class TestText:
         }
         | {f"value {value!r}": turn_with(f'"x":{value}') for value in ('"\\u 123"', "1//comment", "\u0661")},
     )
-    def test_that_is_not_one_json_object_contributes_nothing(self, read: Read, given: bytes) -> None:
-        assert read(given) is None
+    def test_that_is_not_one_json_object_contributes_nothing(self, given: bytes) -> None:
+        assert read_exactly(given) is None
 
-    @both
     @cases(
         "given",
         {
@@ -564,26 +549,21 @@ class TestText:
             for key in ('\\"', "\\\\", "\\t", "\\u0000", "", " ", "\u2028", "class", "__init__", "other_0", "1")
         },
     )
-    def test_that_is_odd_but_json_counts(self, read: Read, given: bytes) -> None:
-        assert read(given) == TURN
+    def test_that_is_odd_but_json_counts(self, given: bytes) -> None:
+        assert read_exactly(given) == TURN
 
-    @both
     @pytest.mark.parametrize("depth", [500, 1_010, 9_000])
     @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
-    def test_that_is_nested_deep_in_another_key_counts(
-        self, read: Read, depth: int, opening: str, closing: str
-    ) -> None:
-        assert read(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
+    def test_that_is_nested_deep_in_another_key_counts(self, depth: int, opening: str, closing: str) -> None:
+        assert read_exactly(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
 
-    @both
     @pytest.mark.parametrize("core", ["tru", "01", '"open', "[}", "]", '{"a" 1}', "1,"])
-    def test_that_is_broken_deep_down_contributes_nothing(self, read: Read, core: str) -> None:
-        assert read(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) is None
+    def test_that_is_broken_deep_down_contributes_nothing(self, core: str) -> None:
+        assert read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) is None
 
-    @both
     @pytest.mark.parametrize("core", ['"]]}}\\"[[{{"', '"\\\\"', "", "1,[2],{}"])
-    def test_that_is_whole_deep_down_counts(self, read: Read, core: str) -> None:
-        assert read(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
+    def test_that_is_whole_deep_down_counts(self, core: str) -> None:
+        assert read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
 
 
 @settings(deadline=None)
