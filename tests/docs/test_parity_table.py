@@ -97,7 +97,7 @@ def counterparts(block: str) -> list[tuple[str, str]]:
     return [(theirs.strip("`"), ours.strip("`")) for theirs, ours, _ in rows(block)]
 
 
-OURS = dict(counterparts("names"))
+SAME = re.findall(r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0])
 OUR_FIELDS = dict(counterparts("fields"))
 
 
@@ -106,8 +106,16 @@ def snake(name: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+", name)).lower()
 
 
+def by_the_rule(name: str) -> str:
+    """Return what a name of the reference is called here: types keep theirs, functions and methods are spelled anew."""
+    return name if name in {*STRUCTS, *TEXT_TYPES} else re.sub(r"\w+$", lambda m: snake(m[0]), name)
+
+
+OURS = {name: f"scoring.{by_the_rule(name)}" for name in SAME} | dict(counterparts("names"))
+
+
 def test_every_exported_name_of_the_reference_is_listed_once_and_ours_exists() -> None:
-    listed = [theirs for theirs, _ in counterparts("names")]
+    listed = [*SAME, *(theirs for theirs, _ in counterparts("names"))]
     assert sorted(listed) == sorted([*CONSTANTS, *FUNCTIONS, *METHODS, *TEXT_TYPES, *STRUCTS])
     assert [ours for ours in (*OURS.values(), *OUR_FIELDS.values()) if look_up(ours) is None] == []
     assert {callable(look_up(OURS[name])) for name in CONSTANTS} == {False}
@@ -117,8 +125,7 @@ def test_every_exported_name_of_the_reference_is_listed_once_and_ours_exists() -
 def test_names_follow_the_rule_except_for_the_one_type_that_python_has_itself() -> None:
     types = {*STRUCTS, *TEXT_TYPES}
     named = [name for name in (*FUNCTIONS, *METHODS, *types) if not name.startswith("OptionalBool")]
-    expected = {name: name if name in types else re.sub(r"\w+$", lambda m: snake(m[0]), name) for name in named}
-    assert {name: OURS[name].removeprefix("scoring.") for name in named} == expected
+    assert {name: OURS[name] for name in named} == {name: f"scoring.{by_the_rule(name)}" for name in named}
 
 
 def test_every_field_of_the_reference_is_a_field_of_ours_or_has_its_row() -> None:
