@@ -48,6 +48,7 @@ def test_the_table_of_fields_is_that_of_the_models(version: int) -> None:
         f"| `{field.way}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
         for field in described_fields(ENTRIES[version])
         if "self_assessment." not in field.way or field.way.startswith("impl.")  # shown once
+        if version == max(ENTRIES) or field not in described_fields(ENTRIES[max(ENTRIES)])  # and so are fields of both
     ]
 
 
