@@ -142,14 +142,14 @@ def within(
             if other == group and truth < first[1]:
                 sums[group][0] += (first[0] > value) + (first[0] == value) / 2
                 sums[group][1] += 1
-    told = [one for one in sums.values() if one[1]]
-    if not told:
+    compared = [one for one in sums.values() if one[1]]
+    if not compared:
         return None, None
     source, figures = _source(SEED), []
-    for _ in range(DRAWS if len(told) > 1 else 0):
-        drawn = source.choices(told, k=len(told))
+    for _ in range(DRAWS if len(compared) > 1 else 0):
+        drawn = source.choices(compared, k=len(compared))
         figures.append(sum(one[0] for one in drawn) / sum(one[1] for one in drawn))
-    return sum(one[0] for one in told) / sum(one[1] for one in told), _middle(figures) if figures else None
+    return sum(one[0] for one in compared) / sum(one[1] for one in compared), _middle(figures) if figures else None
 
 
 class GroupedDraws:

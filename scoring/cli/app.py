@@ -79,7 +79,9 @@ class OwnGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names, else its own."""
+        """Return the command that the first word names, but for --json, else its own."""
+        if args[:1] == ["--json"] and args[1:] and args[1] in self.commands:
+            args = [args[1], args[0], *args[2:]]
         return super().resolve_command(ctx, args) if args[0] in self.commands else (self.name, self.own, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

@@ -31,10 +31,10 @@ from scoring.views.table import Block, Column, Line, Table, pairs
 @click.option("--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing.")
 @click.option("--force", is_flag=True, help="Score what is up to date too.")
 @click.option("--refresh-git", is_flag=True, help="Score what only git answers differently now.")
-@click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars whose transcripts are gone.")
+@click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone.")
 @click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
 @click.option(
-    "--only", metavar="SIGNAL", help="Only iterations whose sidecar shows this signal absent, or that have none."
+    "--only", metavar="SIGNAL", help="Only iterations where the sidecar shows this signal absent, or that have none."
 )
 @click.option(
     "--jobs", "at_once", type=Whole(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"

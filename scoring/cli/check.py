@@ -58,7 +58,7 @@ def command(
 ) -> int:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
-    Scores anew from the evidence that is here. A sidecar that says more fails; one whose evidence is gone counts as it
+    Scores anew from the evidence that is here. A sidecar that says more fails; where evidence is gone, one counts as it
     is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too. One
     that finds nothing to look at does not hold.
 

@@ -6,49 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from scoring.cli.app import PATH, Number, Whole, settings_options
+from scoring.cli.app import PATH, Number, OwnGroup, Whole, settings_options
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
-
-
-class _FileOrCommand(click.Group):
-    """A group that takes a file as well, which is then scored."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        first = next((n for n, argument in enumerate(args) if argument != "--json"), len(args))
-        if first < len(args) and args[first] in self.commands:
-            args = [args[first], *args[:first], *args[first + 1 :]]
-        elif args and not set(args) & set(ctx.help_option_names):
-            args = [score.name or "", *args]
-        return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_usage(ctx.command_path, "[OPTIONS] FILE")
-        for name in self.list_commands(ctx):
-            formatter.write_usage(ctx.command_path, f"{name} [OPTIONS] ...", prefix="       ")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        score.format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-
-@click.group("meeting", cls=_FileOrCommand, epilog="Example:  da-score meeting rounds.jsonl --config tactical")
-def command() -> None:
-    """Score each round of a deliberation of several experts, and say whether it may end.
-
-    FILE holds one judge's record per round: a JSON object, a JSON list or JSONL; - is standard input. "meeting FILE" is
-    short for "meeting score FILE". docs/DELIBERATION.md explains scores and rules. It says nothing about whether what
-    was agreed is right.
-    """
-
 
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 _CONFIG = click.option(
@@ -59,7 +23,7 @@ _CONFIG = click.option(
 )
 
 
-@command.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
+@click.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @_FILE
 @_CONFIG
 @click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
@@ -78,6 +42,25 @@ def score(file: str, config: str | None, semantic: bool, settings: Settings) -> 
     title = named or ("standard input" if file == "-" else file)
     page = meeting_view(verdicts, judged_by, title, config or judged_by.meeting_type)
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
+
+
+@click.group(
+    "meeting",
+    cls=OwnGroup,
+    own=score,
+    usage="FILE",
+    epilog="Example:  da-score meeting rounds.jsonl --config tactical",
+)
+def command() -> None:
+    """Score each round of a deliberation of several experts, and say whether it may end.
+
+    FILE holds one judge's record per round: a JSON object, a JSON list or JSONL; - is standard input. "meeting FILE" is
+    short for "meeting score FILE". docs/DELIBERATION.md explains scores and rules. It says nothing about whether what
+    was agreed is right.
+    """
+
+
+command.add_command(score)
 
 
 def _config(name: Any) -> Any:

@@ -79,7 +79,7 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
         return texts
     where = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
-        texts.append(f"{where}, whose trunk is the local branch master: trunk {settings.trunk!r} has no effect")
+        texts.append(f"{where}, where the trunk is the local branch master: trunk {settings.trunk!r} has no effect")
     if settings.transcripts == "auto":
         texts.append(f"{where}, which know no default transcript directories: name folders with --transcript-dir")
     return texts

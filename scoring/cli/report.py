@@ -1,13 +1,12 @@
 """``da-score report``: a log to look at."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, Whole, settings_options
+from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules
@@ -35,20 +34,17 @@ from scoring.views.work_pages import Known, look_at, work_of, work_summary
     show_default=True,
     help="Where the page goes; - is standard output.",
 )
-@click.option("--last", type=Whole(1), metavar="K", help="The K newest iterations only.")
-@click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
-@click.option("--task", metavar="ID", help="Only iterations of this task; * and ? stand for any characters.")
+@selection_options
 @click.option("--fleet", metavar="URL", help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 def command(
-    settings: Settings, out: Path, since: str | None, fleet: str | None, terminal: bool, recompute: bool, **chosen: Any
+    settings: Settings, out: Path, selection: Selection, fleet: str | None, terminal: bool, recompute: bool
 ) -> None:
     """Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.
 
     Needs the extra 'report', --terminal does not.
     """
-    selection = Selection.of(since=since, **chosen)
     piped = out == Path("-") and not terminal
     if piped and settings.json:
         raise OptionError("--out - and --json both want standard output: give --out FILE")

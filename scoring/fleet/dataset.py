@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
-from scoring.files import alone_in
+from scoring.files import alone_in, make_folder
 from scoring.fleet.fleet_toml import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.views.formats import require
@@ -45,13 +45,12 @@ class DataSet:
         from deltalake import DeltaTable
 
         self.url, self.storage = url, storage or {}
-        self._root, self._options, self._folder = results_at(url, self.storage)
+        self._root, self._options, _ = results_at(url, self.storage)
         self._tables: dict[str, Any] = {}
         self._counting: dict[str, int] = {}
         self.states: dict[tuple[str, str], RepositoryState] = {}  # by rubric and repository
         with self._reading():
             if not DeltaTable.is_deltatable(f"{self._root}/{REPOSITORIES}", self._options):
-                self._refuse_older()
                 return
             known = self._table(REPOSITORIES)
             there = [n for n in FLEET_TABLES if DeltaTable.is_deltatable(f"{self._root}/{n}", self._options)]
@@ -67,14 +66,12 @@ class DataSet:
         """Open a data set to write to, or make it; FleetError where another fleet writes, InputError, WriteError."""
         with contextlib.ExitStack() as stack:
             if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
+                make_folder(folder)
                 try:
-                    folder.mkdir(parents=True, exist_ok=True)
                     stack.enter_context(alone_in(folder, 0))
                 except WriteError as e:
                     what = "another fleet writes here; wait until it has ended, then start again"
                     raise FleetError(f"{url}: {what}") from e
-                except OSError as e:
-                    raise WriteError(f"{url}: cannot write: {(e.strerror or str(e)).lower()}") from e
             dataset = cls(url, storage)
             dataset._prepare()
             yield dataset
@@ -165,18 +162,6 @@ class DataSet:
         from deltalake import DeltaTable
 
         return DeltaTable(f"{self._root}/{name}", storage_options=self._options)
-
-    def _refuse_older(self) -> None:
-        from deltalake.fs import DeltaStorageHandler
-        from pyarrow import fs
-
-        if self._folder and not self._folder.is_dir():
-            return
-        there = fs.PyFileSystem(DeltaStorageHandler(self._root, self._options))
-        if there.get_file_info(fs.FileSelector("_fleet/commits", allow_not_found=True)):
-            raise InputError(
-                f"{self.url}: an older da-score wrote this data set; name another folder or URL as results"
-            )
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:

@@ -148,8 +148,8 @@ def derive(
             ]
             names = {name.casefold() for name in (*authors, *(history.own_names() if mine else ())) if name}
             if authors or mine:
-                whose = authors_of(agents, history)
-                wanted = [name for name in wanted if not names.isdisjoint(whose.get(name, ()))]
+                known = authors_of(agents, history)
+                wanted = [name for name in wanted if not names.isdisjoint(known.get(name, ()))]
             wanted.sort(key=lambda name: commits[name].time or 0)
             named = _named(log, history, agents, entries)
             skipped = [Skipped(commits[name].sha or name, named[name]) for name in wanted if name in named]
@@ -236,20 +236,26 @@ def _numbered(
         yield DerivedEntry(iteration, agents.commits[name], sessions, found_by, branch, size, known)
 
 
+def _entry(n: int, fields: Mapping[str, str], agent: Mapping[str, str], summary: str) -> bytes:
+    """Return an entry; what is empty is left out. ``fields`` are YAML, all else is text."""
+    fields = {"schema_version": "2", "iteration": str(n), **fields}
+    lines = [f"{name}: {yaml}" for name, yaml in fields.items() if yaml != '""']
+    known = [f"  {name}: {quoted(text)}" for name, text in agent.items() if text]
+    lines += ["agent:", *known] if known else []
+    lines += ["impl:", f"  summary: {quoted(summary)}"] if summary else []
+    return "\n".join([*lines, ""]).encode()
+
+
 def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
     files = []
     for n, commit, sessions, _, branch, size, known_from in written:
-        fields = {"schema_version": "2", "iteration": str(n)}
+        fields = {} if known_from else git_fields(commit, branch, size)
         if known_from:
-            fields |= {"date": quoted(commit.date), **({"commit": quoted(commit.sha)} if commit.sha else {})}
+            fields = {"date": quoted(commit.date), "commit": quoted(commit.sha)}
             fields |= {"checkpoint_at": quoted(_time(commit)), "known_from": quoted(known_from)}
-        else:
-            known = git_fields(commit, branch, size)
-            fields |= {name: text for name, text in known.items() if text != '""'}
-        agent = f"agent:\n  session_id: {quoted(sessions[0])}\n" if sessions else ""
-        text = "".join(f"{name}: {value}\n" for name, value in fields.items())
-        text += agent + ("" if known_from else f"impl:\n  summary: {quoted(trim(commit.subject))}\n")
-        files.append((log_dir / f"iter-{n}.yaml", text.encode()))
+        summary = "" if known_from else trim(commit.subject)
+        text = _entry(n, fields, {"session_id": sessions[0]} if sessions else {}, summary)
+        files.append((log_dir / f"iter-{n}.yaml", text))
     make_folder(log_dir)
     for path, _ in files:
         if os.path.lexists(path):
@@ -270,13 +276,11 @@ def derive_runs(
         written = list(enumerate(missing, log.highest + 1))
         files = []
         for n, run in written:
-            fields = {"schema_version": "2", "iteration": str(n), "date": quoted(run.date), "task_id": quoted(run.task)}
+            fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
             agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
-            text = "".join(f"{name}: {value}\n" for name, value in fields.items()) + "agent:\n"
-            text += "".join(f"  {name}: {quoted(value)}\n" for name, value in agent.items() if value)
-            text += f"impl:\n  summary: {quoted(run.source)}\n"
+            text = _entry(n, fields, agent, run.source)
             graded = f"source: {quoted(run.source)}\n" + ("" if run.reward is None else f"reward: {run.reward!r}\n")
-            files += [(log_dir / f"iter-{n}.yaml", text.encode()), (log_dir / reward_file_name(n), graded.encode())]
+            files += [(log_dir / f"iter-{n}.yaml", text), (log_dir / reward_file_name(n), graded.encode())]
         if files and not dry_run:
             make_folder(log_dir)
             write_together(files, MODE)

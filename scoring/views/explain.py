@@ -1,4 +1,4 @@
-"""Why an iteration scored what it did, what would have raised it, and whose work it is."""
+"""Why an iteration scored what it did, what would have raised it, and who did the work."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass

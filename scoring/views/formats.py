@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from scoring.errors import InputError, WriteError, installing
-from scoring.files import atomic_stream
+from scoring.errors import InputError, installing
+from scoring.files import atomic_stream, make_folder
 from scoring.text import as_utf8, json_escaped, show_hidden
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
@@ -143,10 +143,7 @@ def write_directory(
     rows: Iterable[tuple[str, DataRow]], tables: Sequence[str], form: str, directory: Path
 ) -> list[Path]:
     """Write tables to a directory, which is made, a file each, and return their paths; see :func:`write_files`."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise WriteError(f"{directory}: cannot make this directory: {(e.strerror or str(e)).lower()}") from e
+    make_folder(directory)
     paths = {table: directory / f"{table}.{form}" for table in tables}
     write_files(rows, form, paths)
     return list(paths.values())

@@ -43,7 +43,7 @@ from scoring.views.work_pages import WorkRow, look_at, work_by, work_summary
 
 LOST = Column("", only="full", prose=True)
 _OLD = [ITER, TASK, SCORE, BAND._replace(width=26), COVERAGE, Column("DATE", width=0)]
-"""The columns of ``run`` on a pipe, under rubrics whose text there is the reference's."""
+"""The columns of ``run`` on a pipe, under rubrics with the reference's text there."""
 _MOST_ROWS = 20  # that a terminal shows without being asked for more
 _GRADES = BAND_STYLES.keys() - {BAND_INSUFFICIENT, BAND_UNSCORED}
 _FEW_SESSIONS = 20  # fewer of them are shown without being asked for
@@ -73,7 +73,7 @@ def run_page(scored: LogSummary, source: Path, written: tuple[int, int] | None, 
     """Yield what became of the work, then the scores of a log, then what to look at.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. Under
-    rubrics whose text is the reference's a pipe shows the scores alone.
+    rubrics with the reference's text a pipe shows the scores alone.
     """
     old = scored.rubric.text != FULL_TEXT
     if old and not more.terminal:

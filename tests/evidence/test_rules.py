@@ -256,7 +256,7 @@ class TestCommandLine:
         found = da_score(*command.split(), "--rubric", "2.1.0", "--trunk", "main", "--transcripts", "auto")
         assert found.status == 0
         where = "rubric 2.1.0 has the evidence rules of the reference"
-        assert f"{where}, whose trunk is the local branch master: trunk 'main' has no effect" in found.err
+        assert f"{where}, where the trunk is the local branch master: trunk 'main' has no effect" in found.err
         assert f"{where}, which know no default transcript directories: name folders with --transcript-dir" in found.err
 
     def test_says_so_in_backfill_by_the_log(self, scored: Place, da_score: DaScore) -> None:

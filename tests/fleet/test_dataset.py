@@ -218,16 +218,6 @@ def test_a_table_without_columns_of_today_has_them_as_missing(tmp_path: Path, mo
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 
-def test_a_data_set_of_an_older_version_is_refused_with_one_line(fleet: Path, da_score: DaScore) -> None:
-    commits = fleet.parent / "results/_fleet/commits"
-    commits.mkdir(parents=True)
-    (commits / "1.json").write_text("{}")
-    for command in (["fleet"], ["fleet", "status"], ["query", "from iterations", "--fleet"]):
-        found = da_score(*command, str(fleet))
-        assert (found.status, len(found.err.splitlines())) == (1, 1)
-        assert "an older da-score wrote this data set" in found.err
-
-
 @pytest.mark.slow
 def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> None:
     score_here(fleet)

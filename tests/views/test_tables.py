@@ -180,7 +180,7 @@ class TestExport:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["--out", "report.txt/x"], "cannot make this directory"),
+            (["--out", "report.txt/x"], "cannot make the folder"),
             (["/nowhere"], "/nowhere: no such directory"),
         ],
     )

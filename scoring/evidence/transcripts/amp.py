@@ -11,7 +11,7 @@ from scoring.evidence.transcripts.rows import LineSpan
 TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
 _COUNTS = "outputTokens", "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
-_CALLS_ALL_WRITTEN = "gpt-"  # how the names of models begin whose uncached input is stated as written to the cache
+_CALLS_ALL_WRITTEN = "gpt-"  # how models are named of which all uncached input is stated as written to the cache
 _ROLES = "user", "assistant"
 
 

@@ -149,7 +149,7 @@ class CopilotReader(EventReader):
             self.event(time, self.where.session, self.place, model)
             if model in self._outputs:
                 self.totals(self._since, output, given, reads, writes)
-            elif output or given:  # of helpers, whose responses are not written
+            elif output or given:  # of helpers: their responses are not written
                 self.response("", output, given, reads, writes)
         self._since, self._outputs = self.place + 1, Counter()
 
@@ -183,4 +183,4 @@ class CopilotCli(Harness):
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Refuse a session of a version before 0.0.342."""
-        raise OSError(errno.EBADMSG, "a session of GitHub Copilot CLI before 0.0.342, whose form is not read", path)
+        raise OSError(errno.EBADMSG, "a session of GitHub Copilot CLI before 0.0.342, a form that is not read", path)

@@ -257,10 +257,10 @@ class Observed(Frozen, frozen=True):
     Attributes:
         problem: why there are none, or none that say anything: ``2 sessions overlap``.
         also_active: the ids of the sessions that its checkpoints list and that did other work.
-        shared_with: the earlier iteration of whose part the observations are too; tokens count for that one.
+        shared_with: the earlier iteration that has the same part, and observations; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones; ``failed_calls`` None: not stated.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
-        unsure: those of them that a redirection may have written whose path no plain word says.
+        unsure: those of them that a redirection may have written, by a path that no plain word says.
         ran: for each verifier of the entry, whether a command of its kind is seen that ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.

@@ -209,7 +209,7 @@ class Harness:
         raise NotImplementedError
 
     def beside(self, path: Path) -> Sequence[Path] | None:  # noqa: ARG002 - for those that have stores
-        """Return the files whose change changes a store, beside itself; None where these are not known."""
+        """Return the files beside a store that change it when they change; None where these are not known."""
         return None
 
     def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - for those that copy

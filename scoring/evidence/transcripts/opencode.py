@@ -178,7 +178,7 @@ class OpenCode(Harness):
 
 
 class Kilo(OpenCode):
-    """The same in folders of its own; its exports do not differ. It is before OpenCode, whose patterns fit too."""
+    """The same in folders of its own; its exports do not differ. It is before OpenCode, which has wider patterns."""
 
     name = "kilo"
     files = (

@@ -83,7 +83,7 @@ class WorkTrees:
         if not text.startswith(_POINTER):
             return None
         place = os.path.realpath(os.path.join(folder, os.fsdecode(text.removeprefix(_POINTER).strip())))
-        # A linked work tree that was moved, or whose record git has pruned, still points into its repository.
+        # A linked work tree that was moved, or has no record in git any more, still points into its repository.
         return os.path.dirname(place) == self._repository[1]
 
 
