@@ -2,14 +2,14 @@
 
 import datetime
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.makers import DAY
+from scoring.evidence.transcripts.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.transcripts.rows import EDIT, MADE, key_of
 from scoring.evidence.transcripts.streams import Made, Session
 from scoring.evidence.transcripts.work_trees import Neighbourhood, same_remote
@@ -79,16 +79,28 @@ def agent_commits(
             checkpoints = own.checkpoints or one.checkpoints  # those that it names itself say it all
             commits[became] = own._replace(checkpoints=checkpoints, agents=own.agents or one.agents)
     unknown: list[tuple[Session, Made]] = []
+    made_in: dict[str, list[Made]] = {}
+    shown_by: dict[str, list[tuple[str, Made]]] = {}
     for session in sessions:
+        name = _id_of(session)
+        made_in.setdefault(name, []).extend(session.made)
         for made in session.made:
             if known := resolved.get(made.sha):
-                _note(by_commit, same.get(known, known), _id_of(session), made.time)
+                _note(by_commit, same.get(known, known), name, made.time)
+                shown_by.setdefault(same.get(known, known), []).append((name, made))
             elif made.sha not in session.elsewhere:
                 unknown.append((session, made))
+    held = {
+        sha: HeldCommit(one.time * NS, _listed(one, by_checkpoint), shown_by.get(sha, ()))
+        for sha, one in commits.items()
+        if one.time is not None
+    }
+    same |= {made.sha: sha for made, sha in amended(made_in, {made for _, made in unknown}, held).items()}
+    unknown = [(session, made) for session, made in unknown if made.sha not in same]
     _by_subject(unknown, commits, by_commit, same)
     found = AgentCommits(commits, {}, branches, {}, same)
     if not landed_only:
-        _add_unknown(found, unknown, by_commit)
+        _add_unknown(found, unknown, made_in, by_commit)
         _add_checkpoints(found, scan, sessions, everything.values(), by_commit, resolved)
     for sha, commit in commits.items():
         named: Times = {}
@@ -106,14 +118,27 @@ def agent_commits(
     return found
 
 
-def _add_unknown(found: AgentCommits, unknown: Iterable[tuple[Session, Made]], by_commit: Times) -> None:
+def _listed(commit: WrittenCommit, by_checkpoint: Times) -> set[str]:
+    return {name for one in commit.checkpoints for name in by_checkpoint.get(one, ())}
+
+
+def _add_unknown(
+    found: AgentCommits,
+    unknown: Collection[tuple[Session, Made]],
+    made_in: Mapping[str, Sequence[Made]],
+    by_commit: Times,
+) -> None:
     last: dict[tuple[str, int], Made] = {}
+    later = {before.sha: made.sha for made, before in amends(made_in, {made for _, made in unknown}).items()}
     for session, made in sorted(unknown, key=lambda one: one[1].time, reverse=True):
         if made.sha in found.same or not _is_edited(session, made):
             continue
         key = _id_of(session), made.subject
         if made.subject and key in last and last[key].time - made.time <= DAY:
             found.same[made.sha] = last[key].sha
+            continue
+        if later.get(made.sha) in found.known_from:
+            found.same[made.sha] = later[made.sha]
             continue
         last[key] = made
         found.commits.setdefault(made.sha, _unseen(made.sha, made.time))

@@ -205,7 +205,8 @@ def _named(
         sha = entries.get(record)
         unseen = (name for name in agents.known_from if field and name.startswith(field.lower()))
         own = sha or next(unseen, field.lower())
-        became = agents.same.get(own, own)
+        lost = (one for made, one in agents.same.items() if not sha and own.startswith(made))
+        became = agents.same.get(own) or next(lost, own)
         if record.checkpoint:
             name = agents.same.get(record.checkpoint, record.checkpoint)
             found.setdefault(name, f"{by} its checkpoint")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from helpers.checkpoints import about, name, record
 from helpers.commands import DaScore, one_line
+from helpers.harness_lines import cases
 from helpers.histories import Session
 from helpers.repos import START, Repo
 
@@ -361,23 +362,76 @@ class TestNotLanded:
         assert shown == ([("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own])
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("how", ["amended", "rebased"])
     @pytest.mark.parametrize("before", [True, False], ids=["derived before", "derived after"])
-    def test_one_that_was_made_anew_off_the_trunk_is_one(self, work: Work, how: str, before: bool) -> None:
+    def test_one_that_was_rebased_off_the_trunk_is_one(self, work: Work, before: bool) -> None:
         base = work.repo.head()
         work.repo.branch("try")
         sha = work.made("one")
         if before:
             assert [one["commit"] for one in self.twice(work)] == [sha]
-        if how == "amended":
-            work.repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "One, better", time=work.repo.clock + 99)
-        else:
-            work.repo.checkout("main")
-            onto = work.repo.commit({"other": "1"}, "other")
-            work.repo.checkout("try")
-            work.repo.git("rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99)
+        work.repo.checkout("main")
+        onto = work.repo.commit({"other": "1"}, "other")
+        work.repo.checkout("try")
+        work.repo.git("rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99)
         assert work.repo.head("try") != sha
         assert [one["commit"] for one in self.twice(work)] == ([] if before else [work.repo.head("try")])
+
+    @pytest.mark.parametrize(
+        "kept", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["git lost it", "git has it"]
+    )
+    @cases(
+        "messages, shown, pushed, count",
+        {
+            "with its message": (["one"], True, False, 1),
+            "with its message, by a person": (["one"], False, False, 1),
+            "with another message, by a person": (["One, better"], False, False, 1),
+            "with another message": (["One, better"], True, False, 1),
+            "with another message, derived before": (["One, better"], True, False, 0),
+            "twice, with other messages": (["Other", "One, better"], True, False, 1),
+            "after a push": (["One, better"], False, True, 1),
+            "not at all, and another commit is beside it": ([], False, False, 2),
+        },
+    )
+    def test_one_that_was_amended_is_one(
+        self, work: Work, kept: bool, messages: list[str], shown: bool, pushed: bool, count: int
+    ) -> None:
+        """What git has of the former commit, what it was called and who changed it makes no difference."""
+        work.repo.branch("try")
+        start = work.repo.clock - START + STEP
+        session = work.session()
+        session.edit(start - 60, 1, "a.py")
+        shas = {1: work.repo.commit({"a.py": "1"}, "one")}
+        session.commits(start, 2, 1, "one")
+        if not count:
+            work.keep(session, shas)
+            self.twice(work)
+        trailer = "" if shown else f"\n\nEntire-Checkpoint: {name(1)}"  # of a commit that no session shows
+        if trailer:
+            record(work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at="")}})
+        for n, message in enumerate(messages, 2):
+            (work.repo.path / "a.py").write_text(str(n))
+            work.repo.git("commit", "-q", "-a", "--amend", "-m", message + trailer, time=work.repo.clock + 60 * n)
+            if shown:
+                session.edit(start + 60 * n - 9, 4**n, "a.py")
+                session.commits(start + 60 * n, 2 * 4**n, n, message, "git commit -a --amend -F message")
+                shas[n] = work.repo.head()
+        last = work.repo.head()
+        if pushed:
+            work.repo.git("update-ref", "refs/remotes/origin/try", shas[1])
+        if not messages:  # a person made it of the same parent, a second later
+            work.repo.checkout("HEAD~1")
+            last = work.repo.commit({"b.py": "1"}, f"two{trailer}", work.repo.clock + 1)
+            work.repo.git("branch", "-qf", "try")
+        if not kept and not pushed:
+            work.repo.checkout("main")
+            work.repo.git("reflog", "expire", "--expire=now", "--all")
+            work.repo.git("gc", "-q", "--prune=now")
+        work.keep(session, shas)
+        found = [one["commit"] for one in self.twice(work)] or [last if kept else shas[1]]
+        assert (len(found), found[-1]) == (max(count, 1), last if count else found[0])
+        assert len(work.entries()) == max(count, 1)
+        units = [one for one in work.da_score("work", "--json").json["units"] if one["kind"] == "commit"]
+        assert not count or {one["commit"][:7] for one in units} == {sha[:7] for sha in found}
 
     @pytest.mark.slow
     def test_the_work_of_others_is_left_out(self, work: Work) -> None:

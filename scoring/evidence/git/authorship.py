@@ -111,9 +111,11 @@ class AttributedHistory(CorrectedHistory):
         return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
 
     def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """Return, for each commit under its name, its SHA and that of the trunk commit that it became."""
-        became = self.became(islice(named.values(), MOST_ASKED))
-        return {name: (sha, *became.get(sha, ())[:1]) for name, sha in named.items()}
+        """Return, for each commit under its name, its SHA and that of the commit that it became."""
+        anew = self.made_anew(named.values())
+        became = self.became(islice((anew.get(sha, sha) for sha in named.values()), MOST_ASKED))
+        known = {sha: became.get(anew.get(sha, sha), (anew.get(sha),))[:1] for sha in named.values()}
+        return {name: (sha, *filter(None, known[sha])) for name, sha in named.items()}
 
     def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the trunk commit that each became, as far as known, and the word for how (``docs/EVIDENCE.md``)."""
@@ -194,12 +196,26 @@ class AttributedHistory(CorrectedHistory):
         return found
 
     def made_anew(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the commits in no branch that were amended, rebased or picked off the trunk, and what each became."""
-        loose = self._commits([sha for sha in dict.fromkeys(shas) if sha not in self._walk and sha not in self.beside])
-        anew: dict[tuple[int | None, str], str] = {}
-        for sha, commit in self._commits([*self._walk, *self.beside]).items() if loose else ():
-            anew |= dict.fromkeys(_identities(commit), sha)
-        return {sha: anew[key] for sha, commit in loose.items() for key in reversed(_identities(commit)) if key in anew}
+        """Return the commits off the trunk that were amended, rebased or picked, and what each became.
+
+        One that a branch still has, as after a push, was amended where a later one has its parent and a file of it.
+        """
+        off = self._commits([sha for sha in dict.fromkeys(shas) if sha not in self._walk])
+        anew: dict[tuple[int | None, str], list[Commit]] = {}
+        for commit in self._commits([*self._walk, *self.beside]).values() if off else ():
+            for key in _identities(commit):
+                anew.setdefault(key, []).append(commit)
+        found: dict[str, str] = {}
+        for sha, commit in off.items():
+            alike = [one for key in reversed(_identities(commit)) for one in anew.get(key, ())[-1:]]
+            if sha in self.beside:
+                same_parent = anew.get(_identities(commit)[-1], ()) if commit.parents else ()
+                later = [one for one in same_parent if (one.time or 0) > (commit.time or 0)]
+                files = self.files(self.written([sha, *(one.sha for one in later)]).values()) if later else {}
+                alike = [one for one in later if files.get(sha, frozenset()) & files.get(one.sha, frozenset())]
+            if alike:
+                found[sha] = alike[-1].sha
+        return found
 
     def branch_behind(self, sha: str) -> str:
         """Return the branch that brought a commit, as its merge names it; else the trunk, without its remote."""

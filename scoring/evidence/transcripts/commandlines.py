@@ -236,9 +236,10 @@ _LIMIT = 1000  # how many commits of one output are read, the first ones
 FIRST = "(root-commit)"  # behind the branch of a repository's first commit
 
 
-def commit_folders(commands: Sequence[ShellCommand]) -> list[str | None]:
-    """Return the folders in which a command line runs git with something that makes commits; None: not known."""
-    return [folder_of(commands, at, ("-C",)) for at, name, _ in _git_commands(commands) if name in _MAKE_COMMITS]
+def commits_asked(commands: Sequence[ShellCommand]) -> list[tuple[str | None, bool]]:
+    """Return where a command line has git make commits, the folder (None: not known), and whether it amends one."""
+    making = ((at, words) for at, name, words in _git_commands(commands) if name in _MAKE_COMMITS)
+    return [(folder_of(commands, at, ("-C",)), "--amend" in words) for at, words in making]
 
 
 def commit_lines(output: str) -> list[CommitLine]:

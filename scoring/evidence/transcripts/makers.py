@@ -1,8 +1,10 @@
 """Where commits cut sessions, and to which iterations the parts belong (``docs/EVIDENCE.md``, "Attribution")."""
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.session_trees import (
@@ -52,6 +54,53 @@ def place_of(names: Names, sha: str) -> int:
     return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NO_ITERATION)
 
 
+class HeldCommit(NamedTuple):
+    """A commit that git has: its author time (ns), the names of sessions in its checkpoints, and what shows it."""
+
+    authored: int
+    listed: Collection[str] = ()
+    shown: Collection[tuple[str, Made]] = ()
+
+    def was_made_in(self, session: str, made: Made) -> bool:
+        """Whether it has the author time of a lost commit of a session, which is its own, and no other one made it."""
+        own = [self._is_at(other) and not other.amends for name, other in self.shown if name == session]
+        of_it = len(own) == len(self.shown) and (own or session in self.listed)
+        return self._is_at(made) and bool(of_it) and not any(own)
+
+    def _is_at(self, made: Made) -> bool:
+        return made.begun - made.begun % NS <= self.authored <= made.time  # git keeps whole seconds
+
+
+Name = TypeVar("Name")
+
+
+def amended(
+    made: Mapping[str, Sequence[Made]], lost: Collection[Made], held: Mapping[Name, HeldCommit]
+) -> dict[Made, Name]:
+    """Return what ``lost`` commits, which git does not have, became, of those that sessions ``made``; only the certain.
+
+    Whatever else an amend changes, the author time stays: it is between the call that made the commit and its result.
+    """
+    by_time = sorted((one.authored, name) for name, one in held.items())
+    found: dict[Made, Name] = {}
+    for session, commits in made.items():
+        for one in (one for one in commits if one in lost and not one.amends):
+            near = by_time[bisect_left(by_time, (one.begun - NS,)) : bisect_left(by_time, (one.time + 1,))]
+            became = [name for _, name in near if held[name].was_made_in(session, one)]
+            found |= dict.fromkeys([one], became[0]) if len(became) == 1 else {}
+    times = Counter(found.values())
+    found = {one: name for one, name in found.items() if times[name] == 1}
+    for one, before in amends(made, lost).items():
+        found |= {one: found[before]} if before in found else {}
+    return found
+
+
+def amends(made: Mapping[str, Sequence[Made]], lost: Collection[Made]) -> dict[Made, Made]:
+    """Return those of some commits that amend the one before them in their session, where git has neither."""
+    pairs = (pair for commits in made.values() for pair in pairwise(sorted(commits)))
+    return {one: before for before, one in pairs if one.amends and one in lost and before in lost}
+
+
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
 """Says of names of commits as which ones they landed; of one that is here and did not, its own name alone."""
 
@@ -83,12 +132,32 @@ def known_commits(
             found[key].append(KnownCommit(made, OTHER_COMMIT if place == NO_ITERATION else place))
         else:
             rest.append((key, made))
-    for (key, made), place in zip(rest, _same_subject(asked, rest, found, listed), strict=True):
+    held = _held(asked, found, listed)
+    anew = amended({key[1]: session.made for key, session in sessions.items()}, {made for _, made in rest}, held)
+    for (key, made), same in zip(rest, _same_subject(asked, rest, found, listed), strict=True):
+        place = anew.get(made, same)
         if made.sha in sessions[key].elsewhere and made.sha not in became:
             found[key].append(KnownCommit(made, OTHER_REPOSITORY))
         elif place != NO_ITERATION or made.sha in became:
             found[key].append(KnownCommit(made, OTHER_COMMIT if place == NO_ITERATION else place))
     return {key: sorted(commits) for key, commits in found.items()}
+
+
+def _held(
+    asked: Sequence[Asked],
+    known: Mapping[SessionKey, Sequence[KnownCommit]],
+    listed: Mapping[int, Collection[SessionKey]],
+) -> dict[int, HeldCommit]:
+    """Return the commits of iterations, by their places."""
+    shown: dict[int, list[tuple[str, Made]]] = {}
+    for key, commits in known.items():
+        for commit in commits:
+            shown.setdefault(commit.place, []).append((key[1], commit.made))
+    return {
+        place: HeldCommit(one.authored, {key[1] for key in listed.get(place, ())}, shown.get(place, ()))
+        for place, one in enumerate(asked)
+        if one.authored is not None
+    }
 
 
 def _same_subject(

@@ -47,7 +47,7 @@ class _Call:
     run: TestCommand | None = None
     failing: bool = False
     folder: str = ""
-    commits: Sequence[str | None] = ()
+    commits: Sequence[tuple[str | None, bool]] = ()
     ended: bool = False
     edits: Sequence[tuple[int, int]] = ()
     resets: Sequence[_Row] = ()
@@ -55,6 +55,11 @@ class _Call:
     wrote: Sequence[_Row] = ()
     unsure: Sequence[tuple[int, int]] = ()
     rewrote: Sequence[tuple[int, int]] = ()
+
+    def amends(self, count: int) -> list[bool]:
+        """Say of each of the commits that it made whether it is known to amend one."""
+        known = [is_amended for _, is_amended in self.commits]
+        return known if len(known) == count else [all(known)] * count
 
     def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
         """Whether there are folders, and all of them are outside of those of its session."""
@@ -148,7 +153,7 @@ class Observations:
         if "worktree" in text:
             self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
         if "git" in text:
-            begun.commits = commandlines.commit_folders(commands)
+            begun.commits = commandlines.commits_asked(commands)
             for reset in commandlines.resets(commands):
                 taken_back = self._edits(reset.paths, rows.BY_TOOL, _folder_after(commands, folder)) or [(-1, 0)]
                 begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path, _ in taken_back)]
@@ -241,14 +246,15 @@ class Observations:
                 row = (*where, begun.key, rows.CALL_ONLY, self._text(begun.run.label), passed, -1, -1, begun.number)
                 self._runs.append((row, begun))
             if begun.commits:
-                self._commits.append(((*where, begun.key, rows.CALL_ONLY, 0, 0, 0), False, None))
+                row = (*where, begun.key, rows.CALL_ONLY, 0, 0, 0, begun.number, int(begun.amends(1)[0]))
+                self._commits.append((row, False, None))
             self._keep(begun, where, False)
         homes = {folder for folder in (*self._trees, *(span.cwd for span in filled.spans)) if folder.startswith("/")}
         self._tables[rows.RUN] += [
             row for row, by in self._runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))
         ]
         self._tables[rows.MADE] += [
-            (*row, int(is_first or bool(by and by.is_elsewhere(by.commits, homes))))
+            (*row, int(is_first or bool(by and by.is_elsewhere([one for one, _ in by.commits], homes))))
             for row, is_first, by in self._commits
         ]
         self._calls, self._without_id, self._runs, self._commits = {}, [], [], []
@@ -286,10 +292,13 @@ class Observations:
         self._runs.append((place, begun))
 
     def _made(self, key: int, state: int, text: str, begun: _Call | None = None) -> None:
-        for line in commandlines.commit_lines(text):
+        lines = commandlines.commit_lines(text)
+        amends = begun.amends(len(lines)) if begun else [False] * len(lines)
+        for line, is_amended in zip(lines, amends, strict=True):
             digits, is_first = line.sha[:_SHA_DIGITS], line.branch.endswith(commandlines.FIRST)
             name = int(digits, 16), len(digits), rows.key_of(line.subject)
-            self._commits.append(((self._span, self._number, key, state, *name), is_first, begun))
+            made = *name, begun.number if begun else -1, int(is_amended)
+            self._commits.append(((self._span, self._number, key, state, *made), is_first, begun))
 
     def _row(self, kind: int, *columns: int) -> None:
         self._tables[kind].append((self._span, self._number, *columns))

@@ -85,8 +85,9 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE, REWROTE 
   known), whether it passed (1, 0, or -1: no verdict), how many tests passed and how many failed (-1: not said), the
   number of the line of the call (-1: not here). The line is that of the result, of the call where there is none;
 - commit that was made: key of the call, its state, the first 15 hex digits of its SHA as a number, how many digits
-  of it are known (at most 15), the key of its subject, whether it is known to be of another repository, or the first
-  one of any. The line is that of the result; a call without one has 0 for the last four;
+  of it are known (at most 15), the key of its subject, the number of the line of the call (-1: not here), whether it
+  is known to amend one, and whether to be of another repository, or the first one of any. The line is that of the
+  result; a call without one has 0 for digits and subject;
 - edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
 - break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response that asked for the tool (0:
   not known);

@@ -16,12 +16,17 @@ SHA_DIGITS = 15  # how many hex digits of the SHA of a commit that a session mad
 
 
 class Made(NamedTuple):
-    """A commit that a session made: the line of the result, 7 to 15 hex digits of its name, its subject's key."""
+    """A commit that a session made: the line of the result, 7 to 15 hex digits of its name, its subject's key.
+
+    ``begun`` is the time of the call, and ``amends`` whether that is known to have amended a commit.
+    """
 
     time: int
     line: int
     sha: str
     subject: int
+    begun: int
+    amends: bool = False
 
 
 @dataclass(eq=False)
@@ -166,21 +171,23 @@ def order_lines(sessions: Iterable[Session]) -> None:
 
 def _made(session: Session) -> list[Made]:
     """Return the commits that a session made. A result without its call counts where another file has the call."""
-    calls, found, waiting = set[int](), dict[Made, None](), list[tuple[int, Made]]()
+    calls, found, waiting = dict[int, tuple[int, bool]](), dict[tuple[int, str], Made](), list[tuple[int, Made]]()
     name = session.key[1]
     for file in session.files:
-        for _, number, key, state, sha, count, subject, is_elsewhere in file.rows.tables.get(MADE, ()):
+        for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
             n = file.place[number]
             if name != file.owner and not file.names(name, n):
                 continue
             if state == CALL_ONLY:
-                calls.add(key)
+                calls[key] = file.times[n], bool(amends)
                 continue
-            made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject)
+            start = file.times[file.place.get(begun, n)]
+            made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends))
             if is_elsewhere:
                 session.elsewhere.add(made.sha)
             if state == WHOLE:
-                found[made] = None
+                found.setdefault((made.line, made.sha), made)
             elif state == RESULT_ONLY:
                 waiting.append((key, made))
-    return list(found | {made: None for key, made in waiting if key in calls})
+    late = {(made.line, made.sha): Made(*made[:4], *calls[key]) for key, made in waiting if key in calls}
+    return list((late | found).values())

@@ -255,7 +255,7 @@ class TestCall:
         rows = seen(said(1, toolCalls=calls))
         ((_, key, _, _, passed, *_),) = table(rows, RUN)
         assert (key, passed) == (key_of("c1"), 0)
-        assert table(rows, MADE)[0][3:] == (0x1A2B3C4, 7, key_of("Say"), 0)
+        assert table(rows, MADE)[0][3:] == (0x1A2B3C4, 7, key_of("Say"), 0, 0, 0)
 
     def test_writes_files(self) -> None:
         calls = [call("write_file", file_path="/a"), call("replace", name="c2", file_path="b"), shell("ls", name="c3")]

@@ -6,7 +6,7 @@ from helpers.timing import is_linear
 from scoring.evidence.transcripts.commandlines import (
     CommitLine,
     Reset,
-    commit_folders,
+    commits_asked,
     commit_lines,
     resets,
     rewritten,
@@ -25,7 +25,7 @@ MAKE = (
 
 @pytest.mark.parametrize("text", MAKE.split("; "))
 def test_commands_that_make_commits(text: str) -> None:
-    assert commit_folders(commands_of(text))
+    assert commits_asked(commands_of(text))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_commands_that_make_commits(text: str) -> None:
     ],
 )
 def test_commands_that_make_none(text: str) -> None:
-    assert not commit_folders(commands_of(text))
+    assert not commits_asked(commands_of(text))
 
 
 @pytest.mark.parametrize(

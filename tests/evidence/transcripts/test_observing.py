@@ -196,8 +196,20 @@ class TestMade:
     @pytest.mark.parametrize("elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "])
     def test_is_a_line_that_git_printed(self, command: str, elsewhere: str) -> None:
         rows = seen(*bash(elsewhere + command, MADE_ONE))
-        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), int(bool(elsewhere)))
+        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0, 0, int(bool(elsewhere)))
         assert table(rows, MADE) == [expected]
+
+    @cases(
+        "command, amend",
+        {
+            "one": ("git commit --amend -m x", [1, 1]),
+            "the second of two": ("git commit -m x; git commit --amend -m y", [0, 1]),
+            "which of three is not known": ("git commit -m x; git commit --amend -m y; git commit -m z", [0, 0]),
+            "none": ("git commit -m --amended", [0, 0]),
+        },
+    )
+    def test_amends_where_the_command_of_its_line_does(self, command: str, amend: list[int]) -> None:
+        assert [row[-2] for row in table(seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")), MADE)] == amend
 
     def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(self) -> None:
         printed = f"{MADE_ONE}\n{MADE_ONE.replace('main', 'main (root-commit)')}"
@@ -226,7 +238,7 @@ class TestMade:
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("git commit -m x", MADE_ONE)
-        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0, 0)]
+        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0, 0, 0, 0)]
         assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
 
 
@@ -515,7 +527,7 @@ class TestCodex:
 
     def test_made_is_a_line_that_git_printed(self) -> None:
         rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
-        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0)
+        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0, 0, 0)
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
