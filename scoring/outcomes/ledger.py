@@ -146,7 +146,10 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units.values():
         judged = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
-        unit.outcome = max(judged, key=lambda one: (one.defective or False, one.lines_fixed or 0), default=None)
+        worst = max(
+            judged, key=lambda one: (one.defective or False, bool(one.main_fix), one.lines_fixed or 0), default=None
+        )
+        unit.outcome = worst
         unit.defective = unit.outcome.defective if unit.outcome else None
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
     return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())

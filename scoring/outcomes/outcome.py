@@ -5,7 +5,8 @@ import json
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -26,6 +27,14 @@ DAY = 86_400
 HORIZON_DAYS = 14
 FIX_WORDS = ("fix", "fixes", "fixed", "bug", "bugfix", "hotfix", "regression", "revert", "broken", "crash")
 DEFECTIVE_PERCENT = 5  # of the lines of some work: it counts as defective when fixes changed as many
+_LEAST_FIXED = 3  # lines that the one fix changed of which is said that it fixed the work
+_OTHER_FIX = re.compile(
+    r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt|format\w*|styl\w+|indent\w*"
+    r"|white ?space|imports?|typos?|spelling|wording|grammar|comments?|docs?|documentation|readme|changelog"
+    r"|test(?:s|ing)?|ci|workflows?|build|deps|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
+    re.IGNORECASE,
+)
+"""What the subject of a fix says where it may not be one of the work: tidying, reviews, or several things at once."""
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
@@ -41,6 +50,11 @@ class OutcomeRules:
         """Return whether a commit is a fix, by its subject."""
         return _any_of(self.fix_words).search(subject) is not None
 
+    def is_plain_fix(self, subject: str) -> bool:
+        """Return whether a commit is a fix and nothing else, by its subject: ``parser: fix a crash``."""
+        begins = _any_of(self.fix_words, r"(?:\[[^\]]*\] *|[^\s:]{1,40}: *)*").match(subject)
+        return begins is not None and not _OTHER_FIX.search(subject)
+
     @property
     def digest(self) -> str:
         """A name for how lines are counted, under which answers are kept."""
@@ -48,8 +62,9 @@ class OutcomeRules:
 
 
 @lru_cache(maxsize=8)
-def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)" if words else "(?!)", re.IGNORECASE)
+def _any_of(words: tuple[str, ...], behind: str = "") -> re.Pattern[str]:
+    one = rf"{behind}(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)"
+    return re.compile(one if words else "(?!)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +73,8 @@ class Outcome:
 
     Of the lines of code that it added later commits changed ``lines_changed`` within the horizon, and fixes
     ``lines_fixed``; ``survival`` is the share, 0 to 1, that is left. It is ``defective`` if it was reverted, or fixes
-    changed 5 % of it or more. ``lines_written`` are what the edits of its unit added, ``lines_landed`` are on the
+    changed 5 % of it or more; ``main_fix`` is the one that mainly fixed this work, and how many lines it changed, where
+    one certainly did. ``lines_written`` are what the edits of its unit added, ``lines_landed`` are on the
     trunk a horizon later, the share ``landed_share``. ``reward`` is what graded the work gave it, 0 to 1.
     """
 
@@ -72,6 +88,7 @@ class Outcome:
     reverted: bool | None = None
     reverted_by: str | None = None
     defective: bool | None = None
+    main_fix: tuple[str, int] | None = None
     lines_written: int | None = None
     lines_landed: int | None = None
     landed_share: float | None = None
@@ -80,16 +97,18 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, with the share of lines landed as ``yield``."""
         given = asdict(self)
+        del given["main_fix"]
         return given | {"yield": given.pop("landed_share")}
 
 
 class Counted(NamedTuple):
-    """What is kept of one work: its lines, those that changed, those that fixes changed, and what reverted it."""
+    """What is kept of one work: its lines, those that changed, those that fixes changed, what reverted or fixed it."""
 
     added: int
     changed: int
     fixed: int
     reverted_by: str | None
+    main_fix: tuple[str, int] | None = None
 
 
 _STAMP = b"objects, whole reverts"  # of git: what is kept depends on these alone, which never change
@@ -172,10 +191,10 @@ class _Outcomes:
             if watched is None:
                 found.append(Outcome(n, "too_young" if commit else "not_landed", commit))
                 continue
-            added, changed, fixed, by = counted[watched]
+            added, changed, fixed, by, main_fix = counted[watched]
             survival = 1 - changed / added if added else None
             defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
-            lost = fixed, by is not None, by, defective
+            lost = fixed, by is not None, by, defective, main_fix
             found.append(Outcome(n, "known", commit, added, changed, survival, *lost))
         return found
 
@@ -210,7 +229,17 @@ class _Outcomes:
         fixes = {commit for commit in fixes if not self._taken_back((commit,), work.until)}
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         by = self._taken_back((work.commit, work.also), work.until)
-        return Counted(fate.added, len(fate.taken), fixed, by)
+        return Counted(fate.added, len(fate.taken), fixed, by, self._main_fix(fixes, fate))
+
+    def _main_fix(self, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
+        """Return the fix that changed most lines of some work, if it says nothing else and they are most of its own."""
+        plain = [commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)]
+        lines = Counter(commit for commits in fate.taken for commit in {*plain}.intersection(commits))
+        commit, count = max(lines.items(), key=lambda one: (one[1], one[0]), default=("", 0))
+        if count < _LEAST_FIXED or count * 100 < DEFECTIVE_PERCENT * fate.added:
+            return None
+        size = self._history.sizes([commit]).get(commit)
+        return (commit, count) if size and count * 2 >= size.removed else None
 
     def _taken_back(self, commits: tuple[str, ...], until: str) -> str | None:
         place = self._graph.position[commits[0]]

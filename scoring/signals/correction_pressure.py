@@ -92,7 +92,8 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
         return absent_signal("no retries field, no review artifact and no tool calls")
     detail = f"{retries} retries, {by_user} user corrections"  # as the reference writes it
     if seen:
-        detail = f"{counted(retries, 'retry', 'retries')}, {counted(by_user, 'user correction')}"
+        by = counted(by_user, "user correction") if by_user else "no interruption, refusal or correction in words found"
+        detail = f"{counted(retries, 'retry', 'retries')}, {by}"
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:
         detail += f", {error_rate * 100:.0f}% tool-error rate"

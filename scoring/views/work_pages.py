@@ -10,6 +10,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.sightings import STOPPED
 from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
@@ -22,7 +23,7 @@ JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is d
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
 NOTHING: tuple[State, ...] = ("lost", "reverted")  # the trunk has nothing of it
 MOST_LOOKED_AT = 5
-LEAST_CORRECTIONS = 3  # that make a unit worth a look
+LEAST_STOPS = 3  # that make a unit worth a look
 
 Reason: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
 _REASONS: tuple[Reason, ...] = ("reverted", "tests_failed", "defective", "lost", "corrected")
@@ -223,22 +224,27 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
 def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     unit, outcome = row.unit, row.unit.outcome
     seen = [one.observed for one in unit.facts if one.observed]
-    places = {place.kind: f"{place.path}:{place.line}" for one in seen for place in one.seen}
-    corrections = sum(one.corrections.corrections for one in seen)
+    places = {key: f"{at.path}:{at.line}" for one in seen for at in one.seen for key in (at.kind, at.what)}
+    stops = sum(one.corrections.stops for one in seen)
     if unit.state == "reverted" and unit.landing:
         return "reverted", f"reverted by {(unit.landing.reverted_by or '')[:12]}", unit.landing.reverted_by
     if unit.state == "landed" and unit.last_passed is False:
         return "tests_failed", "landed, and the last test run before it failed", places.get("tests")
-    if outcome and outcome.defective:
-        fixed = f"commits called fixes changed {outcome.lines_fixed} of its {outcome.lines_added} lines of code"
-        taken = f"taken back by {(outcome.reverted_by or '')[:12]}, and landed again"
-        return "defective", taken if outcome.reverted_by else fixed, unit.commit
+    if outcome and outcome.reverted_by:
+        return "defective", f"taken back by {outcome.reverted_by[:12]}, and landed again", outcome.reverted_by
+    if outcome and outcome.main_fix:
+        sha, lines = outcome.main_fix
+        return "defective", f"the fix {sha[:12]} changed {lines} of its {outcome.lines_added} lines of code", sha
     if unit.state == "lost" and unit.counted:
         cost = f", at {cost_text(row.cost)}" if row.cost else ""
         written = f", with {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
         return "lost", f"came to nothing{cost}{written}", unit.commit or unit.unit
-    if corrections >= LEAST_CORRECTIONS:
-        return "corrected", f"corrected {counted(corrections, 'time')}", places.get("correction")
+    if stops >= LEAST_STOPS:
+        return (
+            "corrected",
+            f"interrupted or refused {counted(stops, 'time')}",
+            next(filter(None, map(places.get, STOPPED)), None),
+        )
     return None
 
 

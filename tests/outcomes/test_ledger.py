@@ -224,6 +224,18 @@ def test_a_branch_with_a_new_commit_is_open(history: History, work: Work, tip: i
     assert state_of(work(), "commit") == state
 
 
+@cases("subject, looked_at", {"a fix": ("fix: a crash", ["defective"]), "a sweep": ("fix lint", [])})
+def test_what_one_fix_mainly_changed_is_worth_a_look(
+    history: History, work: Work, subject: str, looked_at: list[str]
+) -> None:
+    committed(history)
+    mark = history.commit(DAY, subject, files={"src/a.py": HALF})
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert found["summary"]["defective"] == 1
+    assert [(one["reason"], one["where"]) for one in found["look_at"]] == [(w, history.shas[mark]) for w in looked_at]
+
+
 @cases("corrections, looked_at", {"twice": (2, []), "three times": (3, ["corrected"])})
 def test_what_was_corrected_three_times_is_worth_a_look(
     history: History, work: Work, corrections: int, looked_at: list[str]

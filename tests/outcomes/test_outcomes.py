@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from helpers.harness_lines import cases
 from helpers.repos import START, Files, Repo
 
 from scoring.log.model import IterationRecord
@@ -122,6 +123,44 @@ class TestFixes:
         work = started.commit({"b.py": lines("b", 10)})
         started.commit({"b.py": lines("b", 5)}, "repair it")
         assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
+
+    @cases(
+        "subject, main",
+        {
+            "a fix": ("fix: an empty input", True),
+            "of a part": ("fix(parser): an empty input", True),
+            "behind the part": ("parser: Fix a crash (#3)", True),
+            "of what a linter asks for": ("fix lint", False),
+            "of formatting": ("fix: gofmt", False),
+            "of a word": ("Fix typo in the help", False),
+            "of a test": ("fix(test): wait longer", False),
+            "after a review": ("fix: address review feedback", False),
+            "and more": ("Fix the parser and add a flag", False),
+            "of something, which it only mentions": ("Handle what the fix left", False),
+        },
+    )
+    def test_the_one_that_mainly_fixed_it_says_nothing_else(self, started: Repo, subject: str, main: bool) -> None:
+        work = started.commit({"b.py": lines("b", 40)})
+        fix = started.commit({"b.py": "fixed\n" + lines("b", 37, 3)}, subject)
+        found = outcome(started, work)
+        assert (found.defective, found.main_fix) == (True, (fix, 3) if main else None)
+
+    @cases(
+        "changed, of_others, main",
+        {
+            "three lines": (3, 0, True),
+            "two": (2, 0, False),
+            "half of what it takes away": (3, 3, True),
+            "less than half of that": (3, 4, False),
+        },
+    )
+    def test_the_one_that_mainly_fixed_it_changed_little_else(
+        self, started: Repo, changed: int, of_others: int, main: bool
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 40)})
+        rest = {"b.py": lines("b", 40 - changed, changed), "a.py": lines("old", 5 - of_others, of_others)}
+        fix = started.commit(rest, "fix: a crash")
+        assert outcome(started, work).main_fix == ((fix, changed) if main else None)
 
     def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(self, started: Repo) -> None:
         z = lines("z", 3)

@@ -260,11 +260,14 @@ class TestTokenEfficiency:
         assert signal_set(facts(), claims_vote=True).value("token_efficiency").source == "claimed"
 
 
+NONE_FOUND = "no interruption, refusal or correction in words found"
+
+
 class TestCorrectionPressure:
     @pytest.mark.parametrize(
         ("reported", "seen", "divisor", "detail"),
         [
-            (Corrections(0, 0, False), CorrectionsSeen(), 1.2, "0 retries, 0 user corrections, 10% tool-error rate"),
+            (Corrections(0, 0, False), CorrectionsSeen(), 1.2, f"0 retries, {NONE_FOUND}, 10% tool-error rate"),
             (Corrections(2, 1, True), CorrectionsSeen(), 4.2, "2 retries, 1 user correction, 10% tool-error rate"),
             pytest.param(
                 Corrections(0, 0, True),
@@ -284,7 +287,7 @@ class TestCorrectionPressure:
                 Corrections(0, 0, True),
                 CorrectionsSeen(words=None, reports=3),
                 1.2,
-                "0 retries, 0 user corrections, 10% tool-error rate; seen: prompts in another language, not judged",
+                f"0 retries, {NONE_FOUND}, 10% tool-error rate; seen: prompts in another language, not judged",
                 id="words that are not judged",
             ),
         ],

@@ -195,7 +195,7 @@ class TestsSeen(Frozen, frozen=True):
 class CorrectionsSeen(Frozen, frozen=True):
     """The corrections in an iteration's own lines; ``reports`` are none, ``resets`` count as retries.
 
-    ``corrections`` counts ``interrupts`` and ``rejections``, each once; ``words`` is None if foreign.
+    ``corrections`` counts each once, ``stops`` those without ``words``, which are None if foreign.
     """
 
     interrupts: int = 0
@@ -204,6 +204,7 @@ class CorrectionsSeen(Frozen, frozen=True):
     resets: int = 0
     words: int | None = 0
     reports: int = 0
+    stops: int = 0
 
 
 class WorkSeen(Frozen, frozen=True):

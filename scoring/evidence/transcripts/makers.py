@@ -1,4 +1,7 @@
-"""Where commits cut sessions, and to which iterations the parts belong (``docs/EVIDENCE.md``, "Attribution")."""
+"""Where commits cut sessions, and to which iterations the parts belong (``docs/EVIDENCE.md``, "Attribution").
+
+The module is long because what a commit became is decided here too.
+"""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter

@@ -73,7 +73,7 @@ class Sightings:
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and where the user interrupted, refused, or said that the work is wrong."""
         found: list[Sighting] = []
-        counted = 0
+        counted = by_words = 0
         stopped: dict[SessionKey, Sighting] = {}  # by what the user stopped the agent, which called nothing since
         responses: set[int] = set()
         for one in self._of("interrupt", "rejection", "words", "call"):
@@ -89,14 +89,14 @@ class Sightings:
             elif one.kind == "interrupt":
                 counted += since is None or since.kind != "rejection"
             else:
-                counted += since is None
+                by_words += since is None
                 continue
             stopped[one.session] = one
         resets = self._resets()
         kinds = Counter(one.kind for one in self.found)
         words = kinds["words"] or (None if kinds["foreign"] else 0)
-        seen = CorrectionsSeen(kinds["interrupt"], kinds["rejection"], counted, len(resets), words, kinds["report"])
-        return seen, [*found, *resets]
+        breaks = kinds["interrupt"], kinds["rejection"], counted + by_words
+        return CorrectionsSeen(*breaks, len(resets), words, kinds["report"], counted), [*found, *resets]
 
     def work(self) -> WorkSeen:
         """Return how much was edited, and what the agent had help from."""
@@ -265,6 +265,7 @@ _CORRECTED: dict[Kind, str] = {
     "words": "called wrong by the user",
     "reset": "own work taken back",
 }
+STOPPED = _CORRECTED["interrupt"], _CORRECTED["rejection"]
 
 
 def lines_found(files: Iterable[File], owners: Sequence[int], count: int) -> list[tuple[LinesFound, ...]]:

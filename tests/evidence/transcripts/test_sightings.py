@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
+from msgspec.structs import replace
 
 from rubric import released_rubric
 from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed, WorkSeen
@@ -94,7 +95,10 @@ def test_corrections(made: History, observed: Read, script: str, seen: tuple[int
     session = made.session("s1")
     play(session, script)
     commit(made, session, 20, "work", 64)
-    assert observed(made)[1].corrections == CorrectionsSeen(*seen)
+    by_words = sum(f"{before}, wrong" in script for before in ("ls", "foreign"))
+    expected = CorrectionsSeen(*seen)
+    stops = expected.corrections - by_words * script.count("wrong")
+    assert observed(made)[1].corrections == replace(expected, stops=stops)
 
 
 def test_what_another_session_does_meanwhile_changes_no_correction(made: History, observed: Read) -> None:
@@ -107,7 +111,7 @@ def test_what_another_session_does_meanwhile_changes_no_correction(made: History
     one.interrupt(11.3)
     mark = made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)))
     made.entry(mark, "work")
-    assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
+    assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2, stops=2)
 
 
 @pytest.mark.sampled(8)
