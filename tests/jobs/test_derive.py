@@ -11,7 +11,7 @@ from helpers.checkpoints import about, name, record
 from helpers.commands import DaScore, one_line
 from helpers.harness_lines import cases
 from helpers.histories import Session
-from helpers.repos import START, Repo
+from helpers.repos import START, STEP, Repo
 
 from scoring.jobs.derive import task_of
 from scoring.log.parse import parse_iteration_record
