@@ -6,8 +6,8 @@ from helpers.timing import is_linear
 from scoring.evidence.transcripts.commandlines import (
     CommitLine,
     Reset,
-    commits_asked,
     commit_lines,
+    commits_asked,
     resets,
     rewritten,
 )
