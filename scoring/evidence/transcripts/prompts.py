@@ -24,7 +24,7 @@ _QUOTED = re.compile(r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
-_SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's)\b")
+_SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's|yes|thanks)\b")
 _CLAUSE_MARKS = ", ", " and ", " so "
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = "\u024f"  # the last of the Latin letters
@@ -101,11 +101,13 @@ def _is_foreign(text: str) -> bool:
 def _corrects(text: str) -> bool:
     forms = _forms()
     text = forms["left_out"].sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. "))
+    wonders = False
     for found in _SENTENCE.finditer(text):
         sentence = forms["openers"].sub("", " ".join(found[0].split()), 1)
-        asking = text.startswith("?", found.end())
-        if any(_counts(form, sentence, asking) for form in forms["wrong"].finditer(sentence)):
+        asks = text.startswith("?", found.end())
+        if any(_counts(form, sentence, asks or wonders) for form in forms["wrong"].finditer(sentence)):
             return True
+        wonders = wonders or (asks and forms["wonders"].match(sentence) is not None)
     return False
 
 
