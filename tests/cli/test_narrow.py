@@ -26,7 +26,7 @@ DATA = {
 """What prints data, whose lines are as long as they are; its help and its errors fold like those of the others."""
 
 LOOKS = [
-    *("demo DIR/shown", "doctor", "doctor --rubric 3.1.0", "run --no-write", "run --no-write --rubric 3.1.0"),
+    *("run --no-write", "run --no-write --rubric 3.1.0", "doctor", "doctor --rubric 3.1.0", "demo DIR/shown"),
     *("explain 5", "explain 7 --rubric 3.1.0", "iteration 5", "iteration 9 --rubric 3.1.0", "session 5c0e"),
     *("integrity", "outcomes", "work", "validate", "label list", "label next", "label agreement"),
     *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0", "report --terminal"),

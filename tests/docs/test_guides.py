@@ -102,7 +102,7 @@ class TestGates:
 
 
 class TestTables:
-    @pytest.mark.sampled(100)
+    @pytest.mark.slow
     @pytest.mark.parametrize("line", blocks(TABLES, "sh")[0].splitlines())
     def test_commands_run(self, line: str, here: Demo, da_score: DaScore) -> None:
         program, *words = shlex.split(line.partition(" > ")[0].replace("~/src", shlex.quote(str(here.root))))

@@ -307,6 +307,7 @@ class TestCommands:
         assert found.status == 1
         assert "Traceback" not in found.err
 
+    @pytest.mark.slow
     def test_status_counts_and_lists(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         failed(fleet, "/gone")

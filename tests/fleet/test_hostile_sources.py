@@ -172,6 +172,7 @@ def test_what_holds_no_repository_is_said(tmp_path: Path, files: dict[str, bytes
     assert said in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", files))
 
 
+@pytest.mark.slow
 def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     folder = archive_of(build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True)
     touched = tmp_path / "touched"

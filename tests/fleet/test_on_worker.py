@@ -77,6 +77,7 @@ def test_writes_nothing_into_a_source(fleet: Path) -> None:
 WORD = re.compile(r"[A-Za-z]{4,}")
 
 
+@pytest.mark.slow
 def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
     root = fleet.parent / "repos/r0"

@@ -49,6 +49,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.usefixtures("project")
 def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None:

@@ -223,6 +223,7 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
     assert summarize_words([None]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "result", "words", "counts"),
     [
