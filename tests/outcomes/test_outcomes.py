@@ -426,8 +426,7 @@ def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) 
     cold, start = time.monotonic() - start, time.monotonic()
     assert log_outcomes(records, repo.path, cache_dir=tmp_path / "cache") == found
     warm = time.monotonic() - start
-    assert cold < 30
-    assert warm < 1
+    assert warm < cold / 5
     tip = int(repo.git("log", "-1", "--format=%ct"))
     known = [one for one in found if one.status == "known" and one.lines_added]
     for one in random.Random(1).sample(known, 3):

@@ -289,9 +289,7 @@ class TestInterrupted:
 
         before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for log in done for path in log.log.iterdir()}
         second = disk / "second"
-        began = time.monotonic()
         assert end(begin([*arguments, "--json"], out=str(second))) == 0
-        assert time.monotonic() - began < 120
         after = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in before}
         assert after == before
         report = json.loads(second.read_text())

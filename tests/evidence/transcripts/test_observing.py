@@ -1,12 +1,12 @@
 """What the readers note of the lines of a transcript: each kind of row, and what looks like it and is none."""
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, as_bytes, cases, claude, codex, item, meta, output, response, result, turn, use
+from helpers.timing import is_linear
 
 from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
@@ -636,12 +636,13 @@ class TestHostileOutput:
         ["[main ", "[main 1a2b3c4] x\n", "FAIL\t", "1 failed, ", "\n[", "test result: ", "*** Add File: ", "(" * 50],
     )
     def test_is_read_in_linear_time(self, piece: str) -> None:
-        hostile = piece * (250_000 // len(piece))
-        begun = time.process_time()
-        rows = seen(*bash("git commit -m x && pytest", hostile), user(result("toolu_9", content=hostile)))
-        seen(*bash(hostile))
-        call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
-        seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
-        assert time.process_time() - begun < 30
+        def read(hostile: str) -> Rows:
+            seen(*bash(hostile))
+            call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
+            seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
+            return seen(*bash("git commit -m x && pytest", hostile), user(result("toolu_9", content=hostile)))
+
+        assert is_linear(read, piece, 60_000)
+        rows = read(piece * (250_000 // len(piece)))
         assert sum(len(found) for found in rows.tables.values()) < 5000
         assert sum(map(len, rows.texts)) < 50_000
