@@ -281,7 +281,7 @@ class TestCommands:
         asked = [sys.executable, "-m", "scoring", "meeting", "run", "--state", str(state), "--expert", "ann=cat"]
         errors = tmp_path / "errors"
         with errors.open("w") as err, subprocess.Popen([*asked, "--expert", f"bob={slow}"], stderr=err) as running:
-            while not waiting.exists():
+            while not waiting.exists() and running.poll() is None:
                 time.sleep(0.02)
             running.send_signal(number)
             running.wait(timeout=20)
