@@ -374,11 +374,6 @@ class TestLitter:
         monkeypatch.setattr(os, "unlink", unlink)
         assert self.left(tmp_path) == [first.name]
 
-    def test_no_directory_is_no_error(self, tmp_path: Path) -> None:
-        remove_stale(tmp_path / "missing")
-        (tmp_path / "file").write_bytes(b"")
-        remove_stale(tmp_path / "file")
-
 
 class TestTogether:
     def test_writes_every_file_whole(self, tmp_path: Path) -> None:

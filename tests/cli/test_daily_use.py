@@ -253,28 +253,6 @@ class TestRun:
         assert any(line.endswith("lost: correction_pressure, token_efficiency") for line in lines[at : at + 3])
 
 
-@pytest.mark.slow
-def test_closing_a_task_leaves_a_score_that_is_current(da_score: DaScore, project: Path) -> None:
-    assert da_score("close-task", "--strict").status == 0
-    assert da_score("iteration", "9", "--json").json["state"] == "current"
-    entry = project / LOG / "iter-9.yaml"
-    entry.write_text(re.sub("wave: .*", "wave: another", entry.read_text()))
-    found = da_score("iteration", "9", "--json").json
-    assert (found["state"], found["state_reason"]) == ("stale", "its entry or a file beside it was edited since")
-
-
-@pytest.mark.slow
-def test_scoring_one_iteration_anew_brings_its_session_up_to_date(da_score: DaScore, project: Path) -> None:
-    assert da_score("run").status == 0
-    before = da_score("session", "5c0e", "--json").json["value"]
-    entry = project / LOG / "iter-4.yaml"
-    entry.write_text(entry.read_text().replace("retries: ", "retries: 3"))
-    changed = da_score("iteration", "4", "--recompute", "--json").json["value"]
-    after = da_score("session", "5c0e", "--json").json
-    assert after["value"] != before
-    assert {one["iteration"]: one["value"] for one in after["per_iteration"]}[4] == changed
-
-
 @pytest.mark.usefixtures("scored")
 def test_the_key_fact_stands_beside_a_detail(da_score: DaScore) -> None:
     rows = {row["signal"]: row for row in da_score("iteration", "5", "--json").json["breakdown"]}

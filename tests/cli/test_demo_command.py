@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, OnTerminal, lines_of
+from helpers.commands import DaScore
 from helpers.projects import LOG
 
 
@@ -34,17 +34,3 @@ class TestDemo:
         roots = [re.search(r"The demo is in (.*)\. Try:", found.out) for found in (first, second)]
         assert {Path(root[1]) for root in roots if root} == set(tmp_path.iterdir())
         assert len(set(tmp_path.iterdir())) == 2
-
-    @pytest.mark.slow
-    def test_is_data_with_json(self, da_score: DaScore, tmp_path: Path) -> None:
-        found = da_score("demo", tmp_path / "demo", "--json").json
-        assert [iteration["iteration"] for iteration in found["iterations"]] == list(range(1, 10))
-        assert da_score("--json", "demo", tmp_path / "other").json == found
-
-    @pytest.mark.slow
-    def test_is_drawn_on_a_terminal(self, tmp_path: Path, on_a_terminal: OnTerminal) -> None:
-        status, shown = on_a_terminal("demo", tmp_path / "demo")
-        lines = lines_of(shown)
-        assert status == 0
-        assert "Why iteration 5 scored lowest" in lines
-        assert "impl      tests         8     3  -0.188  -1.000  4-5, 7" in lines

@@ -370,12 +370,6 @@ class TestImport:
         assert last.endswith("1 fault, so nothing was imported")
         assert nothing_written(log)
 
-    def test_names_every_bad_row(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
-        (tmp_path / "x.jsonl").write_text('{"iteration": 5, "correctness": true}\n{not json\n[1]\n{"iteration": 4}\n')
-        found = da_score("label", "import", tmp_path / "x.jsonl", *ANN)
-        assert [re.sub(r".*line (\d+):.*", r"\1", line) for line in found.err.splitlines()[:4]] == ["1", "2", "3", "4"]
-        assert nothing_written(log)
-
     @pytest.mark.parametrize(
         ("content", "said"),
         [

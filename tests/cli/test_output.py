@@ -199,17 +199,6 @@ class TestTerminal:
         assert (status, b"error" in b"".join(shown)) == (0, False)
         assert any(line.startswith("   3  redirect") for line in lines_of(shown))
 
-    def test_a_log_cannot_write_to_it(self, project: Path, on_a_terminal: OnTerminal) -> None:
-        entry = project / LOG / "iter-2.yaml"
-        hostile = 'task_id: "\\e[31mred\\e]0;title\\a [bold]x[/]"'
-        entry.write_text(re.sub("task_id: .*", lambda _: hostile, entry.read_text()))
-        status, shown = on_a_terminal("run")
-        assert (status, b"\x1b[31mred" in b"".join(shown)) == (0, False)
-        (line,) = (line for line in lines_of(shown) if line.startswith("   2 "))
-        named = r"   2  \x1b[31mred\x1b]0;title\a [bold]x[/]  "
-        assert re.match(re.escape(named) + r"Compared slug .*  - +0\.500  \(0\.13–0\.87\)  fair ", line)
-        assert "\x1b" not in "".join(lines_of(shown))
-
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["log", "a[/b]", "log:bug: [red]x"])
     def test_shows_the_path_of_a_log_as_it_is(self, project: Path, on_a_terminal: OnTerminal, name: str) -> None:

@@ -12,12 +12,9 @@ from helpers.commands import DaScore
 from helpers.fleets import FLEET, failed, make_fleet, opened, rows_of, score_here
 from helpers.repos import Repo
 
-from scoring.cli.fleet import say_line
 from scoring.errors import FleetError, InputError, WriteError
-from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import read_config, results_at
-from scoring.fleet.run import FleetReport
 from scoring.fleet.tables import FLEET_TABLES, partitioned_schema
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -323,22 +320,6 @@ class TestCommands:
         again = da_score("fleet", "init", str(path))
         assert again.status == 1
         assert "already" in again.err
-
-    @pytest.mark.parametrize(
-        ("number", "words"),
-        [
-            (1, ("1 repository,", "1 broken entry ", "1 time:")),
-            (2, ("2 repositories,", "2 broken entries ", "2 times:")),
-        ],
-    )
-    def test_one_is_one(self, number: int, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-        report = FleetReport("x", "2.3.0", repositories=number)
-        done = {"iterations": 3, "broken": number, "warnings": []}
-        say_line(FleetEvent("begun", more={"to_score": number}), report)
-        say_line(FleetEvent("done", "/r", done), report)
-        say_line(FleetEvent("failed", "/r", {"attempts": number, "reason": "it fails"}), report)
-        said = capsys.readouterr().out
-        assert [word in said for word in words] == [True] * 3
 
     @pytest.mark.slow
     def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:

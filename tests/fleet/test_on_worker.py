@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore
 from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here, tar_of, write_fleet
 
 from rubric import find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.fleet_toml import read_config
-from scoring.fleet.sources import repositories
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.sidecars.scores import read_iteration_score
 from scoring.views.columns import TABLES, table_rows
 from scoring.views.examined import LogView
 
@@ -49,21 +46,6 @@ def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
         shared = {c.name for c in TABLES[table]} & {c.name for c in FLEET_TABLES[table]}
         for mine, theirs in zip(got, ordered(expected[table]), strict=True):
             assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
-
-
-@pytest.mark.slow
-def test_scores_are_those_that_backfill_writes_also_where_the_evidence_is_gone(fleet: Path, da_score: DaScore) -> None:
-    root = fleet.parent / "repos/r0"
-    how = ["--transcript-dir", str(root / "transcripts"), "--rubric", "2.3.0", "--no-cache"]
-    score_here(fleet)
-    assert da_score("backfill", str(root / "repo"), *how).status == 0
-    written = [read_iteration_score(root / "repo" / DEFAULT_LOG_DIR, number) for number in range(1, 10)]
-    expected = [(one.value if one.scored else None, one.band) for one in written]
-    assert [(row["score"], row["band"]) for row in rows_of(fleet, "iterations")] == expected
-    for path in (root / "transcripts").rglob("*.jsonl"):
-        path.unlink()
-    score_here(fleet)
-    assert [(row["score"], row["band"]) for row in rows_of(fleet, "iterations")] == expected
 
 
 @pytest.mark.slow
@@ -121,13 +103,6 @@ def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, 
     names = ("iteration", "score", "band", "weight_present", "input_tokens", "ran_tests")
     assert [[row[n] for n in names] for row in rows] == [[row[n] for n in names] for row in expected]
     assert {row["repository"] for row in rows} == {url}
-
-
-def test_a_repository_goes_to_its_worker_without_the_list_that_names_it(tmp_path: Path) -> None:
-    path = make_fleet(tmp_path, 3)
-    found = repositories(read_config(path))
-    assert {one.source.paths for one in found} == {()}
-    assert {one.source.transcripts for one in found} == {("../transcripts",)}
 
 
 def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:

@@ -74,16 +74,6 @@ def test_kept_signals_give_what_scoring_anew_gives(
 
 
 @pytest.mark.slow
-def test_rescored_twice_the_rows_are_there_once(tmp_path: Path) -> None:
-    fleet = make_fleet(tmp_path, 2)
-    score_here(fleet, "2.0.2")
-    for _ in range(2):
-        rescore(opened(fleet), find_rubric("2.2.0"))
-    assert len(rows_of(fleet, "iterations", "2.2.0")) == 18
-    assert len(rows_of(fleet, "iterations", "2.0.2")) == 18
-
-
-@pytest.mark.slow
 def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 2, FLEET.replace("repos/*/repo", "repos/r0/repo"))
     score_here(fleet, "2.0.2")

@@ -1,7 +1,6 @@
 """Whose work it is: how doctor counts it, how explain follows it down to the line, and both as data."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from helpers.checkpoints import REF, ULID, about, record
 from helpers.commands import DaScore
 from helpers.facts import facts_of
 from helpers.histories import History
-from helpers.projects import LOG
 from helpers.repos import Repo
 from msgspec.structs import replace
 
@@ -165,13 +163,6 @@ class TestWorktrees:
     def test_that_are_gone_do_not_count_without_it(self, run: Run, glob: str) -> None:
         found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))["attribution"]
         assert (found["method"], found["problem"]) == (None, "no transcript covers the iteration window")
-
-    @pytest.mark.slow
-    def test_reach_backfill(self, made: History, da_score: DaScore) -> None:
-        shutil.copytree(made.log, made.repo / LOG)
-        assert da_score("backfill", "--no-cache", "--rubric", "3.1.0", "--worktrees", self.GLOB).status == 0
-        text = (made.repo / LOG / "iter-5.evidence.yaml").read_text()
-        assert ("method: time" in text, "- gone" in text) == (True, True)
 
     def test_and_test_commands_have_no_effect_under_other_rubrics(self, made: History, da_score: DaScore) -> None:
         options = ("--iter-log-dir", made.log, "--no-cache", "--worktrees", "/a", "--test-commands", "./check")

@@ -158,10 +158,6 @@ class TestCommand:
         assert any(line.startswith("FAIL  iteration 5: no-over-claims: impl over-claimed landed: ") for line in lines)
         assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
 
-    @pytest.mark.parametrize(("last", "status"), [("4", 0), ("5", 3)])
-    def test_looks_at_the_newest_only(self, da_score: DaScore, last: str, status: int) -> None:
-        assert da_score("check", "--min-score", "0.6", "--last", last).status == status
-
     def test_notes_that_a_sidecar_says_less_than_the_evidence(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run")
         edit(demo.iter_log_dir / "iter-3.score.yaml", "value: 0.93", "value: 0.13")

@@ -231,13 +231,6 @@ class TestText:
         assert "/mine.jsonl" in out
         assert "\nWHAT TO DO\n" in out
 
-    def test_shows_control_characters_escaped(self, place: Place, da_score: DaScore) -> None:
-        place.iteration(1)
-        place.session("evil", place.turn(1, cwd="/another/\x1b[31mapp"))
-        out = da_score("doctor", *CORRECTED, "--files").out
-        assert "\x1b" not in out
-        assert "/another/\\x1b[31mapp" in out
-
     @pytest.mark.usefixtures("whole")
     def test_problems_come_before_notes(self, doctor: Told) -> None:
         levels = [finding["level"] for finding in doctor(*CORRECTED)["findings"]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, one_line
+from helpers.commands import DaScore
 from helpers.projects import edit
 
 from scoring.demo import Demo
@@ -121,14 +121,3 @@ class TestExplanation:
         edit(demo.iter_log_dir / "iter-5.yaml", "tests_total_pass: false", "tests_total_pass: true")
         assert "The evidence gives 0.3" in da_score("explain", "5").out
         assert "The evidence gives" not in da_score("explain", "5", "--recompute").out
-
-    def test_as_json(self, da_score: DaScore) -> None:
-        data = da_score("explain", "5", "--json").json
-        assert data["would_have_raised"][0]["signal"] == "landed"
-        assert data["commit"].startswith("f05ce0048ec2")
-        assert data["entry"] == f"{LOG}/iter-5.yaml"
-        assert len(data["integrity"]) == 4
-
-    def test_of_an_iteration_that_is_not_there(self, da_score: DaScore) -> None:
-        said = f"{LOG}/iter-77.yaml: no entry for iteration 77 in this log"
-        assert one_line(da_score("explain", "77")) == said

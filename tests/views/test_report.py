@@ -69,10 +69,6 @@ class TestDigest:
         assert list(found.signals) == [spec.id for spec in default_rubric().signals]
         assert math.isclose(found.presence("hook_outcomes"), 5 / 9)
 
-    def test_bands_of_other_rubrics_and_no_score_come_last(self) -> None:
-        found = made(line(1, 0.5, band="fine"), line(2, None, band="unscored"), line(3, 0.9))
-        assert found.bands == {"excellent": 0, "good": 1, "fair": 0, "poor": 0, "fine": 1, "unscored": 1}
-
 
 class _Structure(HTMLParser):
     """Collects what a page links to, its ids, and the text of its headings."""

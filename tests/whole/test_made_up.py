@@ -76,23 +76,6 @@ def row(score: Score, signal: str) -> SignalContribution:
     return next(row for row in score.breakdown if row.signal == signal)
 
 
-def test_an_honest_entry_loses_nothing(log: Log) -> None:
-    log.entry(log.work())
-    (score,) = log.scores()
-    assert {r.signal: (r.sub_score, r.source) for r in score.breakdown if r.present} == {
-        "landed": (1, "observed"),
-        "verifier": (1, "observed"),
-        "tests": (1, "observed"),
-        "correction_pressure": (1, "observed"),
-        "token_efficiency": (0.7, "observed"),
-    }
-    assert row(score, "verifier").detail == "1/1 verifiers observed, mean status; evidence by commit"
-    assert row(score, "tests").detail == (
-        "1 test run, 0 failed; last passed: pytest -q (12 passed); evidence by commit"
-    )
-    assert score.band == "excellent"
-
-
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "done",
@@ -222,31 +205,6 @@ def test_claims_alone_give_no_band(log: Log, commit: str | None) -> None:
     assert score.band == BAND_INSUFFICIENT
     assert {r.signal for r in score.breakdown if r.present} <= {"landed"}
     assert all(r.detail for r in score.breakdown)
-
-
-@pytest.mark.slow
-def test_a_commit_named_twice_gives_the_second_entry_nothing(log: Log) -> None:
-    mark = log.work()
-    log.entry(mark)
-    log.entry(mark)
-    first, second = log.scores()
-    assert first.band == "excellent"
-    assert [r.signal for r in second.breakdown if r.present] == []
-    assert row(second, "landed").detail == "commit already counted for iteration 1"
-
-
-DOCUMENTS = {"README.md": "1", "docs/a.rst": "1", "LICENSE": "1", "docs/b.png": "1"}
-
-
-@pytest.mark.parametrize("code", [{}, {"src/a.py": "1"}], ids=["documents alone", "with code"])
-def test_tests_say_nothing_of_documents(log: Log, code: dict[str, str]) -> None:
-    log.entry(log.work(files=DOCUMENTS | code))
-    (score,) = log.scores()
-    assert (row(score, "tests").applicable, row(score, "tests").present) == (bool(code), bool(code))
-    if not code:
-        assert score.coverage.total == len(RUBRIC.signals) - 1
-        assert score.coverage.weight == pytest.approx((0.1564 + 0.138 + 0.1012 + 0.0736) / (1 - 0.1288))
-        assert score.bounds.high == pytest.approx(score.bounds.low + 1 - score.coverage.weight)
 
 
 def test_a_failed_last_run_allows_fair_at_best(log: Log) -> None:

@@ -28,8 +28,6 @@ SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
 """Whether to take numbers that take minutes: many logs, and many more moments to be disturbed at."""
 
 LOG = Path(".agents/active/iteration-log")
-RANDOM_KILLS = 50 if SLOW else 20
-"""How many times each command is killed at a random moment."""
 
 
 @pytest.fixture
@@ -183,29 +181,6 @@ class TestKilled:
             step += 1
         assert step >= 10
         assert littered >= 4
-        check_recovery(log, command, new)
-
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_at_random_moments(self, log: Log, command: str) -> None:
-        old, new = states_of(log, command)
-        began = time.monotonic()
-        assert run(log.arguments(command)) == 0
-        duration = time.monotonic() - began
-        chance = random.Random(20260412)
-        killed = 0
-        for n in range(10 * RANDOM_KILLS):
-            before = {} if n % 4 == 3 and command != "close-task" else old
-            log.restore(before)
-            process = begin(log.arguments(command))
-            time.sleep(chance.uniform(0.2, 1.1) * duration)
-            process.kill()
-            late = end(process) == 0
-            check_whole(log, before, new)
-            duration *= 0.9 if late else 1.03  # follows the machine, which others use too
-            killed += not late
-            if killed == RANDOM_KILLS:
-                break
-        assert killed == RANDOM_KILLS
         check_recovery(log, command, new)
 
 

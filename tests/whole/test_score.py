@@ -6,12 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.projects import tree
 from helpers.repos import Repo
 
 from rubric import default_rubric
 from scoring.demo import Demo, build_demo
-from scoring.errors import LogError, NotARepositoryError, NotFoundError, WriteError
+from scoring.errors import LogError, NotARepositoryError, NotFoundError
 from scoring.log.load import load_iteration_log
 from scoring.score import (
     ScoredLog,
@@ -20,7 +19,6 @@ from scoring.score import (
     score_log,
     write_scored_log,
 )
-from scoring.sidecars.scores import read_iteration_score, read_session_score
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -79,23 +77,6 @@ class TestScoreLog:
             assert i.persisted.breakdown == i.score.breakdown
         assert [i.score.iteration for i in scored.iterations if i.persisted.linked_traces_to_outcomes] == [3]
 
-    def test_sums_up_the_sessions(self, scored: ScoredLog) -> None:
-        assert [(s.session_id, s.iterations, repr(s.value), s.band) for s in scored.sessions] == [
-            ("019cbd3b-b01a-7970-85d9-5954058b4714", (7, 8, 9), "0.8043977473379519", "good"),
-            ("5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310", (3, 4, 5, 6), "0.7071841677569216", "good"),
-        ]
-
-    def test_says_in_how_many_iterations_each_signal_is_present(self, scored: ScoredLog) -> None:
-        assert scored.presence() == {
-            "landed": 8 / 9,
-            "verifier": 8 / 9,
-            "tests": 8 / 9,
-            "correction_pressure": 1.0,
-            "scope": 8 / 9,
-            "hook_outcomes": 5 / 9,
-            "token_efficiency": 6 / 9,
-        }
-
     def test_wants_a_repository_and_entries_that_can_be_read(self, log: Path, repo: Repo, tmp_path: Path) -> None:
         entry(log, 1, commit=repo.commit())
         with pytest.raises(NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")):
@@ -113,21 +94,8 @@ class TestScoreLog:
         assert (scored.iterations, scored.sessions) == ((), ())
         assert set(scored.presence().values()) == {0.0}
 
-    @pytest.mark.slow
-    def test_writes_nothing(self, demo: Demo) -> None:
-        before = tree(demo.root)
-        score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
-        examine_iteration(demo.iter_log_dir, demo.repo_dir, 3, *demo.transcript_dirs)
-        assert tree(demo.root) == before
-
 
 class TestOneIteration:
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("iteration", VALUES)
-    def test_scores_as_it_does_in_the_whole_log(self, demo: Demo, scored: ScoredLog, iteration: int) -> None:
-        alone = examine_iteration(demo.iter_log_dir, demo.repo_dir, iteration, *demo.transcript_dirs)
-        assert alone == scored.iterations[iteration - 1]
-
     @pytest.mark.parametrize("iteration", [0, 10, -1, 10**30])
     def test_that_is_not_there_is_named_by_its_path(self, demo: Demo, iteration: int) -> None:
         path = demo.iter_log_dir / f"iter-{iteration}.yaml"
@@ -151,30 +119,6 @@ class TestWriting:
     def copy(self, demo: Demo, tmp_path: Path) -> Path:
         """A log to write into."""
         return shutil.copytree(demo.iter_log_dir, tmp_path / "copy")
-
-    def test_writes_a_file_for_each_iteration_and_session(self, copy: Path, scored: ScoredLog) -> None:
-        before = set(os.listdir(copy))
-        iterations, sessions = write_scored_log(str(copy), scored)
-        assert iterations == [copy / f"iter-{n}.score.yaml" for n in range(1, 10)]
-        assert sessions == [copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions]
-        assert set(os.listdir(copy)) - before == {path.name for path in (*iterations, *sessions)}
-        assert [read_iteration_score(copy, i.score.iteration) for i in scored.iterations] == [
-            i.persisted for i in scored.iterations
-        ]
-        assert [read_session_score(copy, s.session_id) for s in scored.sessions] == list(scored.sessions)
-        written = tree(copy)
-        write_scored_log(copy, scored)
-        assert tree(copy) == written
-
-    @pytest.mark.parametrize("stuck", [2, 10], ids=["an iteration", "a session, after all iterations"])
-    def test_stops_at_what_cannot_be_written(self, copy: Path, scored: ScoredLog, stuck: int) -> None:
-        paths = [copy / f"iter-{n}.score.yaml" for n in range(1, 10)]
-        paths += [copy / f"session-{s.session_id}.score.yaml" for s in scored.sessions]
-        paths[stuck].mkdir()
-        with pytest.raises(WriteError, match=re.escape(f"{paths[stuck]}: cannot write: is a directory")) as raised:
-            write_scored_log(copy, scored)
-        assert raised.value.written == tuple(paths[:stuck])
-        assert not any(path.exists() for path in paths[stuck + 1 :])
 
     def test_a_session_without_a_file_name_is_warned_of_and_skipped(self, log: Path, repo: Repo) -> None:
         for n, session in enumerate(["a", "../b", "c", "", "d\\n", "/"], 1):
