@@ -103,11 +103,10 @@ class ScoresDigest:
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=16)
 
-    def add(self, one: ScoredIteration) -> None:
+    def add(self, score: Score | scores.PersistedScore, facts: IterationFacts) -> None:
         """Add an iteration, in order."""
-        score, landing = one.score, one.facts.landing
-        known = score.iteration, score.rubric_version, score.scored, score.value, score.band, landing.sha
-        self._hash.update(repr((*known, one.record.agent.session_id, one.facts.trunk.commit)).encode())
+        known = score.iteration, score.rubric_version, score.scored, score.value, score.band, facts.landing.sha
+        self._hash.update(repr((*known, facts.record.agent.session_id, facts.trunk.commit)).encode())
 
     def __str__(self) -> str:
         return self._hash.hexdigest()
@@ -126,7 +125,7 @@ class ScoredLog(Frozen, frozen=True):
         """The name of its scores, as a summary has it."""
         digest = ScoresDigest()
         for one in self.iterations:
-            digest.add(one)
+            digest.add(one.score, one.facts)
         return str(digest)
 
     @property
@@ -308,7 +307,7 @@ def score_whole_log(
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         how = partial(score_iterations, observe=observe, compare=False, opened=evidence.append)
         for (one,) in how(records, iter_log_dir, sources, rubric):
-            digest.add(one)
+            digest.add(one.score, one.facts)
             if beside:
                 facts.append(one.facts)
             lost: tuple[Loss, ...] = ()

@@ -1,7 +1,7 @@
 """Text as the reference compares, quotes and cuts it: one character at a time, by Unicode's simple mappings."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 WHITE_SPACE = (
@@ -134,6 +134,12 @@ def spans(numbers: Sequence[int]) -> str:
         else:
             runs.append([n, n])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def some_spans(numbers: Iterable[int], most: int = 12) -> str:
+    """Return numbers as :func:`spans` does, in order and cut behind some: ``1-3, 7 and 12 more``."""
+    ordered = sorted(numbers)
+    return spans(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -17,7 +17,7 @@ from scoring.evidence.rules import rules_of
 from scoring.jobs.hook_install import HOOKS, hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
-from scoring.views.doctor.findings import Finding, findings, most_useful_first
+from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_first
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
@@ -42,7 +42,7 @@ def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
         settings = replace(settings, rubric=rubric.version)
 
     def note(text: str) -> None:
-        broken.append(Finding("settings", "note", text, "leave the setting out, or score under rubric 2.3.0"))
+        broken.append(Finding("settings", "note", text, f"leave the setting out, or score under rubric {BEST}"))
 
     found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
     advice_on = most_useful_first([*broken, *_hooks(settings.repo_dir), *findings(found)])

@@ -106,20 +106,25 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
 
 
 def months(work: Sequence[WorkRow]) -> list[Group]:
-    """Return the work by month in UTC, the oldest first; what has no time is left out."""
+    """Return the work by month in UTC, the oldest first and at the end what has no time; none where nothing has one."""
     groups = _grouped(work, lambda row: (row.values["ended"] or "")[:7])
-    return sorted((one for one in groups if one.name), key=lambda one: one.name)
+    return sorted(groups, key=lambda one: (not one.name, one.name)) if any(one.name for one in groups) else []
 
 
-def trend(work: Sequence[WorkRow]) -> str:
-    """Return whether more of the work lands than before; "" where fewer than two units are decided."""
-    decided = [row for row in work if row.unit.state in JUDGED and row.values["ended"]]
-    half = len(decided) // 2
-    older, newer = Group.of("", decided[:half]), Group.of("", decided[half:])
-    if not half:
-        return ""
-    verdict = _verdict("", [("the older half", older.landed), ("the newer half", newer.landed)])
-    return f"Landed of the older half: {older.landed}; of the newer half: {newer.landed}: {verdict.lstrip(': ')}"
+def trend(work: Sequence[WorkRow]) -> list[str]:
+    """Return whether more of the work lands than before, and less of it is fixed; none of fewer than two units."""
+    timed = [row for row in work if row.values["ended"]]
+    shares: dict[str, tuple[list[WorkRow], Callable[[Group], CountedShare]]] = {
+        "Landed": ([row for row in timed if row.unit.state in JUDGED], lambda one: one.landed),
+        "Reverted or fixed later": ([row for row in timed if row.unit.defective is not None], lambda one: one.fixed),
+    }
+    texts = []
+    for what, (rows, share) in shares.items():
+        if half := len(rows) // 2:
+            older, newer = share(Group.of("", rows[:half])), share(Group.of("", rows[half:]))
+            verdict = _verdict("", [("the older half", older), ("the newer half", newer)])
+            texts.append(f"{what}, of the older half: {older}; of the newer half: {newer}{verdict}")
+    return texts
 
 
 def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Group]:
@@ -163,7 +168,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     yield Table(_BY, [_by_row(kind, group) for kind, groups in kinds for group in groups])
     said = [text.replace(":", f", by {one.kind.lower()}:", 1) for one in compared for text in one.verdicts]
     said += [f"and {one.more} more of {one.kind.lower()}" for one in compared if one.more]
-    if texts := [*said, *filter(None, [trend(rows)])]:
+    if texts := [*said, *trend(rows)]:
         yield Line()
         yield from map(Line, texts)
 
@@ -187,8 +192,8 @@ def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
         text += f", {cost_text(every.per_landed)} for {each} with a known cost"
     yield text + (f"; of {unknown} others the cost is not known." if unknown else ".")
     if nothing["units"]:
-        text = f"{counted(nothing['units'], 'unit')} came to nothing ({nothing['lost']} lost, "
-        text += f"{nothing['reverted']} reverted): {cost_text(nothing['cost'])}"
+        or_reverted = f" or {_was(nothing['units'])} reverted" if nothing["reverted"] else ""
+        text = f"{counted(nothing['units'], 'unit')} came to nothing{or_reverted}: {cost_text(nothing['cost'])}"
         if nothing["without_cost"]:
             text += f"; what {nothing['without_cost']} of them cost is not known"
         counts = {name: n for name in ("open", "unclear") if (n := every.summary[name])}
@@ -242,7 +247,19 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     yield Table(_LOOK_AT, shown)
 
 
+STATE_WORDS = {state: state for state in STATES} | {"lost": "came to nothing"}
+"""What people read for the states of units, in the order in which they are shown."""
 _STATES = (*(Column(head, right=head != "STATE") for head in ("STATE", "UNITS", "COST", "TIME", "OUTPUT")),)
+
+
+def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:
+    """Yield each state and talk, with how many units have it, what they cost, how long they took, what they wrote."""
+    for state in (*STATES, "talk"):
+        some = [row for row in rows if row.unit.state == state]
+        output = sum(row.values["tokens"]["output"] or 0 for row in some)
+        minutes = sum(row.unit.minutes or 0 for row in some)
+        cost = cost_text(Group.of(state, some).summary["cost"] if some else None)
+        yield STATE_WORDS.get(state, state), len(some), cost, duration_text(minutes * 60), tokens_text(output)
 
 
 def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
@@ -250,12 +267,5 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
     yield from became_page(rows, horizon_days)
     if not rows:
         return
-    lines = []
-    for state in (*STATES, "talk"):
-        some = [row for row in rows if row.unit.state == state]
-        output = sum(row.values["tokens"]["output"] or 0 for row in some)
-        minutes = sum(row.unit.minutes or 0 for row in some)
-        cost = Group.of(state, some).summary["cost"] if some else None
-        lines.append((state, len(some), cost_text(cost), duration_text(minutes * 60), tokens_text(output)))
-    yield from (Line(), Table(_STATES, lines), Line())
+    yield from (Line(), Table(_STATES, list(by_state(rows))), Line())
     yield from look_at_page(rows)

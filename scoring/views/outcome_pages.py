@@ -11,6 +11,7 @@ from rubric import Rubric
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
+from scoring.score import ScoresDigest
 from scoring.text import counted, printable
 from scoring.views.examined import Examined
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
@@ -64,9 +65,12 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
     return f"{text[0].upper()}{text[1:]}. {verdict}"
 
 
-def with_cases(examined: Iterable[Examined], version: str, cases: list[Case]) -> Iterator[Examined]:
-    """Yield the iterations of a pass, and add to ``cases`` those scored under one rubric and with a known outcome."""
+def with_cases(
+    examined: Iterable[Examined], version: str, cases: list[Case], scores: ScoresDigest
+) -> Iterator[Examined]:
+    """Yield the iterations of a pass; ``cases`` gets those under one rubric with a known outcome, ``scores`` all."""
     for one in examined:
+        scores.add(one.score, one.facts)
         case = case_of(one.facts, one.signals, one.score, one.outcome, "defective")
         if case and one.score.rubric_version == version:
             cases.append(case)

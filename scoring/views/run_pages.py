@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import field, structs
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED
+from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen
 from scoring.outcomes.outcome import HORIZON_DAYS
@@ -21,7 +21,6 @@ from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
 from scoring.views.table import (
     BAND,
-    BAND_STYLES,
     BOUNDS,
     COVERAGE,
     ITER,
@@ -29,7 +28,6 @@ from scoring.views.table import (
     TASK,
     AnyCell,
     Block,
-    Cell,
     Column,
     Line,
     Table,
@@ -45,7 +43,6 @@ LOST = Column("", only="full", prose=True)
 _OLD = [ITER, TASK, SCORE, BAND._replace(width=26), COVERAGE, Column("DATE", width=0)]
 """The columns of ``run`` on a pipe, under rubrics with the reference's text there."""
 _MOST_ROWS = 20  # that a terminal shows without being asked for more
-_GRADES = BAND_STYLES.keys() - {BAND_INSUFFICIENT, BAND_UNSCORED}
 _FEW_SESSIONS = 20  # fewer of them are shown without being asked for
 
 
@@ -109,11 +106,11 @@ def _old_page(scored: LogSummary, source: Path, written: tuple[int, int] | None)
 def scores_head(
     meaning: Meaning, rubric: str, scores: Sequence[tuple[float | None, str]], source: Path | str
 ) -> Iterator[Line]:
-    """Yield what scores are worth here, and what they are: no number and no band where they foretell nothing."""
+    """Yield what scores are worth here, and what they are: numbers and bands only where they foretell something."""
     enough = [(value, band) for value, band in scores if value is not None and band != BAND_INSUFFICIENT]
     yield Line(f"{meaning.name}s under rubric {rubric}: {meaning}", "bold")
     text = f"{counted(len(scores), 'iteration')} in {source}, {len(enough)} with enough evidence"
-    if enough and not meaning.is_no_sign:
+    if enough and meaning.means_something:
         bands = Counter(band for _, band in enough)
         listed = ", ".join(f"{count} {band_text(band)}" for band, count in bands.most_common())
         text += f"; mean {sum(value for value, _ in enough) / len(enough):.3f}: {listed}"
@@ -127,15 +124,14 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
     yield Line()
     shown = lines if more.every or not more.terminal else lines[-_MOST_ROWS:]
     columns = [ITER, TASK, SUBJECT, SHA, SCORE._replace(head=meaning.name.upper()), BOUNDS, BAND, COVERAGE]
-    columns += [Column("DATE"), *([LOST] if any(line.lost for line in shown) else [])]
-    rows = [_iteration_row(line, more)[: len(columns)] for line in shown]
-    yield Table(columns, rows, full=True)
+    yield Table([*columns, Column("DATE"), LOST], [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
         yield Line(f"The last {len(shown)} of {counted(len(lines), 'iteration')}; --all shows every one.", "dim")
     if scored.sessions and (more.sessions or len(scored.sessions) < _FEW_SESSIONS):
         members = {line.iteration: line for line in lines}
         columns = [SCORE._replace(head=meaning.name.upper()) if one == SCORE else one for one in SESSIONS]
-        yield from (Line(), Table(columns, session_rows(scored.sessions, members, more.terminal), full=True))
+        rows = session_rows(scored.sessions, members, more.terminal, meaning.means_something)
+        yield from (Line(), Table(columns, rows, full=True))
     elif scored.sessions:
         yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
 
@@ -143,9 +139,7 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
 def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[AnyCell, ...]:
     value, bounds = number(line.value, line.scored), bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    band = Cell(line.band, "") if more.meaning.is_no_sign and line.band in _GRADES else band_cell(line.band)
-    if not more.meaning.means_something:
-        band = band._replace(style="")
+    band = band_cell(line.band, more.meaning.means_something)
     subject = more.subjects.get(line.commit) or line.summary
     named = line.iteration, line.task_id, subject_cell(subject), short(line.commit) or "-"
     return *named, value, bounds, band, coverage_cell(line.coverage), line.date, lost

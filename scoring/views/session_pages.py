@@ -28,7 +28,7 @@ _MEMBERS = (
 
 
 def session_rows(
-    sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool
+    sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool, graded: bool = True
 ) -> list[tuple[table.AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     beginnings = _beginnings([session.session_id for session in sessions])
@@ -39,7 +39,7 @@ def session_rows(
             table.bounds_text(_bounds(session, members)),
             str(_interval(session) or "") if intervals else "",
             len(session.iterations),
-            table.band_cell(session.band),
+            table.band_cell(session.band, graded),
             _coverage_cell(session, members),
         )
         for session in sessions

@@ -235,14 +235,14 @@ def cost_text(cost: float | None) -> str:
 
 
 def duration_text(seconds: float | None) -> str:
-    """Return a duration as people read it: ``40 s``, ``12 min``, ``3 h 20 min``, ``2 d 4 h``."""
+    """Return a duration as people read it: ``40 s``, ``12 min``, ``3 h 20 min``, ``52 h``."""
     if seconds is None:
         return "-"
     if seconds < 90:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     if hours >= 48:
-        return f"{hours // 24} d {hours % 24} h"
+        return f"{hours + (minutes >= 30):,} h"
     return f"{minutes} min" if not hours else f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
@@ -264,7 +264,7 @@ def spending_lines(found: Spending | None) -> list[str]:
     counts = ", ".join(f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items())
     facts = [
         "" if found.cost is None else f"cost {cost_text(found.cost)}",
-        "" if found.seconds is None else f"took {duration_text(found.seconds)}",
+        "" if found.seconds is None else f"{duration_text(found.seconds)} from first to last line",
         ", ".join(found.models[:3]),
         "" if found.shared_with is None else f"shared with iteration {found.shared_with}",
         "as the entry says" if found.source == "entry" else "",

@@ -15,8 +15,8 @@ Place: TypeAlias = Literal["pipe", "terminal"]
 
 _GAP = "  "
 
-BAND_STYLES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
-BAND_STYLES |= {"insufficient": "dim", "unscored": "dim"}
+_GRADES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
+BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
 
 
 class Cell(NamedTuple):
@@ -125,9 +125,11 @@ class Table(NamedTuple):
         return text
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns that are for some places."""
-        shown = [n for n, column in enumerate(self.columns) if column.only in places]
-        rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in self.table_rows()]
+        """Return the table with the columns that are for some places; full text leaves out those without any text."""
+        rows, shown = self.table_rows(), [n for n, column in enumerate(self.columns) if column.only in places]
+        if "full" in places and rows:
+            shown = [n for n in shown if any(as_cell(row.cells[n]).shown() for row in rows)]
+        rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in rows]
         return self._replace(columns=[self.columns[n] for n in shown], rows=rows)
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -179,8 +181,10 @@ COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
 
 
-def band_cell(band: str) -> Cell:
-    """Return a band as a cell, in its colour and by the name that people read."""
+def band_cell(band: str, graded: bool = True) -> Cell:
+    """Return a band as a cell, in its colour and by the name that people read; a grade only where that means much."""
+    if not graded and band in _GRADES:
+        return Cell(band, "")
     return Cell(band, band_text(band), BAND_STYLES.get(band, ""), brief=band)
 
 

@@ -166,8 +166,8 @@ class TestTerminal:
         assert status == 0
         (row,) = (line for line in lines if line.startswith("   2  "))
         assert "   2  choose-alphabet" in row
-        assert "0.500  (0.13–0.87)  fair       2/7 · 26 %" in row
-        assert f"{CODEX_SESSION}  0.804  (0.70–0.84)  0.70–0.86      3  good  3 of 3, 86.0 % of the weight" in lines
+        assert "0.500  (0.13–0.87)  2/7 · 26 %" in row
+        assert f"{CODEX_SESSION}  0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight" in lines
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 
     @pytest.mark.usefixtures("scored")

@@ -18,7 +18,7 @@ DASH = "\N{EN DASH}"
 class TestPipe:
     def test_of_a_run_has_coverage_and_whole_names(self, da_score: DaScore) -> None:
         full, cut = da_score("run", "--no-write", *FULL).out, da_score("run", "--no-write", *CUT).out
-        row = r"^2 +choose-alphabet +Compared slug .* +- +0\.500 +fair +\d of 8 signals, \d+\.\d % of the weight +2026"
+        row = r"^2 +choose-alphabet +Compared slug .* +- +0\.500 +\d of 8 signals, \d+\.\d % of the weight +2026"
         assert re.search(row, full, re.M)
         assert ("COVERAGE" in full, CODEX_SESSION in full, "..." in full) == (True, True, False)
         assert ("COVERAGE" in cut, "choose-al..." in cut) == (False, True)
@@ -79,8 +79,7 @@ class TestMeans:
         few = sum(one["band"] == "insufficient" for one in iterations)
         assert few
         text = da_score("report", "--terminal", *ENOUGH).out
-        assert f", {len(enough)} with enough evidence; mean {sum(enough) / len(enough):.3f}: " in text
-        assert re.search(rf"^9 iterations in .*, {len(enough)} with enough evidence; mean ", text, re.M)
+        assert re.search(rf"^9 iterations in .*, {len(enough)} with enough evidence$", text, re.M)
         assert len(enough) == 9 - few
         found = da_score("check", "--min-score", "0", "--json", *ENOUGH).json
         assert found["mean"] == pytest.approx(sum(enough) / len(enough))

@@ -193,7 +193,7 @@ class TestTerminal:
         text = pipe_text(report_lines(digest_of(demo)))
         assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
         assert "\nScores under rubric 2.1.0: not measured: da-score validate\n" in text
-        assert "; mean 0.749: 4 excellent, " in text
+        assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (True, False, False)
         assert "reverted by dc5fe68d151e" in text.partition("\nLook at\n")[2]
 
     @pytest.mark.slow
@@ -213,6 +213,8 @@ class TestCommand:
         chosen = ("--rubric", rubric)
         work, run = da_score("work", "--json").json, da_score("run", "--json", *chosen).json
         said = da_score("report", "--json", *chosen).json
+        again = da_score("run", "--no-write", "--json", *chosen).json
+        assert again.get("verdict", "too few") == said["validity"]["verdict"]
         html = Path("report.html").read_text()
         data = json.loads(html.partition(DATA)[2].partition("</script>")[0])
         shared = {name: work[name] for name in ("summary", "by", "look_at")}
@@ -220,7 +222,9 @@ class TestCommand:
         assert {name: data["work"][name] for name in shared} == shared
         total, landed = work["summary"]["cost"], work["summary"]["landed"]
         assert f"<b>{landed}</b> of {work['summary']['units']} units of work landed" in html
-        assert f"<dt>Cost of all</dt><dd>${total:.2f}</dd>" in html
+        assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>known for " in html
+        nothing = cost_text(work["summary"]["came_to_nothing"]["cost"])
+        assert f"<dt>Came to nothing or was reverted</dt><dd>{nothing} <small>1 unit</small></dd>" in html
         months = re.findall(r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html)
         known = [one for one in work["by"]["month"] if one["name"] != "unknown"]
         assert months == [(one["name"], str(one["units"]), cost_text(one["cost"])) for one in known]
@@ -255,10 +259,12 @@ class TestCommand:
         assert one_line(da_score("report")) == said
 
 
-def wait_for(shown: Page, title: str) -> None:
-    """Wait until the breakdown is open under a title."""
-    open_under = "title => document.querySelector('#breakdown[open] #b-title')?.textContent === title"
-    shown.wait_for_function(open_under, arg=title)
+def wait_for(shown: Page, said: str) -> None:
+    """Wait until the breakdown of an iteration is open, and says its score, as in ``Iteration 5: 0.288``."""
+    is_open = """([title, score]) => document.querySelector('#breakdown[open] #b-title')?.textContent.startsWith(title)
+        && document.getElementById('b-body').textContent.startsWith(score)"""
+    title, _, score = said.partition(" ")[2].partition(": ")
+    shown.wait_for_function(is_open, arg=[f"Iteration {title}: ", f"score {score} · "])
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -391,7 +397,7 @@ class TestInABrowser:
     def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:
         wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= screen
-        charts = opened.locator(".chart svg")
+        charts = opened.locator(".chart > svg")
         assert charts.count() == 3
         for chart in charts.all():
             box = chart.bounding_box()

@@ -57,6 +57,7 @@ def piece(state: State, cost: float | None = None, day: str = "2026-03-01", **kn
     """A unit of work of which little is known."""
     unit = Unit(f"commit:{day}:{state}", "commit", state=state, defective=known.pop("defective", None))
     values = dict.fromkeys(("commit", "subject", "harness", "model", "minutes", "defective"))
+    values["tokens"] = {"output": None}
     return WorkRow(unit, cost, {**values, "kind": "commit", "iterations": [], "ended": f"{day}T12:00:00Z", **known})
 
 
@@ -122,17 +123,20 @@ class TestComparisons:
 
 
 class TestTime:
-    def test_months_come_in_order_and_what_has_no_time_is_in_none(self) -> None:
+    def test_months_come_in_order_and_what_has_no_time_at_the_end(self) -> None:
         work = [piece("landed", day="2026-04-01"), piece("lost", day="2026-03-31"), piece("open", ended=None)]
-        assert [(one.name, one.summary["units"]) for one in months(work)] == [("2026-03", 1), ("2026-04", 1)]
+        assert [(one.name, one.summary["units"]) for one in months(work)] == [("2026-03", 1), ("2026-04", 1), ("", 1)]
+        assert months(work[2:]) == []
 
     def test_halves_are_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01") for _ in range(20)]
         landed = [piece("landed", day="2026-04-01") for _ in range(20)]
-        assert trend([*lost, *landed]).endswith("the newer half more often than the older half.")
-        assert trend([*landed, *lost]).endswith("the older half more often than the newer half.")
-        assert trend([*landed, *landed]).endswith(f"{NO_DIFFERENCE}.")
-        assert trend([piece("open"), piece("landed")]) == ""
+        fixed = [piece("landed", day="2026-04-01", defective=n > 9) for n in range(20)]
+        assert trend([*lost, *landed])[0].endswith("the newer half more often than the older half.")
+        assert trend([*landed, *lost])[0].endswith("the older half more often than the newer half.")
+        assert [text.endswith(f"{NO_DIFFERENCE}.") for text in trend(fixed)] == [True, False]
+        assert trend(fixed)[1].startswith("Reverted or fixed later, of the older half: 0 of 10 (")
+        assert trend([piece("open"), piece("landed")]) == []
 
     @pytest.mark.parametrize(
         ("share", "said"),
@@ -246,6 +250,8 @@ class TestPage:
     def test_a_cost_says_what_it_leaves_out(self) -> None:
         shown = page(made(work=[piece("landed", 1.5), piece("landed"), piece("lost", 1.0)]))
         assert "$2.50 in all, known for 2 of 3 pieces of work, talk included" in shown
+        assert "<dd>$2.50 <small>known for 2 of 3</small></dd>" in shown
+        assert "<dd>$1.00 <small>1 unit</small></dd>" in shown
         assert "<dd>$2.50 <small>of 1 with a cost</small></dd>" in shown
         assert "Of 0 old enough" not in shown
 
@@ -274,7 +280,7 @@ class TestUnderARubricThatAttributes:
         assert found["cost_usd"] == pytest.approx(0.145762, abs=1e-6)
         assert found["duration_seconds"] > 0
         shown = da_score("iteration", "3", "--rubric", "3.1.0").out
-        assert "cost $0.15 · took 29 min · claude-sonnet-4-5" in shown
+        assert "cost $0.15 · 29 min from first to last line · claude-sonnet-4-5" in shown
         session = da_score("session", "5c0e", "--json").json["spending"]
         assert session["cost_usd"] > found["cost_usd"]
 

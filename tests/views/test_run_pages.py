@@ -96,7 +96,7 @@ class TestScores:
     @pytest.mark.parametrize(
         ("verdict", "said", "mean"),
         [
-            pytest.param(None, "Scores under rubric 2.1.0: not measured: da-score validate", True, id="not measured"),
+            pytest.param(None, "Scores under rubric 2.1.0: not measured: da-score validate", False, id="not measured"),
             pytest.param("weak", "Scores under rubric 2.1.0: weak", True, id="they foretell"),
             pytest.param(
                 "no better than a coin", "Evidence scores under rubric 2.1.0: no better than a coin", False, id="a coin"

@@ -247,7 +247,7 @@ class TestSpending:
         (duration_text, 720, "12 min"),
         (duration_text, 12_000, "3 h 20 min"),
         (duration_text, 7_200, "2 h"),
-        (duration_text, 187_200, "2 d 4 h"),
+        (duration_text, 187_200, "52 h"),
         (spending.cost_text, None, "-"),
         (spending.cost_text, 0.0, "$0.00"),
         (spending.cost_text, 0.0123, "$0.01"),

@@ -4,16 +4,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
 from scoring.evidence.git.checkpoints import REFS
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
 from scoring.log.find import how_to_make_one
 from scoring.signals.table import is_chosen
-from scoring.text import counted, spans
+from scoring.text import counted, some_spans
 from scoring.views.doctor import Examination
 
 Level = Literal["problem", "note"]  # A problem costs evidence or stops a run; a note is good to know
 
+_MOST_REASONS = 3  # that one finding gives
+BEST = newest_version(EVIDENCE_ATTRIBUTED)  # the rubric that da-score init chooses
 MERGE_TREE = (2, 38)  # the first git that can tell without a work tree whether a merge would change anything
 
 
@@ -91,7 +94,7 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         return
     if trunk.commit is None and not seen.sources.rules.discovers_transcripts:
         what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
-        yield Finding("trunk", "problem", what, "score under rubric 2.3.0, which finds the trunk that is there")
+        yield Finding("trunk", "problem", what, f"score under rubric {BEST}, which finds the trunk that is there")
     elif trunk.commit is None:
         what = f"no trunk was found: {trunk.how}"
         yield Finding("trunk", "problem", what, "name it with --trunk, or in the settings")
@@ -103,14 +106,14 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
 def _entries(seen: Examination) -> Iterator[Finding]:
     repository = seen.repository
     if repository.unresolved:
-        numbers = spans(sorted(repository.unresolved))
+        numbers = some_spans(repository.unresolved)
         advice = (
             "fetch the branches that held them (git fetch --all); commits that were rewritten and then lost are known "
             "by their summary alone, and have no window in the transcripts"
         )
         yield Finding("entries", "problem", f"the commits of these iterations are not here: {numbers}", advice)
     if repository.without_commit:
-        what = f"these iterations name no commit: {spans(sorted(repository.without_commit))}"
+        what = f"these iterations name no commit: {some_spans(repository.without_commit)}"
         yield Finding("entries", "problem", what, "write the SHA into the entry's commit when the iteration ends")
 
 
@@ -124,7 +127,7 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
             yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
-        how = "name folders with --transcript-dir, or score under rubric 2.3.0, which looks in the harnesses' places"
+        how = f"name folders with --transcript-dir, or score under rubric {BEST}, which looks there by itself"
         if seen.sources.rules.discovers_transcripts:
             how = "set transcripts to auto, or name folders with --transcript-dir"
         yield Finding("transcripts", "problem", "no transcripts are read", how)
@@ -136,10 +139,10 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
                 how += ", or where its work trees were with the setting worktrees"
         yield Finding("transcripts", "problem", "no transcript of work in this repository was found", how)
     if seen.uncovered and seen.attribution is None:
-        what = f"no transcript covers these iterations: {spans(seen.uncovered)}"
+        what = f"no transcript covers these iterations: {some_spans(seen.uncovered)}"
         advice = (
             "harnesses delete transcripts after some weeks: score in time with da-score hook install, which also keeps "
-            "what a score came from under rubric 2.3.0"
+            f"what a score came from under rubric {BEST}"
         )
         yield Finding("transcripts", "note", what, advice)
 
@@ -158,7 +161,7 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
         advice = f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out"
         yield Finding("attribution", "problem", f"{count} not in this clone, as {names[0]}", advice)
     for why, numbers in seen.attribution.without.items():
-        what = f"no session was found for these iterations: {spans(sorted(numbers))} ({why})"
+        what = f"no session was found for these iterations: {some_spans(numbers)} ({why})"
         advice = _FOUND_AGAIN.get(why, _OVERLAP if why.endswith(OVERLAP) else _NOTHING_TO_DO)
         yield Finding("attribution", "note", what, advice, gain=len(numbers) / 2)
     if unclaimed := survey.unclaimed:
@@ -194,7 +197,9 @@ def _lines(seen: Examination) -> Iterator[Finding]:
 def _signals(seen: Examination) -> Iterator[Finding]:
     for signal in seen.signals:
         if signal.present < signal.total:
-            reasons = ", ".join(f"{reason} ({count})" for reason, count in signal.absent.items())
+            why = sorted(signal.absent.items(), key=lambda one: -one[1])
+            reasons = ", ".join(f"{reason} ({count})" for reason, count in why[:_MOST_REASONS])
+            reasons += f" and {counted(len(why) - _MOST_REASONS, 'more reason')}" if len(why) > _MOST_REASONS else ""
             absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
             what = f"{signal.signal} is absent in {absent}: {reasons}"
             level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
@@ -210,7 +215,7 @@ def _rules(seen: Examination) -> Iterator[Finding]:
             f"rubric {seen.rubric.version} reads evidence as the reference does: folders named by hand without their "
             "sub-folders, repeated responses counted again, and a trunk called master"
         )
-        advice = "da-score doctor --rubric 2.3.0 shows what the corrected rules find here"
+        advice = f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric"
         yield Finding("rubric", "note", what, advice)
 
 

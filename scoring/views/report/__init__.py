@@ -9,12 +9,12 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import counted, json_escaped, show_hidden, spans
+from scoring.text import counted, json_escaped, show_hidden, some_spans, spans
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
-from scoring.views.report.answers import Piece, about
+from scoring.views.report.answers import Piece
 from scoring.views.report.digest import Digest, commit_page
 from scoring.views.run_pages import scores_head
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
@@ -25,14 +25,6 @@ _SIZE_LIMIT = 256 << 20  # of an earlier page; that of 100,000 iterations has ab
 _SHA = 10
 _MOST_DOTS = 3000  # of a chart: the newest
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
-STATE_WORDS = {
-    "landed": "landed",
-    "reverted": "reverted",
-    "open": "open",
-    "lost": "came to nothing",
-    "unclear": "unclear",
-}
-"""What a report calls the states of units, in the order in which it shows them."""
 _AT_ONCE = 1000
 _DATA = b'<script type="application/json" id="da-score-data">'
 """What the data of a page begins with, which the page's script shows."""
@@ -53,13 +45,14 @@ def page_parts(digest: Digest) -> Iterator[str]:
         project=digest.project or "This log",
         most=100,
         claims_shown=10,
-        states=STATE_WORDS,
+        states=became.STATE_WORDS,
         every=every,
         pieces=pieces,
         looked_at=answers.looked_at(pieces),
         months=became.months(digest.work),
         better=became.trend(digest.work),
         compared=became.comparisons(digest.work),
+        by_state=became.by_state(digest.work),
         minutes=[row.unit.minutes for row in digest.work if row.unit.minutes is not None],
         price_notes=[] if digest.is_fleet else list(_price_notes(digest.work)),
         score=digest.meaning.name,
@@ -76,7 +69,7 @@ def page_parts(digest: Digest) -> Iterator[str]:
         duration=duration_text,
         plural=counted,
         label=band_text,
-        about=answers.about,
+        some=some_spans,
         sha=_SHA,
         page_of=lambda sha: commit_page(digest.pages, sha),
         version=version("da-score"),
@@ -119,12 +112,13 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
             return round(value, 9)  # three digits of it are what every other command shows
         return list(map(packed, value)) if isinstance(value, tuple | list) else value
 
+    months = became.months(digest.work)
     known = [piece for piece in pieces if piece.row and piece.date][-_MOST_DOTS:]
     figures = {
         "summary": work_summary(digest.work),
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
-        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in became.months(digest.work)],
+        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in months if month.name],
         "units": [
             (one.place, row.values["ended"], one.subject, one.commit[:_SHA], row.unit.state, row.cost, row.unit.minutes)
             for one in known
@@ -186,8 +180,8 @@ def report_lines(digest: Digest) -> Iterator[Block]:
 
 
 def certainty(digest: Digest, compares: bool) -> Iterator[str]:
-    """Yield how sure the mean is, on how much evidence it rests, what is not in it, with ``compares`` where it goes."""
-    if digest.interval:
+    """Yield on how much evidence scores rest, and what is in no mean; with ``compares`` the mean, and where it goes."""
+    if compares and digest.interval:
         low, high = digest.interval
         yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."
     if digest.coverage is not None:
@@ -198,6 +192,6 @@ def certainty(digest: Digest, compares: bool) -> Iterator[str]:
         yield f"{verdict}: older half {trend.older:.3f}, newer half {trend.newer:.3f}, {change}."
     for state, iterations in digest.states.items():
         scores = "1 score is" if len(iterations) == 1 else f"{len(iterations)} scores are"
-        yield f"{scores} {state}: iteration {about(iterations)}."
+        yield f"{scores} {state}: iteration {some_spans(iterations)}."
     if digest.insufficient:
         yield f"{counted(digest.insufficient, 'iteration')} without enough evidence, not counted in any mean."

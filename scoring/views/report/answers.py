@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.outcomes.ledger import Unit
-from scoring.text import spans
 from scoring.views.became import short_name
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
@@ -109,8 +108,3 @@ def nothing_known(digest: Digest) -> list[str]:
         "deliberations": digest.deliberated,
     }
     return found + [name for name, part in parts.items() if not part]
-
-
-def about(numbers: Sequence[int], most: int = 12) -> str:
-    """Return iterations in words, cut behind some."""
-    return spans(numbers) if len(numbers) <= most else f"{spans(numbers[:most])} and {len(numbers) - most} more"

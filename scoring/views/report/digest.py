@@ -212,5 +212,5 @@ def where_it_is(repo_dir: Path) -> tuple[str, str]:
         remotes, folder = repository.remote_urls, repository.top_level.name
     except DaScoreError:
         return repo_dir.absolute().name, ""
-    name = same_remote(remotes.get("origin", "")).rpartition("/")[2]
+    name = same_remote(remotes.get("origin", "")).rpartition("/")[2].removesuffix(".bundle")
     return as_utf8(name or folder), commit_pages(remotes)

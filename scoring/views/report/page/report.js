@@ -57,15 +57,16 @@
     const [value, rows, claims, places] = [line[4], line[9], line[10], line[14]];
     const [task, date, session, rubric, , band, origin, state, why, , , used, commit, page, , subject] = line.map(text);
     shown = place;
-    title.textContent = `Iteration ${iteration}: ${number(value)}${data.graded ? `, ${band}` : ""}`;
+    title.textContent = `Iteration ${iteration}${subject ? `: ${subject}` : ""}`;
     document.getElementById("b-before").disabled = place === 0;
     document.getElementById("b-after").disabled = place === data.breakdowns.length - 1;
-    const facts = [task, date, session && `session ${session}`, `rubric ${rubric}`,
+    const poor = band === "insufficient" ? ", not enough evidence" : data.graded ? `, ${band}` : "";
+    const facts = [`${data.score.toLowerCase()} ${number(value)}${poor}`, task, date, session && `session ${session}`, `rubric ${rubric}`,
       origin === "sidecar" ? "from its sidecar" : "scored for this report",
       state === "current" ? state : `${state}: ${why}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
     if (used) body.append(make("p", used, "dim"));
-    if (commit) body.append(where(`${subject} `, [[commit, page]]));
+    if (commit) body.append(where("Commit ", [[commit, page]]));
     if (places.length) body.append(where("Lines ", places.map(([path, first, last]) => [`${text(path)}:${first}-${last}`, file(text(path), first)])));
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],
@@ -119,6 +120,18 @@
     lost: [second, "diamond", "came to nothing"], unclear: [faint, "square", "unclear"], talk: [faint, "wye", "talk"] };
   const states = Object.keys(became);
   const ofState = (n) => ({ domain: states, range: states.map((name) => became[name][n]) });
+  const legend = (names) => {
+    const all = make("p", undefined, "legend");
+    states.filter((name) => names.has(name)).forEach((name) => {
+      const [colour, symbol, said] = became[name];
+      const one = make("span", ` ${said}`);
+      const mark = d3.create("svg").attr("width", 12).attr("height", 12).attr("viewBox", "-8 -8 16 16");
+      mark.append("path").attr("fill", colour).attr("d", d3.symbol(d3[`symbol${symbol[0].toUpperCase()}${symbol.slice(1)}`], 90));
+      one.prepend(mark.node());
+      all.append(one);
+    });
+    return all;
+  };
   const dollars = (value) => (value > 0 && value < 0.005 ? "<$0.01" : `$${value.toFixed(2)}`);
   const dots = (options) => ({ r: 4, fillOpacity: 0.75, tip: { maxRadius: 30, fontSize: 13 }, ...options });
   const months = data.work.months.flatMap(([month, ...counts]) => counts.map((count, n) => ({ month, count, state: states[n] })));
@@ -132,19 +145,19 @@
   const rubrics = scored.filter((one, n) => n && one.rubric !== scored[n - 1].rubric);
   const charts = {
     months: (width) => months.length && {
-      height: 220, color: ofState(0), most: 90 + data.work.months.length * 90,
+      height: 220, color: ofState(0), states: new Set(months.filter((one) => one.count).map((one) => one.state)), most: 90 + data.work.months.length * 90,
       x: { type: "band", label: null, tickFormat: (month) => month, ticks: months.map((one) => one.month).filter((one, n, all) => n % (5 * Math.ceil(all.length / 5 / (width / 70))) === 0) },
       y: { label: "units", grid: true, tickFormat: (count) => (Number.isInteger(count) ? String(count) : "") },
       marks: [Plot.barY(months.filter((one) => one.count), { x: "month", y: "count", fill: "state", order: states, href: (one) => `#month-${one.month}`,
         title: (one) => `${one.month}: ${one.count} ${became[one.state][2]}`, tip: { fontSize: 13 } }), Plot.ruleY([0], { stroke: ink })] },
     costs: () => (costed.length || timed.length) && {
-      height: 260, symbol: ofState(1), x: { type: "utc", label: null },
+      height: 260, symbol: ofState(1), states: new Set((costed.length ? costed : timed).map((unit) => unit.state)), x: { type: "utc", label: null },
       y: { label: costed.length ? "US dollars a unit (scale of square roots)" : "minutes a unit (scale of square roots)", grid: true, type: "sqrt", zero: true },
       marks: [Plot.ruleY([0], { stroke: ink }), Plot.dot(costed.length ? costed : timed, dots({ x: "ended", y: costed.length ? "cost" : "minutes", symbol: "state",
         fill: (one) => became[one.state][0], href: (one) => `#u${one.place}`,
         title: (one) => `${one.subject}\n${became[one.state][2]}, ${one.ended.toISOString().slice(0, 10)}\n${[one.cost !== null && dollars(one.cost), one.minutes !== null && `${one.minutes.toFixed(0)} min`].filter(Boolean).join(", ")}` }))] },
     scores: () => scored.length && {
-      height: 220, x: { label: "iteration", tickFormat: (n) => (Number.isInteger(n) ? String(n) : "") }, y: { label: data.score.toLowerCase(), domain: [0, 1], grid: true },
+      height: 220, x: { label: "iteration", labelOffset: 34, tickFormat: (n) => (Number.isInteger(n) ? String(n) : "") }, y: { label: data.score.toLowerCase(), domain: [0, 1], grid: true },
       marks: [Plot.ruleX(rubrics, { x: "iteration", stroke: faint, strokeDasharray: "2,3" }),
         Plot.text(rubrics, { x: "iteration", frameAnchor: "top", dy: -12, text: (one) => `rubric ${one.rubric}`, fill: ink }),
         Plot.dot(scored, dots({ x: "iteration", y: "value", fill: (one) => (data.graded && grades[one.band]) || open, href: (one) => `#iter-${one.iteration}`,
@@ -156,7 +169,8 @@
     node.hidden = !options;
     if (!options || !width || node.dataset.width === String(width)) return;
     node.dataset.width = width;
-    node.replaceChildren(Plot.plot({ width: Math.min(width, options.most || width), marginLeft: 44, ...options, color: { type: "categorical", ...options.color }, style: { fontSize: "12px" } }));
+    const plot = Plot.plot({ width: Math.min(width, options.most || width), marginLeft: 44, marginTop: 26, marginBottom: 36, ...options, color: { type: "categorical", ...options.color }, style: { fontSize: "12px" } });
+    node.replaceChildren(plot, ...(options.states ? [legend(options.states)] : []));
     node.querySelectorAll("svg a").forEach((link) => link.setAttribute("tabindex", "-1"));
     node.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
   };
