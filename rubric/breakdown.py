@@ -107,6 +107,12 @@ class Breakdown:
         """What the absent signals could make of the value."""
         return bounds_of(self.breakdown)
 
+    def without(self, signal: str) -> float | None:
+        """Return the mean of the other present signals by nominal weight, 0 to 1; None without any."""
+        others = [row for row in self.breakdown if row.present and row.signal != signal]
+        weight = math.fsum(row.nominal_weight for row in others)
+        return math.fsum(row.nominal_weight * row.sub_score for row in others) / weight if weight else None
+
 
 @dataclass(frozen=True, slots=True)
 class Score(Breakdown):

@@ -5,10 +5,12 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import random  # loads more than most commands do
+
+T = TypeVar("T")
 
 DRAWS = 2000  # how many means an interval is taken from
 
@@ -48,6 +50,14 @@ def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = 
     if len(values) > _FEW or min(values) == max(values):
         return _middle(_means(values, draws, _source(seed)))
     return _middle([math.fsum(pick(values)) / len(values) for pick in _few(len(values), draws, seed)])
+
+
+def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
+    """Return the bootstrap interval of any statistic; None for fewer than two values, or where few draws have it."""
+    source = _source(SEED)
+    drawn = (statistic(source.choices(values, k=len(values))) for _ in range(DRAWS if len(values) > 1 else 0))
+    known = [value for value in drawn if value is not None]
+    return _middle(known) if 2 * len(known) > DRAWS else None
 
 
 def paired_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:

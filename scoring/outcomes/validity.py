@@ -157,9 +157,7 @@ def case_of(
     session = facts.record.agent.session_id or next(iter(seen), _alone(iteration))
     value = score.value if score.scored else None
     if own := _OWN.get(name):  # what the outcome itself adds to the score foretells nothing
-        voting = [row for row in score.breakdown if row.present and row.signal != own]
-        weight = math.fsum(row.nominal_weight for row in voting)
-        value = math.fsum(row.nominal_weight * row.sub_score for row in voting) / weight if weight else None
+        value = score.without(own)
     parts = {str(r.signal): float(r.sub_score) if r.present else None for r in score.breakdown if r.signal != own}
     seen_values = observations(facts, signals)
     task = facts.record.task_id

@@ -1,6 +1,5 @@
 """The labels of a log: a list, which iteration to label next, and how far they agree (docs/LOG.md, "Labels")."""
 
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from scoring.evidence import labels as label_words
 from scoring.evidence.labels import READONLY, Judgement, LabelFacts, LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels, label_value, latest_labels
-from scoring.statistics import Interval, spearman
+from scoring.statistics import DRAWS, Interval, resampled, spearman
 from scoring.text import counted, cut, printable
 from scoring.views.table import Block, Column, Line, Table, number
 
@@ -76,18 +75,11 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
     yield Table(tuple(map(Column, heads)), cells)
 
 
-def unlabelled_value(score: PersistedScore) -> float | None:
-    """Return the score without what labels add to it, so that it can be compared with them; None without a score."""
-    rows = [row for row in score.breakdown if row.present and row.signal != HUMAN_LABEL]
-    weight = sum(row.nominal_weight for row in rows)
-    return sum(row.nominal_weight * row.sub_score for row in rows) / weight if weight else None
-
-
 def candidates(
     scores: Sequence[tuple[PersistedScore, str]], labels: Mapping[int, Sequence[LabelRecord]], actor: str | None
 ) -> list[dict[str, Any]]:
     """Return what to label (by ``actor``) as plain data: first scores far from the mean of their neighbours."""
-    values = [unlabelled_value(score) for score, _ in scores]
+    values = [score.without(HUMAN_LABEL) for score, _ in scores]
     found = []
     for place, ((score, task_id), value) in enumerate(zip(scores, values, strict=True)):
         given = (one for one in labels.get(score.iteration, ()) if one.role != READONLY)
@@ -119,9 +111,6 @@ def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
 
 # Agreement: Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the
 # square of the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for chance.
-
-DRAWS, SEED, COVERED = 2_000, 20_260_101, 0.95
-"""Draws of a bootstrap, what makes them the same every time, and the share of them that an interval holds."""
 
 SCALES: dict[str, Sequence[Any]] = {"correctness": label_words.CORRECTNESS, "scope": label_words.SCOPES}
 SCALES |= {"hallucination": label_words.HALLUCINATIONS}
@@ -159,19 +148,6 @@ def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
     observed = sum((a - b) ** 2 for a, b in pairs)
     expected = sum(n * m * (a - b) ** 2 for a, n in firsts.items() for b, m in seconds.items())
     return 1 - len(pairs) * observed / expected if expected else None
-
-
-def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
-    """Return the bootstrap interval of a statistic; None for fewer than two values, or where few draws have it."""
-    if len(values) < 2:
-        return None
-    chance = random.Random(SEED)  # noqa: S311 - not a secret: the same interval every time
-    drawn = (statistic(chance.choices(values, k=len(values))) for _ in range(DRAWS))
-    found = sorted(value for value in drawn if value is not None)
-    if 2 * len(found) <= DRAWS:
-        return None
-    cut = (1 - COVERED) / 2 * (len(found) - 1)
-    return Interval(found[round(cut)], found[round(len(found) - 1 - cut)])
 
 
 class Measured(NamedTuple):
@@ -237,7 +213,7 @@ def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[Pe
     given = {n: said for n, said in given.items() if any(not judgement.is_empty for judgement in said.values())}
     pairs = []
     for score in scores:
-        value = unlabelled_value(score)
+        value = score.without(HUMAN_LABEL)
         label = label_value(LabelFacts(Path(), labels.get(score.iteration, ())), score.iteration)
         if value is not None and label.present:
             pairs.append((value, label.sub_score))

@@ -3,11 +3,10 @@
 import pytest
 
 from scoring.evidence.labels import Judgement
+from scoring.statistics import DRAWS, resampled
 from scoring.views.labelled import (
-    DRAWS,
     agreement,
     krippendorff_alpha,
-    resampled,
     weighted_kappa,
 )
 
