@@ -117,7 +117,7 @@ _Key: TypeAlias = tuple[str, str, int, int]
 class ClaudeReader(JsonReader):
     """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
-    decoder = msgspec.json.Decoder(_Line)
+    decoder, goes_on = msgspec.json.Decoder(_Line), True
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
@@ -291,7 +291,8 @@ class ClaudeReader(JsonReader):
             responses.append((span, number, key_of(name), requests[request], side, copies, *tokens))
         calls = [row for row in self.tables[CALL] if row[2] not in refused]
         tables = {**self.tables, RESPONSE: responses, CALL: calls}
-        rows = Rows(spans, self._covers, {kind: found for kind, found in tables.items() if found}, self.skipped)
+        tables = {kind: list(found) for kind, found in tables.items() if found}
+        rows = Rows(spans, list(map(list, self._covers)), tables, dict(self.skipped))
         return self._seen.fill(rows, self._opens is True)
 
 

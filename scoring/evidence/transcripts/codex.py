@@ -319,7 +319,7 @@ _anything = msgspec.json.Decoder()
 class CodexReader(JsonReader):
     """See :class:`~scoring.evidence.transcripts.harness.JsonReader`."""
 
-    decoder = msgspec.json.Decoder(_Line)
+    decoder, goes_on = msgspec.json.Decoder(_Line), True
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
@@ -548,13 +548,15 @@ class CodexReader(JsonReader):
 
     def rows(self) -> Rows:
         """Return what was taken."""
-        if self._own_from is not None:  # nothing of its own came
-            self._begin(LineSpan(opens=OWN))
         refused = self._seen.refused_calls
-        for kind in (CALL, VERDICT) if refused else ():
-            self.tables[kind] = [row for row in self.tables[kind] if row[3] not in refused]
-        tables = {kind: rows for kind, rows in self.tables.items() if rows}
-        rows = settled(Rows(self._spans, self._covers, tables, self.skipped))
+        tables = {kind: list(rows) for kind, rows in self.tables.items() if rows}
+        for kind in {CALL, VERDICT} & tables.keys() if refused else ():
+            tables[kind] = [row for row in tables[kind] if row[3] not in refused]
+        spans, covers = list(self._spans), list(map(list, self._covers))
+        if self._own_from is not None:  # nothing of its own came
+            spans.append(LineSpan(opens=OWN))
+            covers.append([])
+        rows = settled(Rows(spans, covers, {kind: rows for kind, rows in tables.items() if rows}, dict(self.skipped)))
         return self._seen.fill(rows, self._opens)
 
 

@@ -29,6 +29,7 @@ class TranscriptFile(NamedTuple):
     repository: GitRepository | None = None  # in which these are
     size: int = 0  # bytes of these in all
     store: bool = False  # read by its harness
+    session: str = ""  # of which it is a copy, in a checkpoint
 
     @property
     def compressed(self) -> bool:
@@ -243,7 +244,7 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
             if session.missing:
                 left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
             elif session.blobs:
-                transcript = TranscriptFile(path, True, False, session.blobs, repository, session.size)
-                found.setdefault(session.blobs, transcript)
+                objects = session.blobs, repository, session.size
+                found.setdefault(session.blobs, TranscriptFile(path, True, False, *objects, session=session.session_id))
     roots = (RootFound(Path(BRANCH), "checkpoints", files=count),) if count else ()
     return Discovery(tuple(found.values()), tuple(left_out), roots)

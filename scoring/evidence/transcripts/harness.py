@@ -84,6 +84,7 @@ class JsonReader:
     """Reads a transcript, in order, into :class:`~scoring.evidence.transcripts.rows.Rows` with the numbers of lines."""
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
+    goes_on: ClassVar[bool] = False  # whether more lines may be read when the rows were returned, and rows again
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()

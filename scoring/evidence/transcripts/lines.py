@@ -1,4 +1,7 @@
-"""Reads one transcript: opens it, cuts it into lines, and gives each to the reader of the harness that claims it."""
+"""Opens a transcript, cuts it into lines, and gives each to the reader of the harness that claims it.
+
+The module is long, as lines, documents, compressed files and copies that grew are all cut here.
+"""
 
 import contextlib
 import errno
@@ -6,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -123,19 +127,26 @@ class Lines:
 
     def document(self, text: bytes) -> None:
         """Read a whole document, or lines in its place; one that is not understood is its harness's by its name."""
-        if writer := self._document_writer(text):
-            writer.line(text)
-        elif writer := self._document_writer(text.lstrip().partition(b"\n")[0]):
+        if writer := self.document_writer(text):
+            self._reader(writer).line(text)
+        elif writer := self.document_writer(text.lstrip().partition(b"\n")[0]):
+            reader = self._reader(writer)
             for number, line in enumerate(text.split(b"\n")):
                 if line.strip():
-                    writer.number = number
-                    writer.line(line)
+                    reader.number = number
+                    reader.line(line)
         elif len(by_name := [harness for harness in self._harnesses if harness.writes_documents]) == 1:
             self._reader(by_name[0]).skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
-    def _document_writer(self, text: bytes) -> JsonReader | None:
-        writers = (harness for harness in self._harnesses if harness.writes_documents and harness.claims(text))
-        return next(map(self._reader, writers), None)
+    def document_writer(self, text: bytes) -> Harness | None:
+        """Return the harness that may have written a text as a document; None where none has."""
+        return next((harness for harness in self._harnesses if harness.writes_documents and harness.claims(text)), None)
+
+    def can_go_on(self) -> bool:
+        """Return whether a transcript that begins with these lines can be read from here on."""
+        if self._first is None or not self._first.goes_on or len(self._readers) > 1:
+            return False
+        return {HALF_WRITTEN, TOO_LONG}.isdisjoint(self._first.skipped)
 
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
@@ -200,23 +211,52 @@ def read_parts(
 ) -> FileRows:
     """Read a transcript in parts, each of whole lines or one document, in pieces; OSError."""
     lines = Lines(harnesses, tools)
-    documents = [harness for harness in harnesses if harness.writes_documents]
     start = 0
     for part in parts:
-        head = _head(part)
-        opening, ends, rest = head.lstrip().partition(b"\n")
-        more = b"" if rest or not ends else next(part, b"")
-        data = chain((head, more), part)
-        alone = not (rest + more).strip() and any(harness.claims(opening) for harness in documents)
-        if alone or opening.rstrip() in (b"{", b"["):
-            text = _document(data)
-            lines.document(text)
-            start += len(text)
-        else:
-            behind, rest = _read_lines(data, start, lines, too_long)
-            lines.last(rest)
-            start = behind + len(rest)
+        start = _read_part(part, start, lines, too_long)
     return lines.rows()
+
+
+def _read_part(part: Iterator[bytes], start: int, lines: Lines, too_long: Callable[[int], None]) -> int:
+    """Read a part that begins at an offset, and return that of its end."""
+    head = _head(part)
+    opening, ends, rest = head.lstrip().partition(b"\n")
+    more = b"" if rest or not ends else next(part, b"")
+    data = chain((head, more), part)
+    alone = not (rest + more).strip() and lines.document_writer(opening)
+    if alone or opening.rstrip() in (b"{", b"["):
+        text = _document(data)
+        lines.document(text)
+        return start + len(text)
+    behind, rest = _read_lines(data, start, lines, too_long)
+    lines.last(rest)
+    return behind + len(rest)
+
+
+class Copies:
+    """Reads transcripts that may be copies of one that grew: what one has of the one before is not read again."""
+
+    def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None) -> None:
+        self._new = partial(Lines, harnesses, tools)
+        self._before, self._lines = b"", self._new()
+
+    def read(self, text: bytes, too_long: Callable[[int], None]) -> FileRows:
+        """Read a transcript of one part; OSError."""
+        before, lines, start = self._before, self._lines, len(self._before)
+        self._before = b""
+        if before and text.startswith(before) and b"\n" in (before[-1:], text[start : start + 1]):
+            start += before[-1:] != b"\n"
+            lines.last(_read_lines(_pieces(text, start), start, lines, too_long)[1])
+        else:
+            lines = self._lines = self._new()
+            _read_part(_pieces(text), 0, lines, too_long)
+        if lines.can_go_on():
+            self._before = text
+        return lines.rows()
+
+
+def _pieces(text: bytes, start: int = 0) -> Iterator[bytes]:
+    return (text[at : at + _BLOCK] for at in range(start, len(text), _BLOCK))
 
 
 def _head(data: Iterable[bytes]) -> bytes:

@@ -183,7 +183,8 @@ class Observations:
             if begun.commits:
                 self._made(begun.key, rows.WHOLE, text, begun)
             if begun.words or begun.edits or begun.unsure or begun.rewrote or begun.resets or begun.agent:
-                self._keep(begun, (self._span, self._number), failed is True and begun.alone)
+                _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
+                begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
         return begun.key
 
     def printed(self, call: str | None, text: str) -> None:
@@ -237,29 +238,28 @@ class Observations:
 
     def fill(self, filled: rows.Rows, opens: bool) -> rows.Rows:
         """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
+        tables = {kind: list(found) for kind, found in self._tables.items()}
+        texts, runs, commits = dict(self._texts), list(self._runs), list(self._commits)
         for begun in (*self._calls.values(), *self._without_id):
             if begun.ended:
                 continue
             where = begun.span, begun.number
             if begun.run:
+                label = texts.setdefault(begun.run.label, len(texts))
                 passed = 0 if begun.failing else -1
-                row = (*where, begun.key, rows.CALL_ONLY, self._text(begun.run.label), passed, -1, -1, begun.number)
-                self._runs.append((row, begun))
+                runs.append(((*where, begun.key, rows.CALL_ONLY, label, passed, -1, -1, begun.number), begun))
             if begun.commits:
                 row = (*where, begun.key, rows.CALL_ONLY, 0, 0, 0, begun.number, int(begun.amends(1)[0]))
-                self._commits.append((row, False, None))
-            self._keep(begun, where, False)
+                commits.append((row, False, None))
+            _keep(tables, begun, where, False)
         homes = {folder for folder in (*self._trees, *(span.cwd for span in filled.spans)) if folder.startswith("/")}
-        self._tables[rows.RUN] += [
-            row for row, by in self._runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))
-        ]
-        self._tables[rows.MADE] += [
+        tables[rows.RUN] += [row for row, by in runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))]
+        tables[rows.MADE] += [
             (*row, int(is_first or bool(by and by.is_elsewhere([one for one, _ in by.commits], homes))))
-            for row, is_first, by in self._commits
+            for row, is_first, by in commits
         ]
-        self._calls, self._without_id, self._runs, self._commits = {}, [], [], []
-        filled.tables |= {kind: sorted(found, key=itemgetter(1)) for kind, found in self._tables.items() if found}
-        filled.lines, filled.texts, filled.opens = sorted(self._lines), list(self._texts), opens
+        filled.tables |= {kind: sorted(found, key=itemgetter(1)) for kind, found in tables.items() if found}
+        filled.lines, filled.texts, filled.opens = sorted(self._lines), list(texts), opens
         return filled
 
     def _begin(self, call: str | None) -> _Call:
@@ -271,18 +271,6 @@ class Observations:
         begun.ended = call in self._calls  # written again: what counts is the first time
         self._calls.setdefault(call, begun)
         return begun
-
-    def _keep(self, begun: _Call, written: tuple[int, int], undone: bool) -> None:
-        """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
-        self._tables[rows.WORD] += begun.words
-        if not undone:
-            self._tables[rows.EDIT] += [(*written, path, how) for path, how in begun.edits]
-            self._tables[rows.WROTE] += [(*written, *row) for row in begun.wrote]
-            self._tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
-            self._tables[rows.REWROTE] += [(*written, path) for path, _ in begun.rewrote]
-            self._tables[rows.RESET] += begun.resets
-            self._tables[rows.NOTE] += [(*written, rows.AGENT)] if begun.agent else []
-        begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
         if begun and begun.run and begun.run.folder is None:
@@ -318,6 +306,18 @@ class Observations:
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
         return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
+
+
+def _keep(tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int], undone: bool) -> None:
+    """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
+    tables[rows.WORD] += begun.words
+    if not undone:
+        tables[rows.EDIT] += [(*written, path, how) for path, how in begun.edits]
+        tables[rows.WROTE] += [(*written, *row) for row in begun.wrote]
+        tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
+        tables[rows.REWROTE] += [(*written, path) for path, _ in begun.rewrote]
+        tables[rows.RESET] += begun.resets
+        tables[rows.NOTE] += [(*written, rows.AGENT)] if begun.agent else []
 
 
 def _key(call: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Reads transcripts, each as one task, in this process or in forks of it where there is enough to read."""
+"""Reads transcripts, copies of one session as one task, in this process or in forks of it where there is enough to read."""
 
 import contextlib
 import gc
@@ -13,7 +13,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Content
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.lines import opened, read_parts, read_store, read_whole
+from scoring.evidence.transcripts.lines import Copies, opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.rows import FileRows, pack, unpack
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import reason
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_PROCESSES, WORTH_A_PROCESS = 8, 16 << 20  # and how many bytes there must be to read for each further one
+_MOST_HELD = 64 << 20  # bytes of a transcript that are held to see whether the next one begins with them
 
 
 class FileRead(NamedTuple):
@@ -38,6 +39,7 @@ class Reading:
 
     def __init__(self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None) -> None:
         self._harnesses, self._make_tools = harnesses, tools
+        self._copies: Copies | None = None
         self._open = contextlib.ExitStack()
         self._objects: dict[GitRepository, Content] = {}
 
@@ -46,7 +48,7 @@ class Reading:
         return self._make_tools() if self._make_tools else None
 
     def read(self, transcript: TranscriptFile) -> FileRead:
-        """Read a transcript from its beginning to its end. Never raises."""
+        """Read a transcript, a copy that grew from where the last one ended. Never raises."""
         path, warnings = transcript.path, list[str]()
 
         def too_long(offset: int) -> None:
@@ -62,6 +64,9 @@ class Reading:
                     if repository not in self._objects:
                         self._objects[repository] = self._open.enter_context(repository.objects())
                     parts = map(self._objects[repository], transcript.blobs)
+                    if transcript.session and len(transcript.blobs) == 1 and transcript.size <= _MOST_HELD:
+                        self._copies = self._copies or Copies(written_by, self._tools)
+                        return FileRead(self._copies.read(b"".join(next(parts)), too_long), warnings)
                     return FileRead(read_parts(parts, *how), warnings)
                 with opened(path, warnings.append) as fd:
                     if fd is not None:
@@ -74,10 +79,14 @@ class Reading:
         """End what reads objects in git."""
         self._open.close()
         self._objects.clear()
+        self._copies = None
 
 
 class Pool:
-    """The reading of some transcripts, the largest first, which goes on in workers until the results are asked for."""
+    """The reading of some transcripts, the largest first, which goes on in workers until the results are asked for.
+
+    Copies of one session are read by one process, the shortest first.
+    """
 
     def __init__(
         self, reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], processes: int | None
@@ -85,9 +94,13 @@ class Pool:
         """Begin to read transcripts, each with a number and a size in bytes, which decides on the ``processes``."""
         self._reading, self._transcripts = reading, transcripts
         self._workers: Executor | None = None
-        self._futures: list[tuple[int, Future[tuple[bytes | None, list[str]]]]] = []
-        worth = sum(size for _, size in transcripts.values()) // WORTH_A_PROCESS
-        count = min(_how_many(processes, worth), len(transcripts))
+        self._futures: list[tuple[list[int], Future[list[tuple[bytes | None, list[str]]]]]] = []
+        groups: dict[str | int, list[int]] = {}
+        for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
+            groups.setdefault(transcripts[number][0].session or number, []).append(number)
+        self._groups = sorted(groups.values(), key=min)
+        sizes = [sum(transcripts[number][1] for number in group) for group in self._groups]
+        count = min(_how_many(processes, sum(sizes) // WORTH_A_PROCESS), len(sizes))
         if count > 1:
             import multiprocessing  # most runs have little to read
             from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -95,10 +108,10 @@ class Pool:
             self._workers = ProcessPoolExecutor(
                 count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
-            largest = sorted(transcripts, key=lambda number: -transcripts[number][1])
+            largest = sorted(zip(sizes, self._groups, strict=True), key=lambda one: -one[0])
             with contextlib.suppress(BrokenExecutor):  # a worker was killed already: the rest is read here
-                for number in largest:
-                    self._futures.append((number, self._workers.submit(_read_number, number)))
+                for _, group in largest:
+                    self._futures.append((group, self._workers.submit(_read_numbers, group)))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
@@ -108,15 +121,15 @@ class Pool:
 
             with contextlib.suppress(BrokenExecutor):  # a worker was killed: the rest is read here
                 while self._futures:
-                    number, future = self._futures.pop(0)
-                    rows, warnings = future.result()
+                    group, future = self._futures.pop(0)
+                    read = future.result()
                     del future  # and with it the packed rows
-                    done.add(number)
-                    yield number, FileRead(None if rows is None else unpack(rows), warnings)
+                    done.update(group)
+                    for number, (rows, warnings) in zip(group, read, strict=True):
+                        yield number, FileRead(None if rows is None else unpack(rows), warnings)
         with contextlib.closing(self._reading):
-            for number, (transcript, _) in self._transcripts.items():
-                if number not in done:
-                    yield number, self._reading.read(transcript)
+            for number in (number for group in self._groups for number in group if number not in done):
+                yield number, self._reading.read(self._transcripts[number][0])
 
     def close(self) -> None:
         """Stop, and leave what is being read."""
@@ -152,10 +165,10 @@ def end_with(parent: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
-def _read_number(number: int) -> tuple[bytes | None, list[str]]:
+def _read_numbers(numbers: Sequence[int]) -> list[tuple[bytes | None, list[str]]]:
     reading, transcripts = _work
-    rows, warnings = reading.read(transcripts[number][0])
-    return None if rows is None else pack(rows), warnings
+    read = (reading.read(transcripts[number][0]) for number in numbers)
+    return [(None if rows is None else pack(rows), warnings) for rows, warnings in read]
 
 
 def _how_many(asked: int | None, worth: int) -> int:

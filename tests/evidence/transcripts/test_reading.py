@@ -1,16 +1,30 @@
-"""The pool that reads transcripts leaves no process behind, however its parent ends."""
+"""Copies of a transcript are read as each alone; the pool leaves no process behind, however its parent ends."""
 
+import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.harness_lines import as_bytes, claude, item, meta, output, response, result, tokens, use
+from helpers.harness_lines import counts as counted
+from sessions import claude_cases, codex_cases
+from sessions.world import Truth
+
+from scoring.evidence.transcripts import lines
+from scoring.evidence.transcripts.lines import Copies, Lines, read_parts
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.rows import FileRows
+from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
+from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.reading import FileRead, Pool, Reading
 
 class Slow(Reading):
@@ -19,7 +33,8 @@ class Slow(Reading):
         time.sleep(600)
         return FileRead(None, [])
 
-pool = Pool(Slow(()), {1: (None, 1), 2: (None, 1), 3: (None, 1)}, 2)
+one = TranscriptFile(Path("x"), True)
+pool = Pool(Slow(()), {1: (one, 1), 2: (one, 1), 3: (one, 1)}, 2)
 while len(os.listdir(sys.argv[1])) < 2:
     time.sleep(0.01)
 if sys.argv[2] == "close":
@@ -47,3 +62,81 @@ def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
     while any(map(is_running, workers)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(map(is_running, workers))
+
+
+def alone(text: bytes) -> FileRows:
+    return read_parts([iter([text])], ATTRIBUTED_HARNESSES, lambda _: None, Tools())
+
+
+CLAUDE = [
+    claude(1, {"type": "text", "text": "hello"}, kind="user"),
+    response(2, "msg_1", "req_1", use("Bash", "toolu_1", command="pytest -q > out; git commit -m x")),
+    response(3, "msg_1", "req_1", use("Write", "toolu_2", file_path="/work/app/a.py", content="a = 1\nb = 22\n")),
+    claude(4, result("toolu_2", is_error=True, content="The user doesn't want to do this"), kind="user"),
+    claude(5, result("toolu_1", content="1 failed in 2 s\n[main abcdef0] x"), kind="user"),
+]
+CODEX = [
+    meta(1, "c1", forked_from_id="c0"),
+    item(2, "function_call", name="shell", arguments=json.dumps({"command": ["go", "test", "./..."]})),
+    tokens(3, counted(100, 50, 7)),
+    output(4, "Exit code: 1\nOutput:\nFAIL"),
+]
+SCENARIOS = (claude_cases.checks, claude_cases.sidechain_replay, codex_cases.checks, codex_cases.exit_forms)
+
+
+class TestCopies:
+    """Each line of a copy that is the end of a transcript is taken once; the twin is a copy that is none."""
+
+    @pytest.fixture
+    def taken(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        sizes: list[int] = []
+        block = Lines.block
+
+        def counted_block(self: Lines, data: bytes) -> None:
+            sizes.append(len(data))
+            block(self, data)
+
+        monkeypatch.setattr(Lines, "block", counted_block)
+        return sizes
+
+    def compared(self, *texts: bytes) -> None:
+        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        for text in texts:
+            assert copies.read(text, lambda _: None) == alone(text)
+
+    @pytest.mark.parametrize("break_behind", [True, False], ids=["with the last line break", "without it"])
+    @pytest.mark.parametrize("of", [CLAUDE, CODEX], ids=["Claude", "Codex"])
+    def test_go_on_behind_any_line(self, of: list[dict[str, Any]], break_behind: bool, taken: list[int]) -> None:
+        texts = [as_bytes(of[:n])[: None if break_behind else -1] for n in range(1, len(of) + 1)]
+        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        found = [copies.read(text, lambda _: None) for text in texts]
+        assert sum(taken) <= len(as_bytes(of)) + len(texts[0])
+        assert found == [alone(text) for text in texts]
+
+    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.__module__}-{scenario.__name__}")
+    def test_are_what_each_is_alone(self, scenario: Callable[[Path, int], Truth], tmp_path: Path) -> None:
+        for path in scenario(tmp_path / "world", 1).home.rglob("*.jsonl"):
+            whole = path.read_bytes()
+            self.compared(*(whole[:at] for at in range(300, len(whole), 300 + len(whole) // 12)), whole)
+
+    @pytest.mark.parametrize(
+        "first, second",
+        [
+            (as_bytes(CLAUDE)[:-9], as_bytes(CLAUDE)),
+            (as_bytes(CLAUDE), as_bytes(CLAUDE).replace(b"hello", b"hallo") + as_bytes(CLAUDE)),
+            (as_bytes([*CLAUDE, *CODEX]), as_bytes([*CLAUDE, *CODEX, *CLAUDE])),
+            (as_bytes([b"x" * 9000, *CLAUDE]), as_bytes([b"x" * 9000, *CLAUDE, *CLAUDE])),
+            (b"{\n" + as_bytes(CLAUDE)[1:], b"{\n" + as_bytes([*CLAUDE, *CLAUDE])[1:]),
+        ],
+        ids=["half a line", "another beginning", "two harnesses", "a line that is too long", "a document"],
+    )
+    def test_that_do_not_go_on_are_read_whole(
+        self, first: bytes, second: bytes, monkeypatch: pytest.MonkeyPatch, taken: list[int]
+    ) -> None:
+        monkeypatch.setattr(lines, "LINE_LIMIT", 8000)
+        self.compared(first, second)
+        whole = sum(taken)
+        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        for text in (first, second):
+            copies.read(text, lambda _: None)
+        assert sum(taken) == whole + whole // 2
