@@ -1,4 +1,4 @@
-"""Reads transcripts, copies of one session as one task, in this process or in forks of it where there is enough to read."""
+"""Reads transcripts, copies of a session as one task, in this process or in forks where there is enough to read."""
 
 import contextlib
 import gc
