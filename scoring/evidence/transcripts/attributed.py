@@ -31,6 +31,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
+    timestamp_ns,
 )
 from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness, InRepository
 from scoring.evidence.transcripts.makers import LandedAs
@@ -259,7 +260,8 @@ class AttributedScan(Scan):
             if transcript.blobs:
                 of_it = held[transcript.blobs]
                 for name, one in of_it:
-                    files.append(streams.File(transcript, harness, rows, name, one.session_id, rows.line_of(one.start)))
+                    start, stored = rows.line_of(one.start), timestamp_ns(one.created_at)
+                    files.append(streams.File(transcript, harness, rows, name, one.session_id, start, stored))
             elif transcript.store and len(rows.sessions()) > 1:
                 apart = rows.by_session()
                 files += (streams.File(transcript, harness, part, session=part.sessions()[0]) for part in apart)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import Method
-from scoring.evidence.transcripts.makers import LandedAs, cut_trees, reaches_commit
+from scoring.evidence.transcripts.makers import LandedAs, cut_trees, reaches_commit, was_stored_for
 from scoring.evidence.transcripts.session_trees import (
     NO_ITERATION,
     Asked,
@@ -27,6 +27,7 @@ EMPTY = "session found, no turns in its part"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
 NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
 PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
+STORED_BEFORE = "the checkpoint that its commit names is more than a day older than the commit"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 
 
@@ -173,6 +174,8 @@ def _link(
         return voting
     if listed and not whole:
         share.problem = PARTLY_HERE
+    elif listed and not any(was_stored_for(tree, one) for tree in listed):
+        share.problem = STORED_BEFORE
     elif other:
         share.problem = OTHER_WORK
     elif one.authored is not None and (known := [tree for tree in listed if reaches_commit(tree, one)]):

@@ -256,7 +256,7 @@ def _cut_at_unshown(
             if one.made is None:
                 pending, reaches = changed.pending(place, part), reaches_commit(tree, asked[place])
                 takes = changed.of(place, before) if reaches else not pending.isdisjoint(asked[place].files)
-                if not takes and reaches and not pending and end > start:
+                if not takes and reaches and not pending and end > start and was_stored_for(tree, asked[place]):
                     idle.append((tree, one))
                 if not takes:
                     continue
@@ -271,6 +271,13 @@ def reaches_commit(tree: Tree, one: Asked) -> bool:
     """Whether the lines of a tree are known up to a commit: its checkpoint holds some, or there are later ones."""
     held = not tree.checkpoints.isdisjoint(one.checkpoints)
     return held or (one.authored is not None and bool(tree.times) and tree.times[-1] > one.authored)
+
+
+def was_stored_for(tree: Tree, one: Asked) -> bool:
+    """Whether a checkpoint of a tree that a commit names may be the commit's: it is at most a day older than that."""
+    stored = [file.stored for file in tree.files if file.checkpoint in one.checkpoints]
+    authored = one.authored
+    return not stored or authored is None or any(time is None or time > authored - DAY for time in stored)
 
 
 def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:

@@ -39,6 +39,7 @@ class File:
     checkpoint: str = ""  # "" for a file on disk, as is the session
     session: str = ""
     start: int | None = None  # how many lines are from before the checkpoint
+    stored: int | None = None  # when that was stored, in nanoseconds since 1970
     ids: list[int] = field(default_factory=list)  # the number of each of ``rows.lines``
     fresh: list[bool] = field(default_factory=list)  # whether no earlier file has it as work in this repository
     here: list[bool] = field(default_factory=list)  # whether it is work in this repository

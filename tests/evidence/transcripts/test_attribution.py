@@ -27,7 +27,7 @@ from helpers.random_histories import random_history
 
 from rubric import released_rubric
 from scoring.evidence.transcripts import attributed
-from scoring.evidence.transcripts.attribution import Attribution, attribute
+from scoring.evidence.transcripts.attribution import PARTLY_HERE, STORED_BEFORE, Attribution, attribute
 from scoring.score import ScoredIteration, score_log
 
 DAY = 86_400
@@ -537,17 +537,25 @@ class TestTheTable:
         made.entry(mark, "b")
         assert read(made)[2].tests[:3] == (1, 0, True)
 
-    @pytest.mark.parametrize("here", [True, False], ids=["all that it names is here", "the other session is not"])
+    @cases(
+        "here, stored, reason",
+        {
+            "all that it names is here": (True, "12T10:00", ""),
+            "stored almost a day before": (True, "11T13:21", ""),
+            "stored more than a day before": (True, "11T13:20", STORED_BEFORE),
+            "the other session is not here": (False, "12T10:00", PARTLY_HERE),
+        },
+    )
     def test_a_session_that_edited_nothing_has_the_lines_where_no_other_may(
-        self, made: History, read: Read, here: bool
+        self, made: History, read: Read, here: bool, stored: str, reason: str
     ) -> None:
         session = made.session("s1", stored=False)
         session.run(10, 1, "gofmt -w .", "")
-        listed = [({"session": "s1"}, session.lines)] + ([] if here else [({"session": "s2"}, None)])
+        about = {"session": "s1", "created_at": f"2026-04-{stored}:00Z"}
+        listed = [(about, session.lines)] + ([] if here else [({"session": "s2"}, None)])
         made.entry(made.commit(20, "work", made.checkpoint(1, *listed)), "work")
         got = read(made)[1]
-        reason = "a session that its checkpoint names has no transcript of that time here"
-        assert (brief(got), got.problem) == ((("checkpoint", {"s1"}, 1), "") if here else (NOTHING, reason))
+        assert (brief(got), got.problem) == (NOTHING if reason else ("checkpoint", {"s1"}, 1), reason)
 
     @pytest.mark.parametrize("started", [True, False], ids=["a sub-agent was started", "none was"])
     def test_a_part_in_which_a_sub_agent_may_have_edited_is_no_series(

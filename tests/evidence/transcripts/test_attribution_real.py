@@ -13,7 +13,7 @@ import pytest
 from rubric import released_rubric
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts import attributed
-from scoring.evidence.transcripts.attribution import OTHER_WORK, PARTLY_HERE, attribute
+from scoring.evidence.transcripts.attribution import OTHER_WORK, PARTLY_HERE, STORED_BEFORE, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
@@ -82,7 +82,7 @@ def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
     found = [one for one in seen if one.method in ("checkpoint", "shared", "commit")]
     rest = {one.problem for one in seen if one not in found}
     assert len(found) >= 0.65 * len(entries)  # of the others a session is not here, or did other work
-    assert rest <= {OTHER_WORK, PARTLY_HERE}
+    assert rest <= {OTHER_WORK, PARTLY_HERE, STORED_BEFORE}
 
 
 def test_each_line_and_each_response_has_one_owner(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
