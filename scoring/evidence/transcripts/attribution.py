@@ -151,6 +151,7 @@ def _link(
     one = asked[place]
     found = {key for part in parts for key in part.sessions}
     kin = found | {(key[0], sessions[key].parent) for key in found}
+    since = min((part.tree.times[part.start - 1] if part.start else 0 for part in parts), default=0)
     voting, other = [], set()
     for tree in listed:
         if not reaches_commit(tree, one) or any(tree is mine.tree for mine in parts):
@@ -159,8 +160,11 @@ def _link(
             continue
         pending = changed.pending(place, part)
         related = any(key in kin or (key[0], sessions[key].parent) in found for key in tree.sessions)
-        if not pending.isdisjoint(one.files) or (related and not pending):
+        if not pending.isdisjoint(one.files):
             voting.append(changed.untaken(place, part))
+        elif related and not pending:  # with its lines since the commit before in the session that made this one
+            start = max(changed.untaken(place, part).start, bisect_right(tree.times, since))
+            voting.append(part._replace(start=min(start, part.end)))
         else:
             other |= set(part.sessions)
     share.also = tuple(sorted(other - found))
