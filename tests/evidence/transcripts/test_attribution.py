@@ -661,6 +661,20 @@ class TestTheTable:
         assert got.sessions == {"s0", "agent-1"}
         assert got.tests[:3] == ((1, 1, False) if edits else (0, 0, None))
 
+    @cases("at, votes", {"since the commit before": (25, True), "before that": (15, False)})
+    def test_a_recorded_sub_agent_that_edits_nothing_votes_by_the_times_of_its_session(
+        self, made: History, read: Read, at: float, votes: bool
+    ) -> None:
+        parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
+        parent.open_codex(2)
+        agent.open_codex(3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}})
+        agent.run(at, 1, "ls", "a.py")
+        for n, subject in enumerate("ab"):
+            made.entry(mark := made.commit(20 + 10 * n, subject, "250000000001"), subject)
+            parent.commits(20.2 + 10 * n, 2 << n, mark, subject)
+        made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
+        assert read(made)[2].sessions == ({"s1", "a1"} if votes else {"s1"})
+
     @pytest.mark.parametrize("method", ["commit", "session"])
     def test_an_entry_about_the_commit_of_another_one_has_nothing(self, made: History, read: Read, method: str) -> None:
         session = made.session("s1")
