@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome, one_line
 from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
-from helpers.doors import make_fifo
 
-from scoring.errors import InputError, installing
-from scoring.meters.dr import Embed, read_transcript, score_transcript, semantic
+from scoring.meters.dr import Embed, semantic
 from scoring.meters.dr.calibrate import SIGNALS, Calibration, Label, Setting, calibrate, read_collection
-from scoring.meters.dr.recommendation import RULES
 from scoring.statistics import wilson
 
 pytestmark = pytest.mark.sampled(3)
@@ -81,11 +78,6 @@ class TestPublicSet:
         assert (found.unlabelled, found.broken, found.others) == ((), (), ())
         assert {item.label.signal for item in found.labelled} == set(SIGNALS)
 
-    @pytest.mark.parametrize("path", sorted(EXAMPLE_FOLDER.glob("*.expected.json")), ids=lambda path: path.name)
-    def test_has_examples_with_all_that_the_meter_says_of_them(self, path: Path) -> None:
-        given = read_transcript(path.with_name(path.name.replace(".expected", "")))
-        assert score_transcript(given).payload() == json.loads(path.read_text("utf-8"))
-
 
 # The page
 
@@ -107,14 +99,6 @@ class TestPage:
         counts = [f"{a.agreed} of {a.total}" for a in (found.agreement, *classes)]
         assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
         assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
-
-    @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-    def test_has_a_reason_for_every_disagreement(self, setting: Setting) -> None:
-        assert [row for row in rows("files") if row[1] == str(setting)] == [
-            [o.file, str(setting), o.expected.signal, o.found.signal, o.rule, o.why]
-            for o in sorted(public(setting).outcomes, key=lambda o: o.file)
-            if not o.agrees
-        ]
 
     def test_shows_what_the_command_prints(self, calibration: DaScore) -> None:
         (block,) = re.findall(r"<!-- calibration: screen -->\n```text\n(.*?)```", PAGE.read_text("utf-8"), re.S)
@@ -152,20 +136,6 @@ class TestExamples:
         assert ("--semantic" in command) == ("semantic" in kind)
         assert da_score(*command.split()[2:], "--cache-dir", "cache") == Outcome(0, shown, "")
 
-    def test_are_all_there(self) -> None:
-        assert [kind for kind, _ in EXAMPLES] == [": uploads.jsonl", "", ": semantic"]
-
-    def test_have_every_rule_in_its_order(self) -> None:
-        (block,) = re.findall(r"<!-- rules -->\n(.*?)<!-- /rules -->", PAGE.read_text("utf-8"), re.S)
-        said = [[cell.strip() for cell in line.split("|")[1:-1]] for line in block.splitlines()[2:]]
-        assert [(rule.strip("`"), signal) for rule, _, signal in said] == [(r.name, r.signal) for r in RULES]
-
-    def test_say_how_to_install_meanings(self) -> None:
-        (block,) = re.findall(r"^## Level L2\n.*?```sh\n(.*?)```", PAGE.read_text("utf-8"), re.S | re.M)
-        extra, model = block.splitlines()
-        assert extra.partition("#")[0].rstrip() == "pip install '.[semantic]'"
-        assert f"{installing('semantic')}; then {model}" == semantic.INSTALL
-
 
 # Agreement
 
@@ -180,12 +150,6 @@ class TestWilson:
 
 
 class TestCalibration:
-    def test_can_use_meanings(self, tmp_path: Path) -> None:
-        labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
-        collection = read_collection(tmp_path).labelled
-        words, meanings = calibrate(collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts])
-        assert (words.agreement.agreed, meanings.agreement.agreed) == (0, 1)
-
     def test_of_nothing_has_no_share(self) -> None:
         (found,) = calibrate([], [K_1])
         assert (found.agreement.share, found.agreement.interval) == (None, (0, 1))
@@ -198,20 +162,6 @@ SHIP = {"stop_recommendation": "SHIP"}
 
 
 class TestCollection:
-    def test_names_everything_in_it(self, directory: Path) -> None:
-        write_json(directory / "plain.json", document(NEW))
-        (directory / "torn.json").write_text('{"rounds": [', "utf-8")
-        (directory / "notes.md").write_text("labels of May", "utf-8")
-        (directory / "more.json").mkdir()
-        make_fifo(directory / "pipe.jsonl")
-        (directory / "gone.json").symlink_to(directory / "nowhere")
-        found = read_collection(directory)
-        assert [item.file for item in found.labelled] == ["continue.json", "ship.json", "stuck.json"]
-        assert found.unlabelled == ("plain.json",)
-        assert [file for file, _ in found.broken] == ["gone.json", "pipe.jsonl", "torn.json"]
-        assert all(str(directory / file) in why for file, why in found.broken)
-        assert found.others == ("more.json", "notes.md")
-
     @pytest.mark.parametrize("named", [True, False], ids=["by its name", "by its lines"])
     def test_reads_the_label_of_lines_from_their_header(self, tmp_path: Path, named: bool) -> None:
         header = json.dumps({"type": "transcript_header", "_expected": SHIP}) + "\n"
@@ -237,10 +187,6 @@ class TestCollection:
         assert file == "a.json"
         assert f"{tmp_path / 'a.json'}: " in reason
         assert why in reason
-
-    def test_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no such file or directory"):
-            read_collection(tmp_path / "nowhere")
 
 
 # The command
@@ -320,20 +266,3 @@ class TestCommand:
             write_json(tmp_path / "set" / name, document(NEW))
         why = "no labelled transcript; a label is an object under _expected beside the rounds"
         assert one_line(calibration(tmp_path / "set")) == f"{tmp_path / 'set'}: {why}"
-
-    def test_says_why_meanings_were_left_out(
-        self, calibration: DaScore, directory: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(semantic, "find_spec", lambda _: None)
-        run = calibration(directory)
-        assert run.status == 0
-        assert (
-            f"\nL2 not measured: the model of level L2 is not installed; install it with: {semantic.INSTALL}" in run.out
-        )
-
-    def test_takes_words_and_thresholds(self, calibration: DaScore, directory: Path, tmp_path: Path) -> None:
-        tuned = write_json(tmp_path / "tuned.json", {"words": {"blockers": ["ship the release"]}})
-        (setting,) = calibration(directory, "--no-semantic", "--k", "1", "--thresholds", tuned, "--json").json[
-            "settings"
-        ]
-        assert [o["file"] for o in setting["files"] if not o["agrees"]] == ["ship.json"]

@@ -1,6 +1,5 @@
 """``da-score dr``: what is printed, what tunes it, following a file that grows, and how it ends."""
 
-import json
 import sys
 from dataclasses import replace
 from functools import partial
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, OnTerminal, lines_of, one_line
+from helpers.commands import DaScore, one_line
 from helpers.deliberations import (
     BLOCKED,
     MEETING,
@@ -21,7 +20,7 @@ from helpers.deliberations import (
 )
 
 from scoring.errors import SettingsError
-from scoring.meters.dr import DRThresholds, Profile, Words, score_transcript
+from scoring.meters.dr import DRThresholds, Profile, Words
 from scoring.meters.dr.profile import tuning_from
 
 pytestmark = pytest.mark.sampled(3)
@@ -45,9 +44,6 @@ def converged(*last: str) -> dict[str, Any]:
 
 
 class TestScore:
-    def test_prints_the_payload(self, dr: DaScore, meeting: Path) -> None:
-        assert json.dumps(dr("score", meeting).json) == json.dumps(score_transcript(MEETING).payload())
-
     @pytest.mark.parametrize("command", ["score", "stop"])
     def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
         found = dr(command, meeting, "--k", "0")
@@ -61,14 +57,6 @@ class TestScore:
             monkeypatch.setattr(sys, "stdin", given)
             found = dr(command, "-")
         assert found.out == dr(command, meeting).out != ""
-
-    def test_compares_meanings_when_asked_to(
-        self, dr: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scoring.meters.dr.open_embedder", lambda _: lambda texts: [[1.0, 0.0] for _ in texts])
-        path = write_json(tmp_path / "t.json", document(outputs(["one"]), outputs(["two"])))
-        assert dr("score", path, "--semantic").json["components"]["novelty_rate_L2"] == 0
-        assert "novelty_rate_L2" not in dr("score", path).json["components"]
 
     @pytest.mark.parametrize("command", ["score", "stop"])
     def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
@@ -102,20 +90,6 @@ class TestStop:
         assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
         assert found["first_next_action"] is None
         assert dr("stop", path).out.startswith("ESCALATE  as of round 3\n")
-
-    def test_shows_control_characters_escaped(self, dr: DaScore, tmp_path: Path) -> None:
-        for action in ("Run it\x1b[31m now", "Blocked \x1b[31m"):
-            found = dr("stop", write_json(tmp_path / "t.json", converged(action)))
-            assert "\x1b" not in found.out
-            assert "\\x1b[31m" in found.out
-
-    def test_is_drawn_on_a_terminal(self, dr: DaScore, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "t.json", converged("Run it\x1b[31m now"))
-        piped = dr("stop", path).lines
-        status, shown = on_a_terminal("dr", "stop", path, columns=60)
-        assert status == 0
-        assert b"\x1b[1;32mSHIP" in b"".join(shown)
-        assert " ".join(lines_of(shown)[1:]).split() == " ".join(piped[1:]).split()
 
 
 class TestSchema:
@@ -174,18 +148,3 @@ class TestTuning:
         (tmp_path / "own.toml").write_text("k = 9\n")
         assert signal_of("--thresholds", tmp_path / "own.toml") == "CONTINUE"
         assert signal_of("--thresholds", tmp_path / "own.toml", "--k", "1") == "SHIP"
-
-    def test_of_the_settings_is_checked(self, dr: DaScore, tmp_path: Path, meeting: Path) -> None:
-        (tmp_path / ".agents").mkdir()
-        (tmp_path / ".agents/da-score.toml").write_text("[dr]\nk = 'two'\n")
-        where = ".agents/da-score.toml: [dr]: "
-        assert one_line(dr("stop", meeting)) == f'{where}k is "two", not a number of rounds from 1'
-        (tmp_path / ".agents/da-score.toml").write_text("dr = 1\n")
-        assert one_line(dr("stop", meeting)) == f"{where}1 where a table belongs"
-
-    def test_lists_added_words_that_matched(self, dr: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "own.yaml").write_text("words: {blockers: [sign-off]}\n")
-        path = write_json(tmp_path / "t.json", converged("Run the release after sign-off"))
-        found = dr("score", path, "--thresholds", "own.yaml").json
-        assert found["added_words"][-1] == {"list": "blockers", "word": "sign-off", "round": 3}
-        assert found["stop_recommendation"]["signal"] == "ESCALATE"

@@ -80,14 +80,6 @@ class TestClaimsFromText:
         assert found["novelty_by_round"][0]["claims"] == len(claims)
         assert "claims_from_text" not in found
 
-    def test_never_vote(self, tmp_path: Path) -> None:
-        from scoring.evidence.beside import deliberation_facts
-
-        write_json(tmp_path / "iter-3.dr.json", text_rounds("It is late now.", "It is late now."))
-        facts = deliberation_facts(tmp_path, 3)
-        assert facts is not None
-        assert (facts.result, facts.problem) == (None, "iter-3.dr.json: round 1: outputs.claims: is missing")
-
     def test_are_printed_as_a_transcript(self, da_score: DaScore, tmp_path: Path) -> None:
         (tmp_path / "notes.md").write_text("Round 1\nIt is late now.\nRound 2\nWe go home now.\n")
         out = tmp_path / "t.json"
@@ -97,11 +89,6 @@ class TestClaimsFromText:
         assert da_score("dr", "score", out).json["claims_from_text"]["rounds"] == [1, 2]
         again = json.loads(da_score("dr", "extract", out).out)
         assert again == json.loads(out.read_text())
-
-    def test_of_nothing_are_an_error(self, da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "empty").write_text(" \n")
-        assert "is empty" in one_line(da_score("dr", "extract", tmp_path / "empty"))
-        assert "no such file" in one_line(da_score("dr", "extract", tmp_path / "none"))
 
 
 def between(*said: tuple[str, list[str]]) -> Transcript:
@@ -160,12 +147,6 @@ class TestStructuralAgreement:
             *(("bob", "ann", "rephrase"), ("bob", "ann", "rephrase"), ("ann", "bob", "endorse")),
         ]
 
-    def test_needs_two_agents(self, da_score: DaScore, tmp_path: Path) -> None:
-        assert agreement_by_round(transcript(outputs(FOUR), outputs(FOUR))) == []
-        assert agreement_by_round(between(("ann", FOUR), ("ann", FOUR))) == []
-        path = write_json(tmp_path / "t.json", document(outputs(FOUR), outputs(FOUR)))
-        assert "Seen   no two agents are named" in da_score("dr", "stop", path, "--observe").out
-
     def test_does_not_change_the_signal_and_is_shown_when_asked_for(self, da_score: DaScore, tmp_path: Path) -> None:
         rounds = document(*[outputs(FOUR, OWNED)] * 3)["rounds"]
         given = {"rounds": [{**row, "agent": who} for row, who in zip(rounds, ("ann", "bob", "ann"), strict=True)]}
@@ -192,11 +173,6 @@ class TestTwoAgents:
         found = similarity_of(given, ("ann", "bob"))
         assert (found.rounds, found.similarity, found.measured_by) == ((3, 2), 3 / 5, "words")
 
-    def test_are_compared_by_meaning_with_an_embedder(self) -> None:
-        pytest.importorskip("numpy")
-        found = similarity_of(turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts])
-        assert (found.similarity, found.measured_by) == (1, "meaning")
-
     def test_may_answer_in_one_round(self, da_score: DaScore, tmp_path: Path) -> None:
         given = document(outputs(FOUR))
         given["rounds"][0]["outputs"]["responses"] = {"ann": "take the red one", "bob": "take the red one", "x": 3}
@@ -213,10 +189,6 @@ class TestConfidence:
         assert found.settings == 3 * 3 * 3 * 3
         assert found.value == (found.settings - sum(found.others.values())) / found.settings
         assert score_transcript(MEETING).signal not in found.others
-
-    def test_is_whole_where_nothing_is_near(self) -> None:
-        given = transcript(outputs(FOUR), outputs(["owls hoot at night", "larks sing by day", "hens lay eggs often"]))
-        assert confidence_in(given, score_transcript(given)) == (1.0, 81, {})
 
     def test_is_part_where_k_decides(self) -> None:
         given = transcript(outputs(FOUR, OWNED), outputs(FOUR, OWNED))

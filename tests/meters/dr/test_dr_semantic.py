@@ -13,15 +13,12 @@ from pathlib import Path
 import pytest
 from helpers.commands import DaScore, one_line
 from helpers.deliberations import document, outputs, write_json
-from helpers.doors import watched_doors
 
 from scoring.errors import InputError, SettingsError
 from scoring.meters.dr import semantic
 from scoring.meters.dr.semantic import INSTALL, Embedder, open_embedder
 
 pytestmark = pytest.mark.sampled(3)
-
-ROOT = Path(__file__).parents[3]
 
 needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
 
@@ -77,18 +74,6 @@ class TestEmbedder:
         monkeypatch.setattr(semantic, "_STAMP", b"another")
         self.embedder(tmp_path)(["a"])
         assert model.asked == [["a"], ["a"]]
-
-    def test_keeps_no_text(self, model: MadeModel, tmp_path: Path) -> None:
-        self.embedder(tmp_path)(["confidential"])
-        kept = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert kept
-        assert model.asked == [["confidential"]]
-        assert not any(b"confidential" in path.read_bytes() for path in kept)
-
-    def test_needs_no_store_that_can_be_written(self, model: MadeModel, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        assert [list(v) for v in self.embedder(tmp_path / "file")(["a"])] == [[1]]
-        assert model.asked == [["a"]]
 
     def test_keeps_what_was_done_before_an_interruption(
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -250,16 +235,3 @@ class TestCommand:
         assert found["components"]["novelty_rate"] == 0
         assert found["components"]["semantic_similarity"] == 0.8241
         assert found["components"]["semantic_similarity_of"] == "claims"
-
-    @pytest.mark.slow
-    def test_keeps_vectors_where_it_is_asked_to(self, path: Path, tmp_path: Path, da_score: DaScore) -> None:
-        cache = tmp_path / "cache"
-        with watched_doors() as first:
-            cold = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)
-        with watched_doors() as second:
-            warm = da_score("dr", "score", path, "--semantic", "--cache-dir", cache)
-        assert (cold.status, cold.err) == (0, "")
-        assert cold == warm
-        assert [path.name for path in cache.iterdir()] == ["store.sqlite"]
-        assert any(name.endswith("model.safetensors") for name in first.opened)
-        assert not any(name.endswith("model.safetensors") for name in second.opened)

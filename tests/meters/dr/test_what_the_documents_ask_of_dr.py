@@ -67,15 +67,6 @@ class TestClaimInflation:
         assert all(self.OTHERWISE in flag.reason for flag in inflated)
         assert self.OTHERWISE in result.advice(given)["does_not_claim"]
 
-    def test_of_a_spike_is_said_as_it_is(self) -> None:
-        given = transcript(outputs(FOUR[:1]), outputs([f"one about ducks{end}" for end in ("", " and", " and so")]))
-        spike = transcript(outputs(FOUR[:2]), outputs(FOUR[:2]), outputs([*FOUR[:2], *(f"{c} too" for c in FOUR[:2])]))
-        for one in (given, spike):
-            result = score_transcript(one)
-            assert result.flags[-1].flag == "claim_inflation"
-            assert self.OTHERWISE not in result.flags[-1].reason
-        assert self.OTHERWISE not in score_transcript(given).advice(given)["does_not_claim"]
-
 
 METER = ReadinessMeter()
 BY_THE_LISTS = ReadinessMeter(Profile.from_data(released_profile("dr-1"), "dr-1"))
@@ -197,22 +188,6 @@ class TestTools:
     @pytest.mark.parametrize("action", ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"])
     def test_alone_or_in_a_vague_step_it_does_not(self, action: str) -> None:
         assert not METER.is_specific(action)
-
-
-class TestAsking:
-    """A converged round with an open question asks it; nothing ships before."""
-
-    def test_the_question_comes_before_any_deployment(self) -> None:
-        given = transcript(*[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3)
-        advice = (result := score_transcript(given)).advice(given)
-        assert (result.signal, result.recommendations[-1].rule) == ("ASK", "open_question")
-        assert (advice["next_action"], advice["first_next_action"]) == ("ASK: Which region first?", None)
-        first = score_transcript(given, profile=Profile.from_data(released_profile("dr-1"), "dr-1"))
-        assert first.signal == "SHIP"
-
-    def test_a_round_that_still_finds_something_goes_on_and_a_blocked_one_escalates(self) -> None:
-        for last, signal in ((outputs(NEWS, OWNED, ["?"]), "CONTINUE"), (outputs(FOUR, [BLOCKED], ["?"]), "ESCALATE")):
-            assert score_transcript(transcript(*[outputs(FOUR)] * 2, last)).signal == signal
 
 
 @pytest.mark.parametrize(

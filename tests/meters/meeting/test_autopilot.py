@@ -30,7 +30,6 @@ from scoring.meters.meeting.driver import (
     what_next,
     wish_to_end,
 )
-from scoring.meters.meeting.records import parse_meeting_records
 
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 SUMMARY = {"round_brief": "Two ways are known.", "key_new_points": ["A is cheap", "B lasts"]}
@@ -137,16 +136,6 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
     assert take_answer(again, yes=True).decision == "A"
 
 
-def test_it_keeps_the_transcript_in_the_form_that_it_reads(tmp_path: Path, da_score: DaScore) -> None:
-    path = tmp_path / "m.json"
-    state = Script(rounds()).run(path)
-    found = parse_meeting_records(path.read_text("utf-8"))
-    assert [m.speaker_id for r in found for m in r.messages or ()] == ["ann", "bob"] * 3
-    assert [v["round_index"] for v in da_score("meeting", path, "--json").json] == [1, 2, 3]
-    assert "# No decision" in da_score("meeting", "no-decision", path).out
-    assert len(state.records) == 3
-
-
 def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_path: Path) -> None:
     state = Script(rounds()).run(tmp_path / "m.json", most=2)
     question = judge_question(state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]}))
@@ -156,16 +145,6 @@ def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_pa
     assert judge_question(bare)["history"][0]["round_brief"].startswith("e0 prefers A (0.8); e1 prefers A (0.8)")
     assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [0.8, 0.8]
     assert "expert_positions" in json.dumps(question["schema"])
-
-
-def test_experts_are_asked_for_an_option_and_their_confidence(tmp_path: Path) -> None:
-    given = [record(1, levels=ALL_NONE, summary=SUMMARY)]
-    state = Script(given).run(tmp_path / "m.json", most=1).model_copy(update={"topic": "which road"})
-    prompt = expert_prompt(state, "ann")
-    for part in ("You are ann", "which road", "round 2 of at most 10", SUMMARY["round_brief"], "bob prefers A."):
-        assert str(part) in prompt
-    for part in ('Most of us like "A"', "if we do nothing", "risks_failure_modes", "Option: ", "Confidence: "):
-        assert part in prompt
 
 
 def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """``da-score meeting`` as its users meet it: what it prints where, and how it ends."""
 
-import io
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, lines_of, one_line, process_on_a_terminal
+from helpers.commands import DaScore, one_line
 from helpers.meetings import ALL_NONE, record
 
 from scoring import score_meeting
@@ -65,26 +63,12 @@ def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore,
     ]
 
 
-@pytest.mark.parametrize("name", ["default", "tactical", "strategic"])
-def test_a_preset_can_be_named_before_or_after_the_file(name: str, da_score: DaScore, tmp_path: Path) -> None:
-    path = write(tmp_path / "r")
-    wanted = [verdict.as_dict() for verdict in score_meeting(ROUNDS, name)]
-    assert da_score("meeting", path, "--json", "--config", name).json == wanted
-    assert da_score("meeting", "--config", name, "--json", path).json == wanted
-
-
 def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)
     assert done.err == f"da-score: warning: {own}: round_limits.maximum is no key of a config and is ignored\n"
     assert (done.status, "(rule round_limit)" in done.out) == (0, True)
-
-
-def test_standard_input_may_hold_the_records(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ROUNDS).encode())))
-    done = da_score("meeting", "-")
-    assert done.out.startswith("Deliberation — standard input · ")
 
 
 def test_a_file_may_be_called_like_a_command(
@@ -96,26 +80,7 @@ def test_a_file_may_be_called_like_a_command(
     assert da_score("meeting", "./schema").status == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [20, 60])
-def test_a_narrow_terminal_loses_no_word(columns: int, tmp_path: Path) -> None:
-    status, shown = process_on_a_terminal("meeting", write(tmp_path / "r"), columns=columns)
-    lines = lines_of(shown)
-    assert status == 0
-    assert max(map(len, lines)) <= columns
-    assert "risks_failure_modes" in re.sub(r"\s", "", "".join(lines))
-
-
 # Errors
-
-
-def test_every_fault_is_an_error_of_one_line(da_score: DaScore, tmp_path: Path) -> None:
-    path = write(tmp_path / "r", [record("3"), record(2, focus__core_count=True)])
-    done = da_score("meeting", path)
-    assert (done.status, done.out) == (1, "")
-    one, other = done.err.splitlines()
-    assert one.startswith(f'da-score: error: {path}: record 1: round_index: "3": ')
-    assert other.startswith(f"da-score: error: {path}: round 2: focus.core_count: true: ")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from helpers.doors import ends, make_fifo
 from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
@@ -54,14 +53,6 @@ def test_a_record_is_read_from_an_object_or_a_list(text: str, tmp_path: Path) ->
     assert read(tmp_path, text) == [JudgeRecord.model_validate(record(3))]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n \n", "\n\t"])
-@pytest.mark.parametrize("as_ascii", [True, False], ids=["escaped", "as they are"])
-def test_records_are_read_from_lines_that_may_hold_any_separator(end: str, as_ascii: bool, tmp_path: Path) -> None:
-    records = (record(n, meeting_id="a\u2028\x85b") for n in (2, 1))
-    found = read(tmp_path, "".join(json.dumps(one, ensure_ascii=as_ascii) + end for one in records))
-    assert [(r.round_index, r.meeting_id) for r in found] == [(1, "a\u2028\x85b"), (2, "a\u2028\x85b")]
-
-
 def test_standard_input_that_is_closed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match=r"^standard input: is closed$"):
@@ -79,10 +70,6 @@ OPTIONAL: dict[str, Any] = dict.fromkeys(
         *("novelty__novelty_score_recent", "novelty__examples_novel_points", "novelty__examples_repeated_points"),
     )
 )
-
-
-def test_optional_parts_may_be_missing_or_null() -> None:
-    assert score_meeting([record(3, **OPTIONAL)]) == score_meeting([record(3)])
 
 
 def test_unknown_keys_are_kept_and_ignored() -> None:
@@ -209,20 +196,6 @@ def test_what_is_no_record_is_shown_with_its_place(text: str | bytes, fault: str
     (found, *_) = refused(tmp_path, text)
     assert found.startswith(fault)
     assert found.isprintable()
-
-
-def test_unknown_keys_may_nest_as_deep_as_json_can_be_read(tmp_path: Path) -> None:
-    depth = 900
-    text = GOOD[:-1] + ', "x": ' + '{"y": [' * (depth // 2) + "1" + "]}" * (depth // 2) + "}"
-    try:
-        assert len(read(tmp_path, text)) == 1
-    except MeetingError as e:
-        assert "nested too deep" in str(e)
-
-
-def test_a_fifo_is_no_file_of_records(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a plain file"):
-        ends(lambda: read_meeting_records(make_fifo(tmp_path / "fifo")))
 
 
 # The schema

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record, used
+from helpers.meetings import ALL_DEEP, ALL_SHALLOW, last, record, used
 
-from scoring.meters.meeting import MeetingVerdict, score_meeting
+from scoring.meters.meeting import MeetingVerdict
 from scoring.meters.meeting.decision_rules import DOUBTS, words
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
@@ -22,13 +22,10 @@ SPREAD = (("A", 0.8), ("A", 0.8), ("A", 0.8), ("B", 0.8))
 """C is 0.6."""
 
 E_MIN = "thresholds.exploration.min_to_allow_end"
-E_GOOD = "thresholds.exploration.target_good"
 C_MIN = "thresholds.convergence.min_to_allow_end"
-C_GOOD = "thresholds.convergence.target_good"
 F_MIN = "thresholds.focus.min_acceptable"
 F_GOOD = "thresholds.focus.target_good"
 FLOOR = "thresholds.novelty.novelty_floor_recent"
-MARK = "thresholds.composite.min_index_to_recommend_end"
 COVERAGE = "rules.require_exploration_coverage"
 EARLY = "rules.early_consensus_requires_extra_check"
 STALLED = "rules.stalled_debate_detection"
@@ -88,12 +85,6 @@ def test_the_last_round_parks_with_what_is_missing() -> None:
     assert '"no decision"' in verdict.facilitator_prompt
 
 
-def test_the_last_round_comes_before_early_consensus() -> None:
-    limits: list[Setting] = [("round_limits.min_rounds", 1), ("round_limits.max_rounds", 2)]
-    assert decided(last([record(2, levels=ALL_NONE)], *limits)) == ("round_limit", "park_or_abort")
-    assert last([record(1, levels=ALL_NONE)], *limits).rule == "early_consensus"
-
-
 # 2 Early consensus
 
 
@@ -108,17 +99,6 @@ def test_early_consensus_forces_a_focus() -> None:
     )
     assert verdict.facilitator_prompt.startswith('Most of us like "A". Before we agree this early, let us look at')
     assert verdict.facilitator_prompt.endswith("and at what happens if we do nothing.")
-
-
-@pytest.mark.parametrize(
-    ("name", "rule"),
-    [
-        pytest.param("objectives", "early_consensus", id="a required aspect"),
-        pytest.param("constraints", "ready", id="another one"),
-    ],
-)
-def test_early_consensus_minds_a_required_aspect_at_none(name: str, rule: str) -> None:
-    assert last([record(levels={**ALL_DEEP, name: "none"})]).rule == rule
 
 
 # 3 Too early to end
@@ -138,25 +118,6 @@ def test_what_must_go_on_goes_into_what_is_not_deep(levels: Mapping[str, str], a
 
 
 # 4 Ready
-
-
-@pytest.mark.parametrize("beyond", EQUAL)
-def test_an_index_that_equals_its_mark_is_enough(beyond: float) -> None:
-    given = record(levels=HALF, experts=SPREAD)  # E 0.75, C 0.6, F 0.8, N 0.1
-    index = 0.35 * 0.75 + 0.35 * 0.6 + 0.2 * 0.8 + 0.1 * 0.9
-    verdict = last([given], (MARK, index + beyond))
-    assert (verdict.rule, verdict.strength) == ("ready", "normal")
-    assert last([given], (MARK, index + BEYOND)).rule == "go_on"
-
-
-@pytest.mark.parametrize("beyond", EQUAL)
-@pytest.mark.parametrize(("path", "score"), [(E_GOOD, 0.75), (C_GOOD, 0.8)])
-def test_two_scores_that_equal_their_targets_are_strong_and_enough(path: str, score: float, beyond: float) -> None:
-    given = record(levels=HALF)
-    reached = last([given], (path, score + beyond), (MARK, 1.0))
-    assert (reached.rule, reached.strength) == ("ready", "strong")
-    assert last([given], (path, score + BEYOND), (MARK, 1.0)).rule == "go_on"
-    assert last([given], (path, score + BEYOND)).strength == "normal"
 
 
 def test_a_refused_end_asks_for_doubts_once_in_the_same_round() -> None:
@@ -300,15 +261,6 @@ def test_a_round_that_no_other_rule_decides_goes_on(given: Mapping[str, Any], re
 # Prompts, and focus in any round
 
 
-def test_low_focus_adds_a_reason_and_a_prompt_to_any_round() -> None:
-    drift: dict[str, Any] = {"messages": (1, 0, 9), "focus__focus_drift_notes": "hiring"}
-    for given in (record(1, levels=ALL_NONE, **drift), record(2, **drift), record(3, **drift), record(10, **drift)):
-        verdict = last([given])
-        assert verdict.reasons.count("focus 0.1 is below its minimum of 0.6") == 1
-        assert verdict.next_round_focus_prompts[-1] == "come back to the decision: hiring"
-    assert last([record(messages=(1, 0, 9))]).next_round_focus_prompts == ("come back to the decision",)
-
-
 def test_prompts_come_in_their_order_and_each_once() -> None:
     own = ["Look at B.", "objectives", "come back to the decision: hiring", "Look at B."]
     given = record(
@@ -329,13 +281,6 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
 
 
 # The meeting as a whole
-
-
-def test_a_verdict_does_not_depend_on_later_rounds() -> None:
-    records = [record(number, levels=ALL_SHALLOW, points=(10 - number, number)) for number in range(1, 10)]
-    whole = score_meeting(records)
-    for count in range(1, len(records) + 1):
-        assert score_meeting(records[:count]) == whole[:count]
 
 
 def test_pressure_says_what_is_used() -> None:

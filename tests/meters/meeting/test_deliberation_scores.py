@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record, used
+from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, last, record, used
 
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.round_scores import Scores
@@ -94,11 +94,6 @@ def recent(*records: dict[str, Any]) -> list[float]:
     return [verdict.scores.novelty_recent for verdict in score_meeting(records)]
 
 
-def test_recent_novelty_is_over_two_rounds_and_none_without_points() -> None:
-    assert scores(points=(0, 0)).novelty == 0
-    assert recent(record(1, points=(4, 0)), record(2, points=(1, 5)), record(3, points=(0, 4))) == [1.0, 0.5, 0.1]
-
-
 def test_recent_novelty_of_the_first_record_is_what_it_states() -> None:
     stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
     assert recent(record(4, **stated)) == [0.3]
@@ -110,17 +105,6 @@ def test_recent_novelty_after_a_gap_is_that_of_the_round_whatever_is_stated() ->
     stated: dict[str, Any] = {"points": (1, 1), "novelty__novelty_score_recent": 0.3}
     assert recent(record(1, points=(3, 1)), record(3, **stated)) == [0.75, 0.5]
     assert recent(record(1, points=(3, 1)), record(2, **stated)) == [0.75, 4 / 6]
-
-
-def test_completeness_is_the_weighted_index() -> None:
-    found = score_meeting([record(levels=ALL_SHALLOW)], config(kind="strategic"))[0].scores
-    assert found.completeness == pytest.approx(0.4 * 0.5 + 0.3 * 0.8 + 0.2 * 0.8 + 0.1 * 0.9, abs=1e-12)
-
-
-def test_output_is_rounded_to_4_places_and_the_verdict_is_not() -> None:
-    verdict = last([record(points=(1, 2))])
-    assert verdict.scores.novelty == 1 / 3
-    assert verdict.as_dict()["scores"]["novelty"] == 0.3333
 
 
 # What is stated otherwise
@@ -177,15 +161,6 @@ def test_a_number_differs_by_more_than_its_margin(name: str, sign: int) -> None:
     ((found, stated, exact),) = differences(**given(0.021))
     assert found == (name if field else name.replace("__", "."))
     assert (stated, exact) == (computed + sign * 0.021, pytest.approx(computed))
-
-
-def test_weights_differ_when_they_are_not_those_of_the_config() -> None:
-    weights = COMPOSITE["weights_used"]
-    assert isinstance(weights, dict)
-    used = {**COMPOSITE, "weights_used": {**weights, "exploration": 0.351, "focus": 0.2 + 5e-10}}
-    assert differences(composite=used) == [("composite.weights_used.exploration", 0.351, 0.35)]
-    first = ("composite.weights_used.exploration", None, 0.35)
-    assert differences(composite={**COMPOSITE, "weights_used": {}})[0] == first
 
 
 @pytest.mark.parametrize(

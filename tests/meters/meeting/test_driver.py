@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore, Outcome, one_line, process
+from helpers.commands import DaScore, Outcome, one_line
 from helpers.meetings import record
 
 from scoring.meters.meeting.driver import open_state, save_state, take_answer, take_record
@@ -58,13 +58,6 @@ def test_a_scripted_judge_is_asked_until_people_must_decide(run: Any, tmp_path: 
 
 
 @pytest.mark.slow
-def test_yes_decides_on_the_leading_option(run: Any) -> None:
-    run()
-    assert run("--answer", "yes").out.splitlines()[-1] == "decided: A"
-    assert run("--json").json["phase"] == "decided"
-
-
-@pytest.mark.slow
 def test_no_asks_the_judge_of_the_same_round_for_doubts(run: Any, tmp_path: Path) -> None:
     run()
     found = run("--answer", "no", "--json").json
@@ -85,17 +78,6 @@ def test_a_debate_in_circles_asks_people_before_it_is_parked(da_score: DaScore, 
     left = da_score("meeting", "run", "--state", str(other), "--answer", "no", "--json").json
     assert left["phase"] == "no_decision"
     assert [row["option"] for row in left["no_decision"]["options"]] == ["A", "B"]
-
-
-@pytest.mark.slow
-def test_records_come_from_standard_input_one_by_one(tmp_path: Path) -> None:
-    state = tmp_path / "m.json"
-    first = process("meeting", "run", "--state", state, given=json.dumps(ROUNDS[0]).encode())
-    assert (first.status, first.err) == (0, "")
-    assert "next: the record of round 2" in first.out
-    again = process("meeting", "run", "--state", state, given=json.dumps(ROUNDS[0]).encode())
-    assert one_line(again) == "standard input: round 1 where round 2 belongs"
-    assert len(json.loads(state.read_text())["records"]) == 1
 
 
 def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_path: Path) -> None:
@@ -158,10 +140,3 @@ def test_a_meeting_that_is_over_takes_nothing_more(tmp_path: Path) -> None:
         take_record(over, json.dumps(ROUNDS[3]))
     with pytest.raises(ValueError, match="no question is open"):
         take_answer(over, yes=False)
-
-
-def test_another_config_than_the_one_it_began_with_is_refused(da_score: DaScore, tmp_path: Path) -> None:
-    where = ["meeting", "run", "--state", str(tmp_path / "m.json"), "--judge", judge(tmp_path, ROUNDS)]
-    assert da_score(*where, "--config", "tactical").status == 0
-    assert "begun under another config" in one_line(da_score(*where, "--config", "strategic"))
-    assert da_score(*where, "--config", "tactical").status == 0
