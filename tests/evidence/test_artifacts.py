@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends, make_fifo, watched_doors
+from helpers.doors import ends, make_fifo
 from helpers.tables import cases
 
 from scoring.errors import silent
@@ -58,11 +58,6 @@ class TestPath:
         assert artifact_path(root, str(root / "a.yaml")) is None
         assert artifact_status(root, str(root / "a.yaml")) == ""
 
-    def test_that_leaves_is_not_looked_at(self, root: Path) -> None:
-        with watched_doors() as doors:
-            assert artifact_status(root, "../outside/o.yaml") == ""
-        assert not [path for path in doors.opened if "outside" in path]
-
     @pytest.mark.parametrize(("link", "target", "path"), cases("artifacts", "links that leave"))
     @pytest.mark.parametrize("absolute", [False, True])
     def test_through_a_link_that_leaves_is_not_read(
@@ -79,10 +74,6 @@ class TestPath:
     ) -> None:
         (root / link).symlink_to(target)
         assert artifact_status(root, path) == status
-
-    def test_through_a_link_to_itself_is_not_read(self, root: Path) -> None:
-        (root / "loop").symlink_to("loop")
-        assert artifact_status(root, "loop") == artifact_status(root, "loop/a.yaml") == ""
 
 
 class TestRoot:
@@ -103,19 +94,11 @@ class TestRoot:
         assert artifact_status(Path(spelling), "sub/b.yaml") == "fail"
         assert artifact_status(spelling, "../outside/o.yaml") == ""
 
-    def test_may_end_in_a_slash_or_be_the_root_of_the_disk(self, root: Path) -> None:
-        assert artifact_status(f"{root}/", "a.yaml") == "pass"
-        assert artifact_status("/", f"{root}/a.yaml".lstrip("/")) == "pass"
-
     def test_that_is_empty_means_that_artifacts_are_not_read(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(root)
         assert artifact_path("", "a.yaml") is None
         assert artifact_status("", "a.yaml") == ""
         assert artifact_corrections("", "a.yaml") == 0
-
-    @pytest.mark.parametrize("name", ["missing", "a.yaml"])
-    def test_that_is_no_folder_holds_no_artifacts(self, root: Path, name: str) -> None:
-        assert artifact_status(root / name, "a.yaml") == ""
 
 
 class TestFile:
@@ -136,10 +119,6 @@ class TestFile:
     )
     def test_that_is_malformed_or_says_nothing(self, root: Path, text: str) -> None:
         assert artifact_status(root, written(root, text)) == ""
-
-    @pytest.mark.parametrize(("text", "status"), cases("artifacts", "texts with a status"))
-    def test_that_gives_a_status(self, root: Path, text: str, status: str) -> None:
-        assert artifact_status(root, written(root, text)) == status
 
 
 @pytest.mark.parametrize(("text", "count"), cases("artifacts", "corrections", "corrections of an unusable artifact"))

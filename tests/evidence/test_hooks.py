@@ -56,13 +56,6 @@ def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: st
     assert scored_hook_outcomes(tmp_path, iteration + 1) is None
 
 
-def test_every_field_is_read_as_text(tmp_path: Path) -> None:
-    expected = HookOutcome(
-        "s1", "k", "before", "prevent_before_action", "allow", "r1", "p", "2026-04-18T10:00:00Z", "c1"
-    )
-    assert kept(tmp_path, FULL) == [expected]
-
-
 @pytest.mark.parametrize(
     ("given", "is_kept"),
     [
@@ -80,13 +73,6 @@ def test_the_class_decides_what_is_kept(tmp_path: Path, given: str, is_kept: boo
     records = kept(tmp_path, f"records: [{{rule_id: r, intervention_class: {given} }}]")
     assert records is not None
     assert [record.rule_id for record in records] == (["r"] if is_kept else [])
-
-
-def test_records_stay_in_file_order_and_are_not_collapsed(tmp_path: Path) -> None:
-    item = "{{intervention_class: remediate_at_stop, rule_id: {}, correlation_id: c}}"
-    records = kept(tmp_path, f"records: [{', '.join(item.format(rule) for rule in 'bab')}]")
-    assert records is not None
-    assert [record.rule_id for record in records] == ["b", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +120,3 @@ def test_what_is_no_file_of_text_is_not_waited_for(tmp_path: Path) -> None:
     path.write_text(FULL)
     os.truncate(path, (16 << 20) + 1)
     assert failure(tmp_path) == ("read", f"{path}: larger than 16 MiB")
-
-
-def test_a_link_to_nowhere_and_a_missing_folder_are_no_file(tmp_path: Path) -> None:
-    hook_file(tmp_path, 4).symlink_to("nowhere")
-    assert scored_hook_outcomes(tmp_path, 4) is None
-    assert scored_hook_outcomes(tmp_path / "missing", 4) is None

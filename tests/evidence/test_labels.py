@@ -38,15 +38,6 @@ def test_a_label_is_read_whole() -> None:
     assert (found.latest.judgement, found.latest.note) == (Judgement(3, "partial", "none"), "why")
 
 
-def test_where_there_is_no_file_there_is_no_problem(tmp_path: Path) -> None:
-    assert label_facts(tmp_path, 5) == LabelFacts(tmp_path / PATH, None)
-
-
-@pytest.mark.parametrize("version", ["1.0.0", "1.7.2", "1", 1, 1.0], ids=str)
-def test_any_version_of_the_major_is_read(version: object) -> None:
-    assert read(label("ann", edit(3)), schema_version=version).labels
-
-
 @pytest.mark.parametrize("version", ["2.0.0", "0.9", "10.0", "one", None, ""], ids=str)
 def test_another_major_is_not_read_and_says_so(version: object) -> None:
     found = read(label("ann", edit(3)), schema_version=version)
@@ -84,16 +75,6 @@ def test_a_broken_label_costs_itself_alone(broken: object) -> None:
 
 class TestWords:
     @pytest.mark.parametrize(
-        ("given", "meant"), [(0, 0), (3, 3), ("2", 2), (2.0, 2), (None, None)], ids=lambda v: repr(v)
-    )
-    def test_correctness(self, given: Any, meant: int | None) -> None:
-        found = edit() | {"structured": {"correctness": given, "hallucination": "none"}}
-        assert only(label("ann", found)) == Judgement(meant, None, "none")
-
-    def test_the_scope_may_be_spelled_with_an_underscore(self) -> None:
-        assert only(label("ann", edit(scope="on_target"))).scope == "on-target"
-
-    @pytest.mark.parametrize(
         "values",
         [
             *({"correctness": given} for given in (4, -1, 2.5, "good", True, "9" * 400)),
@@ -130,11 +111,6 @@ class TestTimes:
     def test_are_compared_as_times(self, same: str) -> None:
         one, other = read(label("ann", edit(1)), label("bob", edit(1), updated_at=same)).labels or ()
         assert one.updated == other.updated is not None
-
-    def test_a_text_that_is_none_is_noted(self) -> None:
-        facts = read(label("ann", edit(1), updated_at="yesterday"))
-        assert facts.labels
-        assert (facts.labels[0].updated, len(facts.notes)) == (None, 1)
 
 
 def read_in_time(folder: Path) -> LabelFacts:
@@ -180,13 +156,6 @@ class TestHostile:
         lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
         (tmp_path / PATH).write_text("\n".join([*lines, "labels: *a8"]))
         assert not read_in_time(tmp_path).labels
-
-    @pytest.mark.slow
-    def test_a_label_that_is_repeated_by_aliases_costs_no_more_than_its_lines(self, tmp_path: Path) -> None:
-        history, many = ", ".join(["{role: reviewer}"] * 3000), ", ".join(["*a"] * 3000)
-        text = f"schema_version: '1.0.0'\na: &a {{actor: x, history: [{history}]}}\nlabels: [{many}]\n"
-        (tmp_path / PATH).write_text(text)
-        read_in_time(tmp_path)
 
     def test_many_broken_labels_cost_linear_time_and_few_notes(self, tmp_path: Path) -> None:
         write(tmp_path, *([{"actor": ["x"]}] * 1500))

@@ -10,12 +10,8 @@ from helpers.places import ENTRY, Place
 
 from rubric import EVIDENCE, RubricError, evidence_of, find_rubric, released_rubric, rubric_versions
 from rubric.registry import VERSIONS_DIR
-from scoring.errors import GitError
-from scoring.evidence.beside import Corrections
 from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, Way, rules_of
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.log.load import load_iteration_log
-from scoring.log.model import ImplBlock, IterationRecord
 from scoring.log.parse import parse_iteration_record
 from scoring.score import examine_iteration, score_log
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -36,14 +32,6 @@ class TestRubrics:
     def test_have_rules_for_every_word_that_is_valid(self) -> None:
         assert tuple(RULES) == EVIDENCE
         assert {name: rules.name for name, rules in RULES.items()} == {name: name for name in RULES}
-
-    def test_2_3_0_has_the_signals_and_weights_of_2_2_0(self) -> None:
-        assert CORRECTED_RUBRIC.signals == NEXT_TO_IT.signals
-        assert (CORRECTED_RUBRIC.bands, CORRECTED_RUBRIC.combination) == (NEXT_TO_IT.bands, NEXT_TO_IT.combination)
-
-    @pytest.mark.parametrize("version", rubric_versions())
-    def test_say_by_which_without_being_loaded_first(self, version: str) -> None:
-        assert evidence_of(version) == find_rubric(version).evidence
 
     def test_that_do_not_speak_of_evidence_are_not_parsed_to_know(self, tmp_path: Path) -> None:
         """A run begins to read transcripts before it loads anything else."""
@@ -84,21 +72,6 @@ class TestFlags:
         for rules, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
             assert parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected
         assert parse_iteration_record(text).impl.focused_tests_pass is reference
-
-    def test_are_so_in_the_archive_too(self, tmp_path: Path) -> None:
-        (tmp_path / "historical.yaml").write_text("iterations: [{iteration: 1, tests_total_pass: True}]\n")
-        assert load_iteration_log(tmp_path)[0].impl.tests_total_pass is False
-        assert load_iteration_log(tmp_path, CORRECTED.true_flags)[0].impl.tests_total_pass is True
-
-    def test_decide_a_score(self, place: Place) -> None:
-        place.iteration(1)
-        entry = place.log / "iter-1.yaml"
-        entry.write_text(entry.read_text().replace("focused_tests_pass: true", "focused_tests_pass: TRUE"))
-        found = [
-            examine_iteration(place.log, place.path, 1, rubric=rubric).signals.value("tests")
-            for rubric in (NEXT_TO_IT, CORRECTED_RUBRIC)
-        ]
-        assert found == [present_signal(0, "0/1 test-pass flags true"), present_signal(1, "1/1 test-pass flags true")]
 
 
 NOTHING = absent_signal("no retries field, no review artifact and no tool calls")
@@ -150,11 +123,6 @@ class TestCorrectionPressure:
         (place.path / "silent.yaml").write_text("status: fine\n")
         assert self.value(place, text) == (present_signal(sub_score, detail), [])
 
-    def test_is_present_when_tools_were_called(self, place: Place) -> None:
-        place.session("s", place.turn(1), place.call(1, 2, failed=True), place.call(1, 3))
-        value, _ = self.value(place, transcripts=None)
-        assert value == present_signal(0.5, "0 retries, 0 user corrections, 50% tool-error rate")
-
     def test_reads_counts_below_0_as_0_and_says_so(self, place: Place) -> None:
         (place.path / "review.yaml").write_text("post_invocation: {user_corrections: [a], retries_in_loop: -4}\n")
         text = "verifiers: [{retries: -2}, {retries: 1}]\nreview: {decision_artifact: review.yaml}"
@@ -164,13 +132,6 @@ class TestCorrectionPressure:
             "iteration 1: retries of verifier 1 is -2; a count below 0 is read as 0",
             "iteration 1: retries_in_loop is -4; a count below 0 is read as 0",
         ]
-
-    def test_of_the_reference_takes_counts_as_they_are(self, place: Place) -> None:
-        record = IterationRecord(iteration=1, impl=ImplBlock(retries=-1))
-        warnings: list[str] = []
-        assert REFERENCE.corrections(record, place.path, warnings.append) == Corrections(-1, 0, True)
-        assert CORRECTED.corrections(record, place.path, warnings.append) == Corrections(0, 0, True)
-        assert warnings == ["iteration 1: retries is -1; a count below 0 is read as 0"]
 
 
 class TestSources:
@@ -191,9 +152,6 @@ class TestSources:
         named, hinted = (() if transcripts == "none" else tuple(map(Path, paths)) for paths in (directories, ["h"]))
         assert found == TranscriptPlaces(Path("repo"), named, auto, hinted)
 
-    def test_of_an_empty_root_read_no_artifacts(self) -> None:
-        assert Sources.under(REFERENCE, "").repo_dir == ""
-
     def test_of_the_reference_look_into_no_home(self, place: Place) -> None:
         place.iteration(1)
         place.session("s", place.turn(1))
@@ -208,22 +166,6 @@ class TestCommandLine:
         place.iteration(1)
         place.session("s", place.turn(1))
         return place
-
-    @pytest.mark.slow
-    def test_reads_the_rubric_of_the_settings_file(self, scored: Place, da_score: DaScore) -> None:
-        (scored.path / ".agents" / "da-score.toml").write_text('rubric = "2.3.0"\n')
-        found = da_score("run")
-        assert (found.status, found.err) == (0, "")
-        assert found.out.startswith("Outcome scoring — rubric 2.3.0\n")
-        assert da_score("signals").out.count("cache_hit_rate 0.750 (claude)") == 1
-        assert '"signal": "landed"' in da_score("integrity", "--json").out
-
-    @pytest.mark.usefixtures("scored")
-    def test_finds_a_trunk_of_another_name(self, da_score: DaScore) -> None:
-        for version, sub_score in (("2.2.0", "0.000"), ("2.3.0", "1.000")):
-            out = da_score("iteration", "1", "--recompute", "--rubric", version).out
-            row = next(line for line in out.splitlines() if line.startswith("landed"))
-            assert row.split()[1:3] == ["yes", sub_score], row
 
     @pytest.mark.parametrize(
         ("options", "turns"),
@@ -259,24 +201,6 @@ class TestCommandLine:
         assert f"{where}, where the trunk is the local branch master: trunk 'main' has no effect" in found.err
         assert f"{where}, which know no default transcript directories: name folders with --transcript-dir" in found.err
 
-    def test_says_so_in_backfill_by_the_log(self, scored: Place, da_score: DaScore) -> None:
-        found = da_score("backfill", "--rubric", "2.1.0", "--trunk", "main")
-        assert f"{scored.log.relative_to(scored.path)}: rubric 2.1.0 has the evidence rules" in found.err
-
-    @pytest.mark.slow
-    @pytest.mark.usefixtures("scored")
-    def test_says_nothing_where_they_have_one(self, da_score: DaScore) -> None:
-        for command in ("run", "backfill", "signals"):
-            options = ["--rubric", "2.3.0", "--trunk", "main", "--transcripts", "auto"]
-            assert da_score(command, *options).err == ""
-        assert "has no effect" not in da_score("rubric", "diff", "2.2.0", "2.3.0", "--trunk", "main").err
-
-    @pytest.mark.usefixtures("place")
-    @pytest.mark.parametrize("transcripts", ["all", ""])
-    def test_refuses_another_way(self, da_score: DaScore, transcripts: str) -> None:
-        found = da_score("run", "--transcripts", transcripts)
-        assert (found.status, one_line(found)) == (2, f"--transcripts: {transcripts!r} is not auto or none")
-
     def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
         self, place: Place, tmp_path: Path, da_score: DaScore
     ) -> None:
@@ -309,16 +233,3 @@ class TestComparison:
         for words in ("landed  +", "correction_pressure", f"2.3.0: {NOTHING.detail}"):
             assert words in second
         assert "\nMOVED         2 of 2 iterations\n" in out
-
-    def test_writes_nothing(self, place: Place, da_score: DaScore) -> None:
-        place.iteration(1)
-        before = sorted(path.name for path in place.log.iterdir())
-        found = da_score("rubric", "diff", "2.2.0", "2.3.0", "--no-cache", "--json")
-        assert '"evidence": "corrected"' in found.out
-        assert sorted(path.name for path in place.log.iterdir()) == before
-
-
-def test_a_trunk_that_is_not_there_is_an_error_of_the_library(place: Place) -> None:
-    place.iteration(1)
-    with pytest.raises(GitError, match="no trunk 'nowhere' here"):
-        score_log(place.log, place.path, rubric=CORRECTED_RUBRIC, trunk="nowhere")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.scopes import DeclaredScope, declared_scopes
+from scoring.evidence.scopes import declared_scopes
 
 PLANS = ".agents/workflow/plans"
 
@@ -48,19 +48,6 @@ def tasks(*given: tuple[str, str]) -> str:
 def test_a_plan_declares_scopes(tmp_path: Path, text: str, expected: dict[str, tuple[str, ...]]) -> None:
     plan(tmp_path, "p", text)
     assert declared(tmp_path) == expected
-
-
-def test_plans_are_taken_in_byte_order_of_their_folders(tmp_path: Path) -> None:
-    plan(tmp_path, "p2", tasks(("t", "[p2]"), ("u", "[u]")))
-    plan(tmp_path, "p10", tasks(("t", "[p10]")))
-    plan(tmp_path, "P", tasks(("t", "[]")))
-    assert declared(tmp_path) == {"t": ("p10",), "u": ("u",)}
-
-
-@pytest.mark.parametrize("name", [".hidden", "with space", "caf\u00e9", "\udcff", "[x]", "*"])
-def test_a_plan_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
-    plan(tmp_path, name, tasks(("t", "[x]")))
-    assert declared(tmp_path) == {"t": ("x",)}
 
 
 def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,29 +92,8 @@ def test_what_is_no_plan_is_skipped(tmp_path: Path) -> None:
     assert ends(lambda: declared(tmp_path)) == {"t": ("good",)}
 
 
-def test_only_folders_directly_inside_are_plans(tmp_path: Path) -> None:
-    plan(tmp_path, "a/b", tasks(("t", "[too deep]")))
-    (tmp_path / PLANS / "TASKS.yaml").write_text(tasks(("t", "[too high]")))
-    assert declared(tmp_path) == {}
-
-
-@pytest.mark.parametrize("path", [None, ".agents", f"{PLANS}"])
-def test_a_repository_without_plans_declares_nothing(tmp_path: Path, path: str | None) -> None:
-    if path is not None:  # a file where a folder is expected
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("x")
-    assert declared(tmp_path) == {}
-
-
 def test_a_plan_folder_may_be_a_link(tmp_path: Path) -> None:
     plan(tmp_path, "../elsewhere", tasks(("t", "[x]")))
     (tmp_path / PLANS).mkdir(parents=True, exist_ok=True)
     (tmp_path / PLANS / "p").symlink_to("../elsewhere")
     assert declared(tmp_path) == {"t": ("x",)}
-
-
-def test_a_scope_names_the_plan_that_declares_it(tmp_path: Path) -> None:
-    plan(tmp_path, "a", tasks(("t", "[]"), ("u", "[x]")))
-    b = plan(tmp_path, "b", tasks(("t", "[y]"), ("u", "[y]")))
-    found = declared_scopes(tmp_path)
-    assert found == {"t": DeclaredScope(("y",), b), "u": DeclaredScope(("x",), b.parents[1] / "a/TASKS.yaml")}

@@ -50,11 +50,6 @@ class TestResponse:
     def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
         assert outputs(tmp_path, *lines) == expected
 
-    def test_counts_at_its_earliest_copy_with_the_numbers_of_the_best(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "s.jsonl", response(30, output=9), response(5, output=1), response(20, output=2))
-        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
-        assert (early.turns, early.output_tokens, late.turns) == (1, 9, 0)
-
     def test_counts_once_in_all_files(self, tmp_path: Path) -> None:
         for name, output in (("a", 10), ("b", 12), ("sub/c", 11)):
             write(tmp_path / "t" / f"{name}.jsonl", response(1, output=output), response(2, output=output))
@@ -90,10 +85,6 @@ class TestSidechain:
     def test_copies_alone_are_told_apart_by_their_request(self, tmp_path: Path) -> None:
         assert outputs(tmp_path, side(1, "req_2"), side(2, "req_3"), side(3, "req_3")) == (2, 20)
 
-    def test_copy_of_two_requests_joins_one_of_them(self, tmp_path: Path) -> None:
-        lines = response(1), response(2, "msg_1", "req_2"), side(3, "req_3")
-        assert [outputs(tmp_path / str(n), *order) for n, order in enumerate(permutations(lines))] == [(2, 20)] * 6
-
     @pytest.mark.parametrize("turned", [False, True])
     def test_copy_with_the_same_output_gives_way(self, tmp_path: Path, turned: bool) -> None:
         lines = response(1, reads=5), side(2, "req_2", reads=9_000)
@@ -128,12 +119,6 @@ class TestToolCall:
     def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
         assert facts(tmp_path, *lines)[5:] == expected
 
-    def test_counts_once_at_its_earliest_copy(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", claude(9, result(is_error=True), kind="user"))
-        write(tmp_path / "t" / "b.jsonl", claude(1, result(is_error=True), kind="user"))
-        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
-        assert (early.tool_calls, early.tool_errors, late.tool_calls) == (1, 1, 0)
-
 
 class TestCheck:
     @pytest.mark.parametrize(
@@ -161,10 +146,6 @@ class TestCheck:
         early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
         assert (early.flags & TESTS, late.flags) == (TESTS, COVERED)
 
-    def test_covers_what_has_a_time(self, tmp_path: Path) -> None:
-        assert flags(tmp_path, {"type": "summary", "summary": "…", "leafUuid": "x"}) == 0
-        assert flags(tmp_path, {"type": "queue-operation", "timestamp": "2026-04-12T00:00:00Z", "sessionId": "s"})
-
 
 class TestLine:
     def test_is_skipped_by_a_reason(self, tmp_path: Path) -> None:
@@ -190,13 +171,6 @@ class TestLine:
             "not JSON": 1,
         }
         assert read(tmp_path / "t")[0][0].turns == 1
-
-    @pytest.mark.parametrize("text", [b"\xff\xfe", b"\\ud83d", b"\\udc00 \\ud83d", "naïve 日本".encode()])
-    def test_with_parts_of_characters_counts(self, tmp_path: Path, text: bytes) -> None:
-        line = json.dumps(response(1, "msg_1", "req_1", use("Bash", command="pytest TEXT"), gitBranch="TEXT")).encode()
-        write(tmp_path / "t" / "s.jsonl", line.replace(b"TEXT", text), response(2, "msg_2"))
-        (found,), survey = read(tmp_path / "t")
-        assert (found.turns, found.flags & TESTS, survey.lines_skipped) == (2, TESTS, {})
 
     def test_that_is_half_written_is_told_apart(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t" / "s.jsonl", response(1))

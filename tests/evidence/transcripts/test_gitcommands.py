@@ -81,11 +81,6 @@ def test_no_commit_is_read(output: str) -> None:
     assert commit_lines(output) == []
 
 
-def test_several_commits_are_read_in_order() -> None:
-    output = "[a 1111111] one\n 1 file changed\n[a 2222222] two\n"
-    assert [line.subject for line in commit_lines(output)] == ["one", "two"]
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [

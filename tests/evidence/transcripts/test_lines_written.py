@@ -15,7 +15,7 @@ from scoring.evidence.transcripts.lines import Lines
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched, write_down
+from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -153,13 +153,6 @@ def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[
     assert all(rows.texts[row[2]].endswith("a.py") for row in found)
 
 
-def test_what_is_written_over_was_written_in_vain() -> None:
-    lines = Counter[int]()
-    for change in (hashes(NEW, NEW, MORE), gone(NEW, OLD), hashes(OLD), gone(OLD, OLD)):
-        write_down(lines, change)
-    assert +lines == Counter(hashes(NEW, MORE))
-
-
 @cases(
     "path, folder, share",
     {
@@ -176,10 +169,6 @@ def test_a_line_counts_in_its_file(path: str, folder: str, share: float | None) 
     (one, two) = hashes(NEW, MORE)
     added = {("src/a.py", one): 2, ("src/a.py", two): 2, ("c.py", one): 1}
     assert least_share(added, [{(folder, path): Counter({one: 5, two: 1})}]) == share
-
-
-def test_a_commit_that_adds_nothing_has_no_share() -> None:
-    assert least_share({}, [{("", "a.py"): Counter(hashes(NEW))}]) is None
 
 
 @pytest.mark.sampled(4)

@@ -202,23 +202,6 @@ class TestCorrected:
         assert wrong_anywhere(truth) == []
 
     @pytest.mark.slow
-    @seeds
-    def test_a_whole_home(self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        truth = mixed(tmp_path / "world", seed)
-        monkeypatch.setenv("HOME", str(truth.home))
-        assert wrong_anywhere(truth) == []
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["repo/src/deep", "linked", "linked/src", "through", "repo/.worktrees/feature"])
-    def test_whichever_folder_of_the_repository_is_named(
-        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        truth = mixed(tmp_path / "world", 2)
-        monkeypatch.setenv("HOME", str(truth.home))
-        places = TranscriptPlaces(truth.repository.parent / name, auto=True)
-        assert under_the_rules(truth, places, here=True) == []
-
-    @pytest.mark.slow
     @pytest.mark.sampled(4)
     @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
@@ -278,13 +261,6 @@ class TestCorrected:
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
         assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
 
-    def test_of_a_rollout_whose_compression_was_cut_off_counts_what_is_there(self, tmp_path: Path) -> None:
-        truth = codex_cases.compressed(tmp_path / "world", 1, frames=3)
-        for path in truth.home.rglob("*.zst"):
-            path.write_bytes(path.read_bytes()[:-20])
-        facts = read(CORRECTED, TranscriptPlaces(truth.repository, truth.folders), truth)
-        assert 0 < facts[0].turns < truth.totals(truth.windows[0]).turns
-
 
 SESSIONS: dict[str, tuple[Scenario, str]] = {
     "a plain session is the same": (claude_cases.plain, "same"),
@@ -308,14 +284,6 @@ class TestReference:
         found, corrected = (read_leaves(rules, truth)[-1].turns for rules in (REFERENCE, CORRECTED))
         assert corrected == truth.totals(truth.everything).turns
         assert ("same" if found == corrected else "more" if found > corrected else "fewer") == compared
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("blocks", [2, 3, 4])
-    def test_a_response_counts_once_for_every_block(self, blocks: int, tmp_path: Path) -> None:
-        truth = claude_cases.streaming(tmp_path / "world", 1, blocks=blocks)
-        true, found = truth.totals(truth.everything), read_leaves(REFERENCE, truth)[-1]
-        expected = blocks * true.turns, blocks * true.input_tokens, blocks * true.output_tokens
-        assert (found.turns, found.input_tokens, found.output_tokens) == expected
 
     def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
         truth = codex_cases.exit_forms(tmp_path / "world", 1)

@@ -15,7 +15,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-from scoring.errors import NotARepositoryError
 from scoring.evidence.transcripts import lines as reading
 from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
 
@@ -52,20 +51,6 @@ def auto(repo: Repo | Path) -> TranscriptPlaces:
 
 
 class TestFolder:
-    def test_is_read_with_those_below(self, tmp_path: Path) -> None:
-        for n, name in enumerate(("a.jsonl", "x/b.jsonl", "x/y/z/c.jsonl", "x/.hidden/d.jsonl")):
-            write(tmp_path / "t" / name, response(n, f"msg_{n}"))
-        for name in ("notes.txt", "e.jsonl.bak", "f.json"):
-            write(tmp_path / "t" / name, response(9, name))
-        assert turns(tmp_path / "t") == 4
-
-    def test_that_a_link_closes_to_a_ring_is_read_once(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "x" / "a.jsonl", response(1))
-        (tmp_path / "t" / "x" / "again").symlink_to(tmp_path / "t")
-        (tmp_path / "t" / "self").symlink_to("self")
-        (tmp_path / "link").symlink_to(tmp_path / "t")
-        assert turns(tmp_path / "t") == turns(tmp_path / "link") == 1
-
     @pytest.mark.parametrize(
         ("name", "problem"),
         [
@@ -121,18 +106,6 @@ class TestFile:
             f"transcript {tmp_path}/t/c.jsonl: no such file or directory; skipped",
         ]
 
-    def test_that_is_compressed_is_read(self, tmp_path: Path) -> None:
-        compress(rollout(tmp_path / "t" / "rollout-1.jsonl"))
-        compress(write(tmp_path / "t" / "a.jsonl", response(1)))
-        assert [h.turns for h in read(tmp_path / "t")[0][0].harnesses] == [1, 1]
-
-    def test_that_is_compressed_gives_way_to_a_plain_one_beside_it(self, tmp_path: Path) -> None:
-        compress(rollout(tmp_path / "t" / "a.jsonl", given=900))
-        rollout(tmp_path / "t" / "a.jsonl")
-        (found,), survey = read(tmp_path / "t")
-        assert (found.turns, found.input_tokens) == (1, 100)
-        assert left_out(survey) == {"a.jsonl.zst": "a plain file of the same name is there"}
-
     def test_that_is_compressed_ends_without_a_line_break(self, tmp_path: Path) -> None:
         path = tmp_path / "t" / "a.jsonl.zst"
         path.parent.mkdir()
@@ -182,11 +155,6 @@ class TestRollout:
         assert (found.turns, found.input_tokens) == (1, 100)
         assert list(left_out(survey).values()) == ["an archived or second copy of a rollout that is read"]
 
-    def test_of_another_name_is_another_one_also_put_away(self, tmp_path: Path) -> None:
-        for name in ("sessions/rollout-1", "archived_sessions/rollout-2", "x/session", "y/session"):
-            rollout(tmp_path / "t" / f"{name}.jsonl", name)
-        assert turns(tmp_path / "t") == 4
-
 
 class TestAutomatic:
     def test_places_are_those_of_the_harnesses(self, home: Path, repo: Repo) -> None:
@@ -224,17 +192,6 @@ class TestAutomatic:
         (found,), survey = read(auto(repo))
         assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 2), ("codex", 1)]
         assert {root.origin for root in survey.roots} == {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
-
-    def test_places_count_once_when_they_are_named_too(self, home: Path, repo: Repo) -> None:
-        write(home / ".claude" / "projects" / "a.jsonl", response(1, cwd="/elsewhere"))
-        named = TranscriptPlaces(repo.path, (home / ".claude",), auto=True, hinted=(home / ".claude" / "projects",))
-        assert turns(named) == 1
-        assert turns(TranscriptPlaces(repo.path, hinted=(home / ".claude",))) == 0
-
-    def test_places_need_a_repository(self, home: Path, tmp_path: Path) -> None:
-        write(home / ".claude" / "projects" / "a.jsonl", response(1))
-        with pytest.raises(NotARepositoryError):
-            read(auto(tmp_path))
 
 
 class TestWorkTrees:
@@ -282,11 +239,6 @@ class TestWorkTrees:
         assert work(tmp_path / "link" / "src")
         assert work(repo.path, named=tmp_path / "link")
 
-    def test_is_not_what_is_done_behind_a_link_that_leads_out(self, work: Any, repo: Repo, tmp_path: Path) -> None:
-        (tmp_path / "out").mkdir()
-        (repo.path / "out").symlink_to(tmp_path / "out")
-        assert not work(repo.path / "out")
-
     @pytest.mark.slow
     def test_is_not_done_in_another_repository_inside(self, work: Any, repo: Repo, tmp_path: Path) -> None:
         other = Repo(repo.path / "vendor" / "other")
@@ -315,8 +267,3 @@ class TestWorkTrees:
         monkeypatch.setattr(subprocess, "run", fail)
         write(tmp_path / "t" / "a.jsonl", response(1))
         assert read(tmp_path / "t", [ALWAYS])[0][0].turns == 1
-
-    def test_in_a_session_names_its_file_and_folder(self, tmp_path: Path) -> None:
-        path = rollout(tmp_path / "t" / "rollout-1.jsonl", "the-id", "/work/app")
-        (file,) = read(tmp_path / "t")[1].files
-        assert (file.path, file.harness, file.sessions, file.cwd) == (path, "codex", ("the-id",), "/work/app")

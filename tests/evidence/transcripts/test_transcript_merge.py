@@ -33,13 +33,12 @@ from helpers.harness_lines import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts, TranscriptPlaces
+from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
 from scoring.evidence.transcripts.lines import read_whole
 from scoring.evidence.transcripts.reference import reference_scan
 from scoring.evidence.transcripts.rows import RESPONSE, key_of, pack, read_kept
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
-MIB = 1 << 20
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
 
 small = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -158,32 +157,6 @@ class TestSums:
             write(root / "t" / "b.jsonl", *own)
             assert summary(found(root / "t")[-1]) == (*alone[:5], alone[5] + 1, alone[6] + 1)
 
-    @pytest.mark.sampled(3)
-    @pytest.mark.parametrize("processes", [1, 2, 3])
-    def test_are_the_same_in_several_processes(self, tmp_path: Path, processes: int) -> None:
-        for n in range(6):
-            spent = [tokens(k, counts(k * (n + 1), k, k)) for k in range(1, 30)]
-            write(tmp_path / "t" / f"r{n}.jsonl", meta(0, f"session {n}"), *spent)
-            write(tmp_path / "t" / f"c{n}.jsonl", *(response(k % 50, f"msg_{k % 97}", output=k) for k in range(n, 90)))
-        (share, other) = found(tmp_path / "t", [ALWAYS], processes=processes)[0].harnesses
-        assert (share.turns, share.files, share.duplicates_dropped) == (90, 6, 85 + 86 + 87 + 88 + 89 + 90 - 90)
-        assert (other.turns, other.input_tokens, other.sessions) == (6 * 29, 29 * 21, 6)
-
-    def test_of_windows_may_be_empty(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(5))
-        assert found(tmp_path / "t", [window(10, 20)]) == [TranscriptFacts()]
-        (facts,), survey = read(tmp_path / "t", [window(10, 20)])
-        assert facts.harnesses == ()
-        assert survey.harnesses == (HarnessFacts("claude", 1, 1, 1, 1, 10, 70, 20, 0, 0, 0, 1),)
-        assert read(tmp_path / "t", [])[0] == []
-
-    def test_of_windows_name_the_harnesses_that_took_part(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", *(response(n, f"msg_{n}") for n in range(60)))
-        write(tmp_path / "t" / "b.jsonl", meta(31, "1"), tokens(32, counts(10, 5, 1)), item(33, "message"))
-        shares = [[(share.name, share.turns) for share in facts.harnesses] for facts in found(tmp_path / "t")]
-        both = [("claude", 20), ("codex", 1)]
-        assert shares == [[("claude", 21)], both, [("claude", 20)], [], [("claude", 1)], [("claude", 60), ("codex", 1)]]
-
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,14 +203,6 @@ class TestWhatIsKept:
             with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
                 counted.append(scan.facts([window(*bounds)], whole))
         assert counted[0] == counted[1] == counted[2]
-
-    def test_is_another_row_under_other_rules(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1), response(2))
-        for _ in range(2):
-            with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
-                assert scan.facts([ALWAYS])[0].turns == 2
-            assert self.once(tmp_path).turns == 1
-        assert len(self.kept(tmp_path)) == 2
 
     def test_has_no_word_of_a_conversation_and_no_hash_that_can_be_compared(self, tmp_path: Path) -> None:
         said = {"type": "text", "text": "SECRET words"}
@@ -297,37 +262,6 @@ class TestWhatIsKept:
         write(tmp_path / "t" / "a.jsonl", response(1))
         assert self.once(tmp_path).turns == 1
         assert not (tmp_path / "cache" / NAME).exists() or self.kept(tmp_path) == []
-
-    def test_keeps_the_counts_of_lines_that_were_skipped(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", b"{", response(1))
-        for _ in range(2):
-            assert read(tmp_path / "t", cache_dir=tmp_path / "cache")[1].lines_skipped == {"not JSON": 1}
-
-    def test_of_a_line_that_is_still_being_written_is_replaced(self, tmp_path: Path) -> None:
-        lines = [meta(1, "1"), tokens(2, counts(10, 5, 1)), tokens(3, counts(30, 5, 1))]
-        path = write(tmp_path / "t" / "a.jsonl")
-        path.write_bytes(as_bytes(lines)[:-1])
-        for _ in range(2):
-            assert summary(self.once(tmp_path))[:2] == (2, 30)
-        more = as_bytes([tokens(4, counts(50, 5, 1))])
-        for rest, expected in ((b"\n", (2, 30)), (more[:40], (2, 30)), (more[40:], (3, 50))):
-            with path.open("ab") as file:
-                file.write(rest)
-            assert summary(self.once(tmp_path))[:2] == expected
-
-    @pytest.mark.slow
-    def test_warns_of_a_long_line_every_time(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "t" / "a.jsonl", b"x" * (16 * MIB + 1), response(1))
-        for _ in range(2):
-            warnings: list[str] = []
-            (facts,), survey = read(tmp_path / "t", cache_dir=tmp_path / "cache", warn=warnings.append)
-            assert (facts.turns, survey.lines_skipped) == (1, {"over 16 MiB": 1})
-            assert warnings == [f"transcript {path}: the line at byte 0 is over 16 MiB; skipped"]
-
-    def test_that_cannot_be_written_is_no_error(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1))
-        (tmp_path / "cache").write_text("no folder")
-        assert self.once(tmp_path).turns == 1
 
 
 class TestWorkers:

@@ -345,10 +345,6 @@ class TestChecks:
     def test_know_no_test_command_but_the_tool(self, given: Any) -> None:
         assert read_exactly(tool("Bash", input=given)) == read_exactly(tool("Bash")) == said(bash=1)
 
-    @pytest.mark.parametrize("path", ["loop-state.md", "/repo/.agents/loop-state.md", "not-loop-state.md"])
-    def test_know_the_loop_state(self, path: str) -> None:
-        assert read_exactly(tool("Read", input={"file_path": path})) == said(loop_state=1)
-
     @cases(
         "given",
         {
@@ -367,16 +363,6 @@ class TestChecks:
     )
     def test_know_nothing_else(self, given: bytes) -> None:
         assert read_exactly(given) == SEEN
-
-    @pytest.mark.parametrize("kind", ["assistant", "user", "system", ""])
-    def test_take_any_of_several_tools_whatever_the_type_of_the_line(self, kind: str) -> None:
-        content = [
-            TEST_RUN,
-            TEST_RUN | {"input": {"command": "ls"}},
-            {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
-            {"type": "tool_use", "name": "Read", "input": {"file_path": "other.md"}},
-        ]
-        assert read_exactly(line(type=kind, message={"content": content})) == said(bash=1, tests=1, loop_state=1)
 
     @pytest.mark.parametrize(
         ("given", "expected"),
@@ -630,11 +616,6 @@ class TestWindows:
         transcript(tmp_path, "a.jsonl", *reversed(lines), at(0, timestamp="1800-01-01T00:00:00Z"))
         assert turns(tmp_path, *(window(*bounds) for bounds in windows)) == expected
 
-    def test_none_at_all_read_nothing(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", at(5))
-        with transcript_scan(tmp_path) as scan:
-            assert scan.facts([]) == []
-
     def test_add_up_every_count(self, tmp_path: Path) -> None:
         uses = [TEST_RUN, {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}}]
         lines = (items(CALL | {"is_error": True}, CALL, usage=USAGE), items(*uses, usage=USAGE), codex_usage(**LAST))
@@ -652,11 +633,6 @@ class TestWindows:
                 flags=COVERED | BASH | TESTS | LOOP_STATE,
             )
         ]
-
-    def test_wrap_at_64_bits_like_the_reference(self, tmp_path: Path) -> None:
-        transcript(tmp_path, "a.jsonl", claude(usage={"input_tokens": LARGEST}), claude(usage={"input_tokens": 1}))
-        found, _ = facts([tmp_path])
-        assert (found[0].turns, found[0].input_tokens) == (2, -LARGEST - 1)
 
 
 class TestRates:
@@ -689,13 +665,6 @@ class TestFiles:
         (tmp_path / "link.jsonl").symlink_to("jsonl")
         assert turns(tmp_path) == [5]
 
-    def test_of_several_directories_add_up(self, tmp_path: Path) -> None:
-        transcript(tmp_path / "one", "a.jsonl", at(1))
-        transcript(tmp_path / "two", "a.jsonl", at(1), at(2))
-        found, warnings = facts([tmp_path / "one", tmp_path / "two"])
-        assert ([window.turns for window in found], warnings) == ([3], [])
-        assert facts([]) == ([TranscriptFacts()], [])
-
     @cases(
         "content, expected",
         {
@@ -714,11 +683,6 @@ class TestFiles:
     def test_are_read_line_by_line(self, tmp_path: Path, content: bytes, expected: int) -> None:
         (tmp_path / "a.jsonl").write_bytes(content)
         assert turns(tmp_path) == [expected]
-
-    def test_of_many_blocks_lose_no_line(self, tmp_path: Path) -> None:
-        filler = at(1, x="y" * 99_000)  # about 40 lines to a block of 4 MiB, whose end falls inside a line
-        transcript(tmp_path, "a.jsonl", *([filler] * 100))
-        assert turns(tmp_path) == [100]
 
 
 class TestLongLines:
@@ -818,10 +782,6 @@ class TestUnreadable:
         found, warnings = facts([tmp_path])
         assert found[0].turns == 1
         assert warnings == [f"transcript {broken}: input/output error; skipped"]
-
-    def test_files_need_no_reader_of_warnings(self, tmp_path: Path) -> None:
-        with transcript_scan(tmp_path / "missing") as scan:
-            assert scan.facts([ALWAYS]) == [TranscriptFacts()]
 
 
 class TestProcesses:

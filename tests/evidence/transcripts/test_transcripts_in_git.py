@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import add
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader
 from scoring.evidence.transcripts.lines import read_parts
 from scoring.evidence.transcripts.readers import HARNESS_TRANSCRIPTS
 from scoring.evidence.transcripts.rows import LineSpan, Rows
-from scoring.evidence.transcripts.scan import NOTHING_USABLE, UNREADABLE, Scan, TranscriptRules
+from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 
@@ -99,24 +99,6 @@ class TestRows:
     def test_are_those_of_the_same_bytes_in_a_file(self, repo: Repo, tmp_path: Path, content: bytes) -> None:
         assert says(scanned(stored(repo, content))) == says(from_file(tmp_path, content))
 
-    def test_leave_out_a_line_that_is_too_long(
-        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(lines, "LINE_LIMIT", 100_000)
-        content = as_bytes([*CLAUDE, LONG, response(10, "msg_9", "req_9")])
-        warnings: list[str] = []
-        survey = scanned(stored(repo, content), warn=warnings.append)
-        assert says(survey) == says(from_file(tmp_path, content))
-        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [True]
-
-    def test_count_whatever_folder_they_name(self, repo: Repo) -> None:
-        survey = scanned(stored(repo, as_bytes([response(1, cwd="/removed/worktree")])))
-        assert [harness.turns for harness in survey.harnesses] == [1]
-
-    def test_do_not_depend_on_the_agent_that_is_named(self, repo: Repo) -> None:
-        record(repo, {name(1): {"0/metadata.json": about(agent="Gemini CLI"), "0/full.jsonl": as_bytes(CLAUDE)}})
-        assert [file.harness for file in scanned(found_in(repo)).files] == ["claude"]
-
     def test_are_the_same_beside_files(self, repo: Repo, tmp_path: Path) -> None:
         extra = stored(repo, as_bytes(CLAUDE))
         write(tmp_path / "t" / "full.jsonl", *CODEX)
@@ -126,15 +108,6 @@ class TestRows:
             survey = scan.survey()
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
         assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("processes", [1, 2, 4])
-    def test_are_the_same_in_any_number_of_processes(self, repo: Repo, processes: int) -> None:
-        sessions = [as_bytes(response(n, f"m{n}", f"r{n}", sessionId=f"s{n}") for _ in range(50)) for n in range(12)]
-        survey = scanned(stored(repo, *sessions), processes=processes)
-        assert [(harness.turns, harness.sessions) for harness in survey.harnesses] == [(12, 12)]
-        with pytest.raises(ChildProcessError):  # nothing is left behind
-            os.waitpid(-1, os.WNOHANG)
 
 
 class TestParts:
@@ -167,10 +140,6 @@ class TestIndex:
             assert doors.commands == []
             scanned(extra, cache_dir=tmp_path / "cache")
             assert len(doors.commands) == 1
-
-    def test_is_only_read_where_nothing_is_to_be_kept(self, repo: Repo, tmp_path: Path) -> None:
-        scanned(stored(repo, as_bytes(CLAUDE)), cache_dir=tmp_path / "cache", keep=False)
-        assert not (tmp_path / "cache").exists()
 
 
 class TestObjectsThatAreNotHere:
@@ -211,10 +180,6 @@ class TestCopies:
         extra = stored(repo, as_bytes(CLAUDE), as_bytes(CLAUDE), as_bytes(CODEX))
         assert len(extra.transcripts) == 2
         assert extra.roots[0].files == 3
-
-    def test_without_a_transcript_there_is_no_place(self, repo: Repo) -> None:
-        record(repo, {name(1): {"0/metadata.json": about()}})
-        assert found_in(repo) == Discovery()
 
 
 class PaperReader(JsonReader):
@@ -269,15 +234,6 @@ class TestDocuments:
     def test_may_be_in_parts_of_which_each_is_one(self) -> None:
         second = json.dumps(PAPER | {"paper": "p2"}).encode()
         assert papers(json.dumps(PAPER, indent=1).encode(), second) == {"papers": ["p1", "p2"]}
-
-    @pytest.mark.parametrize("lines_of", [CLAUDE, CODEX, [b"{", *CLAUDE][1:]], ids=["Claude", "Codex", "Claude again"])
-    def test_are_not_lines(self, lines_of: Iterable[Any]) -> None:
-        assert "papers" not in papers(as_bytes(lines_of))
-
-    def test_that_no_harness_writes_say_nothing(self, repo: Repo) -> None:
-        unknown = {"sessionId": "s1", "message": {}, "timestamp": "2026-04-12T10:00:00Z"}
-        survey = scanned(stored(repo, json.dumps(unknown, indent=2).encode()))
-        assert [(file.harness, file.left_out) for file in survey.files] == [("", NOTHING_USABLE)]
 
     def test_over_the_limit_are_not_read(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lines, "DOCUMENT_LIMIT", 1 << 20)
