@@ -58,9 +58,9 @@ def command(
 ) -> int:
     """Check the scores of a log: exit 0 when all gates hold, 3 when one does not, and say which and why.
 
-    Scores anew from the evidence that is here. A sidecar that says more fails; where evidence is gone, one counts as it
-    is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop at the mean too. One
-    that finds nothing to look at does not hold.
+    Scores anew from the evidence that is here. A sidecar with a higher score fails; where its evidence is gone, a
+    sidecar counts as it is, and is noted as unverified. Every gate looks at every iteration; --min-mean and --max-drop
+    at the mean too. A gate that finds nothing to look at does not hold.
 
     With --trusted a pull request contributes nothing but entries and commits: settings are those of options and
     variables, transcripts those in the default folders, and the rubric is a released one.
@@ -82,7 +82,7 @@ def command(
     if trusted:
         view = replace(view, options={**view.options, "trusted": True, "checkpoints": trust_checkpoints})
         if view.rubric.claims_vote:
-            warn(f"rubric {view.rubric.version} has claims vote, which an author writes; --rubric 3.1.0 has not")
+            warn(f"rubric {view.rubric.version} lets an author's own claims vote; --rubric 3.1.0 does not")
     verdict = check(view.examine(), demands(given, view), selection.last, allow_empty)
     log = str(settings.iter_log_dir)
     origins = {"settings": set_by(options, settings.repo_dir, files=not trusted), "transcripts": _transcripts(view)}
@@ -131,8 +131,9 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
     head = "passed" if verdict.passed else "failed"
     left_out = len(click.get_current_context().meta.get(BROKEN, {}))
     why = f"; exit 1: {counted(left_out, 'entry', 'entries')} cannot be read" if left_out else ""
-    froms = "".join(f"; {what} from {printable(', '.join(names)) or 'nowhere'}" for what, names in origins.items())
-    held = f"{count - failed} of {count} iterations hold, {mean}{why}"
+    froms = "".join(f"; {what} from {printable(', '.join(names)) or 'no file'}" for what, names in origins.items())
+    whole = ", the log as a whole does not" if verdict.whole else ""
+    held = f"{count - failed} of {count} iterations hold{whole}, {mean}{why}"
     lines.append(f"check {head}: {held}   Source: {printable(log)}{froms}\n")
     return "".join(lines)
 

@@ -96,7 +96,7 @@ def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]
 @click.option("--platform", default="", metavar="NAME", help="The harness.")
 @settings_options(*LOG_OPTIONS)
 def record(iteration: int, intervention: str | None, settings: Settings, **given: str) -> None:
-    """Add what a hook gate did to the hook outcomes of iteration N. Written whole or not at all, by one at a time."""
+    """Add what a hook gate did to the hook outcomes of iteration N; one process at a time writes."""
     kind = intervention or CLASSES.get(lifecycle := given["lifecycle_point"])
     if kind is None:
         raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")

@@ -41,7 +41,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
-    Reads the iteration's sidecar, and says whether it is what the evidence gives that is here. Where there is none, or
+    Reads the iteration's sidecar, and says whether the evidence here gives the same. Where there is none, or
     with --recompute, scores the iteration and brings its session's sidecar up to date.
     """
     settings = swept(resolve_settings(options))

@@ -29,7 +29,7 @@ from scoring.views.score_pages import iteration_page
 
 _MOST_FAULTS = 50
 
-_AS = click.option("--as", "actor", metavar="NAME", help="Who says so.  [default: git's user.name, or USER]")
+_AS = click.option("--as", "actor", metavar="NAME", help="Whose judgement it is.  [default: git's user.name, or USER]")
 
 
 @click.command("label", cls=app.OwnCommand)
@@ -142,7 +142,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 @click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, even where others have.")
 @app.settings_options(*app.SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
-    """Say which unlabelled iteration would tell most.
+    """Name the unlabelled iteration from which most can be learned.
 
     One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """

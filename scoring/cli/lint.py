@@ -16,8 +16,8 @@ def command(settings: Settings) -> int | None:
     """Check the entries of a log: what each holds, and what they say together.
 
     Errors are broken files, unknown keys, values of a wrong type, two files of one iteration, and a commit that two
-    entries name. Warnings are sessions that no transcript knows, and what is read otherwise than it is written. Exit 1
-    when there is an error.
+    entries name. Warnings are sessions that no transcript knows, and values that are read as other than they look.
+    Exit 1 when there is an error.
     """
     from scoring.evidence.transcripts.attributed import AttributedScan
     from scoring.jobs.lint import lint_log

@@ -14,6 +14,7 @@ from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome import log_outcomes
+from scoring.views.examined import subjects_by_iteration
 from scoring.views.outcome_pages import outcomes_page
 
 
@@ -34,5 +35,9 @@ def command(settings: Settings) -> None:
         lines: dict[int | None, dict[str, Any]] = {unit.iteration: unit.lines_as_dict() for unit in units}
         graded = rewards(records, settings.iter_log_dir, settings.repo_dir)
         found = [replace(o, **lines.get(o.iteration, {}), reward=graded.get(o.iteration)) for o in found]
-    page = outcomes_page(found, rules.horizon_days)
-    reply(settings.json, {"horizon_days": rules.horizon_days, "outcomes": [one.as_dict() for one in found]}, page)
+    commits = {one.iteration: one.commit for one in found}
+    works = [(one, commits.get(one.iteration) or one.commit) for one in records]
+    subjects = subjects_by_iteration(settings.repo_dir, works)
+    page = outcomes_page(found, records, subjects, rules.horizon_days)
+    data = [one.as_dict() | {"subject": subjects[one.iteration] or None} for one in found]
+    reply(settings.json, {"horizon_days": rules.horizon_days, "outcomes": data}, page)

@@ -15,8 +15,11 @@ from scoring.log.settings import Settings
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
+from scoring.views.became import named_cells
+from scoring.views.examined import subjects_by_iteration
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import together
+from scoring.views.table import AnyCell
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
@@ -25,7 +28,7 @@ from scoring.views.spending import together
 def command(session_id: str, settings: Settings) -> None:
     """Show the score of one session that has a sidecar. ID may be the beginning of one, if no other begins so.
 
-    It is what the entries of the session give that are here; says where the sidecar, or that of an entry, says else.
+    The score is that of the session's entries as they are here; where a sidecar differs from it, that is said.
     """
     log_dir = settings.iter_log_dir
     session_id = _in_full(session_id, log_dir)
@@ -38,6 +41,7 @@ def command(session_id: str, settings: Settings) -> None:
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir)
     states: dict[int, State] = {}
+    names: dict[int, tuple[AnyCell, ...]] = {}
     state, used = CURRENT, None
     view = view_under(session.rubric_version, settings, Selection(session=session_id))
     try:
@@ -47,6 +51,9 @@ def command(session_id: str, settings: Settings) -> None:
     else:
         states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
         members = {one.record.iteration: one.by_evidence.score for one in now}
+        commits = {one.record.iteration: (one.record, one.facts.landing.sha) for one in now}
+        subjects = subjects_by_iteration(settings.repo_dir, commits.values())
+        names = {n: named_cells(n, record.task_id, subjects[n], sha) for n, (record, sha) in commits.items()}
         kept, session = session, session_score(view.rubric, session_id, list(map(SessionIterRef.of, members.values())))
         state = session_state(kept, session)
     if settings.json:
@@ -57,7 +64,8 @@ def command(session_id: str, settings: Settings) -> None:
         warn(f"session {session_id}: its sidecar is {state}")
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
-    show(session_page(session, members, session_score_path(log_dir, session_id), drawn, full, used, states), not full)
+    source = session_score_path(log_dir, session_id)
+    show(session_page(session, members, source, drawn, full, used, states, names), not full)
 
 
 def _in_full(given: str, log_dir: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from scoring.statistics import wilson
 from scoring.text import as_utf8, counted, cut, printable, short
 from scoring.views.spending import cost_text, duration_text, tokens_text
-from scoring.views.table import Block, Cell, Column, Line, Table
+from scoring.views.table import ITER, TASK, AnyCell, Block, Cell, Column, Line, Table
 from scoring.views.work_pages import JUDGED, STATES, WorkRow, look_at, work_summary
 
 _NAME = 200  # how many characters of a name are shown
@@ -224,6 +224,15 @@ def subject_cell(subject: str) -> Cell:
     text = cut(as_utf8(subject), _SUBJECT) or "-"
     words = text[: _BRIEF + 1].rpartition(" ")[0]
     return Cell(subject, text, brief=f"{words} ..." if words and len(text) > _BRIEF else text)
+
+
+NAMED = [ITER, TASK, SUBJECT, SHA]
+"""What the row of an iteration begins with."""
+
+
+def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tuple[AnyCell, ...]:
+    """Return the cells of :data:`NAMED`."""
+    return iteration, task, subject_cell(subject), short(sha or "") or "-"
 
 
 def named_commit(sha: str | None, subject: str) -> str:

@@ -4,7 +4,7 @@ That is the sidecar's, with what it is worth; without one, or when asked to, it 
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -90,11 +90,15 @@ class Examined(Frozen, frozen=True):
 
 def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
     """Return the subject of an iteration's commit, else what its entry says of the work; "" where neither is known."""
-    sha, subjects = facts.landing.sha, dict[str, str]()
-    if sha:
-        with contextlib.suppress(GitError):
-            subjects = subjects_of(repo_dir, [sha])
-    return subjects.get(sha or "") or facts.record.impl.summary
+    return subjects_by_iteration(repo_dir, [(facts.record, facts.landing.sha)])[facts.record.iteration]
+
+
+def subjects_by_iteration(repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]) -> dict[int, str]:
+    """Return the same of entries, each with its commit."""
+    every, subjects = list(works), dict[str, str]()
+    with contextlib.suppress(GitError):
+        subjects = subjects_of(repo_dir, [sha for _, sha in every if sha])
+    return {record.iteration: subjects.get(sha or "") or record.impl.summary for record, sha in every}
 
 
 class LogView(Frozen, frozen=True):

@@ -101,7 +101,7 @@ def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
         return
     first = waiting[0]
     task = f" ({cut(printable(first['task_id']), 80)})" if first["task_id"] else ""
-    yield Line(f"Iteration {first['iteration']}{task}: its label would tell most.", "bold")
+    yield Line(f"Iteration {first['iteration']}{task}: most can be learned from its label.", "bold")
     value, near = (number(first[key] or 0, first[key] is not None) for key in ("value", "neighbours"))
     weight = f"{first['coverage'] * 100:.1f} % of the weight"
     yield Line(f"Score {value} without labels, neighbours {near}; rests on {weight}.")

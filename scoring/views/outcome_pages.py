@@ -2,41 +2,48 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
+from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
 from scoring.score import ScoresDigest
 from scoring.text import counted, printable
+from scoring.views.became import NAMED, named_cells
 from scoring.views.examined import Examined
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
 
 _SHORT = 12
 
 
-def _outcome_row(one: Outcome) -> Sequence[AnyCell]:
+def _outcome_row(one: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:
     verdict = "-" if one.defective is None else "yes" if one.defective else "no"
     survival = "-" if one.survival is None else f"{one.survival * 100:.0f} %"
-    commit, reverted_by = ("-" if sha is None else sha[:_SHORT] for sha in (one.commit, one.reverted_by))
+    reverted_by = "-" if one.reverted_by is None else one.reverted_by[:_SHORT]
     counts = (one.lines_added, one.lines_changed, one.lines_fixed)
     added, changed, fixed = ("-" if count is None else count for count in counts)
-    head = one.iteration, one.status.replace("_", " "), commit, added, changed
-    return *head, survival, fixed, reverted_by, Cell(verdict, style="red" if one.defective else "")
+    head = named_cells(one.iteration, record.task_id, subject, one.commit or record.commit)
+    became = Cell(verdict, style="red" if one.defective else "")
+    return *head, one.status.replace("_", " "), added, changed, survival, fixed, reverted_by, became
 
 
-def outcomes_page(outcomes: Sequence[Outcome], horizon_days: float) -> Iterator[Block]:
-    """Yield what became of the work of a log, a row for each iteration, and a line that counts it."""
+def outcomes_page(
+    outcomes: Sequence[Outcome], records: Iterable[IterationRecord], subjects: Mapping[int, str], horizon_days: float
+) -> Iterator[Block]:
+    """Yield what became of the work of a log, a row for each iteration with its subject, and a line that counts it."""
     if not outcomes:
         yield Line("no iterations")
         return
-    columns = [Column("ITER", right=True), Column("STATUS"), Column("COMMIT")]
+    columns = [*NAMED, Column("STATUS")]
     columns += [Column(head, right=True) for head in ("ADDED", "CHANGED", "SURVIVED", "FIXED")]
-    yield Table([*columns, Column("REVERTED BY"), Column("DEFECTIVE")], list(map(_outcome_row, outcomes)))
+    known_as = {record.iteration: record for record in records}
+    rows = [_outcome_row(one, known_as[one.iteration], subjects[one.iteration]) for one in outcomes]
+    yield Table([*columns, Column("REVERTED BY"), Column("DEFECTIVE")], rows, full=True)
     yield Line()
     count = Counter(one.status for one in outcomes)
     known = [one for one in outcomes if one.status == "known"]

@@ -15,8 +15,8 @@ from scoring.outcomes.validity import Meaning
 from scoring.score import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
-from scoring.text import counted, short
-from scoring.views.became import SHA, SUBJECT, became_page, look_at_page, subject_cell
+from scoring.text import counted
+from scoring.views.became import NAMED, became_page, look_at_page, named_cells
 from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
 from scoring.views.table import (
@@ -123,7 +123,7 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
     yield from scores_head(meaning, scored.rubric.version, scores, source)
     yield Line()
     shown = lines if more.every or not more.terminal else lines[-_MOST_ROWS:]
-    columns = [ITER, TASK, SUBJECT, SHA, SCORE._replace(head=meaning.name.upper()), BOUNDS, BAND, COVERAGE]
+    columns = [*NAMED, SCORE._replace(head=meaning.name.upper()), BOUNDS, BAND, COVERAGE]
     yield Table([*columns, Column("DATE"), LOST], [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
         yield Line(f"The last {len(shown)} of {counted(len(lines), 'iteration')}; --all shows every one.", "dim")
@@ -140,8 +140,7 @@ def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[AnyCell, ...]:
     value, bounds = number(line.value, line.scored), bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     band = band_cell(line.band, more.meaning.means_something)
-    subject = more.subjects.get(line.commit) or line.summary
-    named = line.iteration, line.task_id, subject_cell(subject), short(line.commit) or "-"
+    named = named_cells(line.iteration, line.task_id, more.subjects.get(line.commit) or line.summary, line.commit)
     return *named, value, bounds, band, coverage_cell(line.coverage), line.date, lost
 
 

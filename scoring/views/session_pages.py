@@ -12,6 +12,7 @@ from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views import table
+from scoring.views.became import NAMED, named_cells
 from scoring.views.spending import Spending, spending_lines
 
 SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
@@ -19,6 +20,7 @@ SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVE
 _BEGINNING = 8
 _MEMBERS = (
     table.ITER,
+    *(column._replace(only="full") for column in NAMED[1:]),
     table.SCORE,
     table.BOUNDS,
     table.BAND,
@@ -63,6 +65,7 @@ def session_page(
     full: bool = False,
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
+    names: Mapping[int, tuple[table.AnyCell, ...]] | None = None,
 ) -> Iterator[table.Block]:
     """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything."""
     name = f"Session {session.session_id}   rubric {session.rubric_version}   "
@@ -78,8 +81,14 @@ def session_page(
     if intervals and (interval := _interval(session)):
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield table.Line()
-    known = states or {}
-    rows = [_member_row(ref, members.get(ref.iteration), known.get(ref.iteration)) for ref in session.per_iteration]
+    known, named = states or {}, names or {}
+    rows = [
+        (
+            *named.get(ref.iteration, named_cells(ref.iteration, "", "", None)),
+            *_member_cells(ref, members.get(ref.iteration), known.get(ref.iteration)),
+        )
+        for ref in session.per_iteration
+    ]
     yield table.Table(_MEMBERS, rows, full=full)
     yield from spending_section(spending, full)
     yield from (table.Line(), table.Line(f"Source: {source}", "dim"))
@@ -93,14 +102,14 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[tab
         yield from (table.Line(text, only=only) for text in lines)
 
 
-def _member_row(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[table.AnyCell, ...]:
+def _member_cells(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[table.AnyCell, ...]:
     bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
     coverage = table.coverage_cell(member.coverage) if member else table.Cell(None, "-")
     worth = table.Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = table.Cell(state.name, str(state), style, brief=state.name)
-    return ref.iteration, table.number(ref.value, ref.scored), bounds, table.band_cell(ref.band), coverage, worth
+    return table.number(ref.value, ref.scored), bounds, table.band_cell(ref.band), coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:

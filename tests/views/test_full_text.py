@@ -31,7 +31,7 @@ class TestPipe:
         assert re.search(r"^\d of 8 signals, \d+\.\d % of the weight$", iteration, re.M)
         assert "..." not in iteration
         assert re.search(r"^3 of 3 iterations, \d+\.\d % of the weight on average$", session, re.M)
-        assert re.search(r"^8 +0\.\d+ +\w+ +\d of 8 signals, ", session, re.M)
+        assert re.search(r"^8 +daily-totals +feat.* 0\.\d+ +\w+ +\d of 8 signals, ", session, re.M)
         da_score("run", *CUT)
         shown = da_score("iteration", "5").out + da_score("session", CODEX_SESSION).out
         assert ("of the weight" in shown, "..." in shown) == (False, True)

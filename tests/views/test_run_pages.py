@@ -1,5 +1,6 @@
 """What run shows: what became of the work, the scores, what to look at; the same figures wherever they are shown."""
 
+import json
 import re
 from pathlib import Path
 
@@ -79,9 +80,14 @@ class TestRun:
                 )
                 if one["name"] != "unknown":
                     assert re.search(rf"^{name} {re.escape(one['name'])} +{one['units']} ", text, re.M)
-        lines = da_score("query", "from work", "--json").json
-        assert [(line["unit"], line["state"], line["cost"]) for line in lines] == [
-            (unit["unit"], unit["state"], unit["cost"]) for unit in work["units"]
+        exported = da_score("export", "--format", "jsonl", "--tables", "work").out.splitlines()
+        for lines in (da_score("query", "from work", "--json").json, list(map(json.loads, exported))):
+            assert [(line["unit"], line["state"], line["cost"], line["minutes"]) for line in lines] == [
+                (unit["unit"], unit["state"], unit["cost"], unit["minutes"]) for unit in work["units"]
+            ]
+        written = da_score("export", "--format", "jsonl", "--tables", "iterations", *NEW).out.splitlines()
+        assert [(row["iteration"], row["score_raw"], row["band"]) for row in map(json.loads, written)] == [
+            (one["iteration"], one["value"] if one["scored"] else None, one["band"]) for one in run["iterations"]
         ]
 
 
@@ -146,4 +152,9 @@ class TestNames:
     def test_come_with_the_subject(self, da_score: DaScore) -> None:
         assert da_score("iteration", "3", "--json").json["subject"] == "feat(api): redirect short links"
         assert "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
+        named = r"^3 +redirect +feat\(api\): redirect short links +1b0a1589693b +"
+        assert re.search(named + "too young ", da_score("outcomes").out, re.M)
+        assert da_score("outcomes", "--json").json["outcomes"][2]["subject"] == "feat(api): redirect short links"
+        da_score("run", *NEW)
+        assert re.search(named + r"0\.\d{3} ", da_score("session", "5c0e").out, re.M)
         assert LOG in da_score("explain", "3").out

@@ -138,7 +138,7 @@ _MEAN = GateOption("min-mean", "The mean of the scores is at least X.", "X", "sh
 MIN_MEAN = Gate((_MEAN,), fails_whole=_below_mean, looks=_ENOUGH)
 _COMPARED: Looks = (
     lambda _, one: any(pair.claimed.present and pair.observed.present for pair in one.signals.integrity),
-    "no iteration has a claim that something was observed about",
+    "no iteration has a claim beside an observation to compare",
 )
 _CLAIMS = GateOption("no-over-claims", "No claim is above what was observed.")
 NO_OVER_CLAIMS = Gate((_CLAIMS,), _over_claims, looks=_COMPARED)
