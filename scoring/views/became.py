@@ -34,7 +34,9 @@ class CountedShare(NamedTuple):
 def _percent(share: float) -> str:
     """Return a share in percent; one that is nearly all or nearly nothing is neither."""
     percent = round(share * 100, 6)
-    return f"{percent:.{0 if percent in (0, 100) or 0.5 <= percent < 99.5 else 1}f}"
+    if percent in (0, 100) or 0.5 <= percent < 99.5:
+        return f"{percent:.0f}"
+    return f"{min(max(percent, 0.1), 99.9):.1f}"
 
 
 class Group(NamedTuple):

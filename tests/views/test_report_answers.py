@@ -140,7 +140,13 @@ class TestTime:
 
     @pytest.mark.parametrize(
         ("share", "said"),
-        [((0, 4), "0 %, 0–49 %"), ((282, 283), "99.6 %, 98–99.9 %"), ((4, 4), "100 %, 51–100 %"), ((0, 0), "")],
+        [
+            ((0, 4), "0 %, 0–49 %"),
+            ((4999, 5000), "99.9 %, 99.9–99.9 %"),
+            ((282, 283), "99.6 %, 98–99.9 %"),
+            ((4, 4), "100 %, 51–100 %"),
+            ((0, 0), ""),
+        ],
     )
     def test_a_share_says_its_range(self, share: tuple[int, int], said: str) -> None:
         assert CountedShare(*share).range == said
