@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rubric.datafiles import RUBRIC_VERSION, SIZE_LIMIT, RubricError, is_rubric_file, read_data, read_released
-from rubric.model import EVIDENCE_REFERENCE, Rubric, ScoreBand, SignalSpec
+from rubric.datafiles import RUBRIC_VERSION, RubricError, is_rubric_file, read_data, read_released
+from rubric.model import Rubric, ScoreBand, SignalSpec
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
 
@@ -21,7 +21,7 @@ def rubric_versions() -> list[str]:
 def newest_version(evidence: str) -> str:
     """Return the newest released version that reads evidence under some rules; RubricError where none does."""
     for version in reversed(rubric_versions()):
-        if evidence_of(version) == evidence:
+        if released_rubric(version).evidence == evidence:
             return version
     raise RubricError(f"no released rubric reads evidence under the rules {evidence!r}")
 
@@ -51,14 +51,9 @@ def find_rubric(name: str) -> Rubric:
         raise
 
 
-def evidence_of(name: str) -> str:
-    """Return the rules of a rubric's evidence, mostly without loading it; RubricError as :func:`find_rubric`."""
-    path = Path(name) if is_rubric_file(name) else VERSIONS_DIR / f"{name}.yaml"
-    try:
-        names_it = path.is_file() and path.stat().st_size <= SIZE_LIMIT and b"evidence" in path.read_bytes()
-    except (OSError, ValueError):
-        names_it = False
-    return find_rubric(name).evidence if names_it else EVIDENCE_REFERENCE
+def rubric_behind(version: str, otherwise: str) -> Rubric:
+    """Return the released rubric that a score has the version of, else the one named ``otherwise``; RubricError."""
+    return released_rubric(version) if version in rubric_versions() else find_rubric(otherwise)
 
 
 def load_rubric(path: Path) -> Rubric:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from rubric import find_rubric, released_rubric, rubric_versions
+from rubric import find_rubric, rubric_behind
 from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
@@ -57,8 +57,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     else:
         score, deliberation, objectives = kept, None, None
         if deliberation_file(log_dir, number) is not None:
-            version = kept.rubric_version
-            rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
+            rubric = rubric_behind(kept.rubric_version, settings.rubric)
             measured = deliberation_facts(log_dir, number, meter_profile(rubric, observe=True) or PROFILE)
             deliberation = deliberation_shown(measured, number)
         state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)

@@ -148,11 +148,11 @@ def on_terminal() -> bool:
 
 def full_text(version: str, named: str) -> bool:
     """Return whether a pipe shows in full what ``version`` scored: a released rubric, or else the ``named`` one."""
-    from rubric import RubricError, find_rubric, released_rubric, rubric_versions  # JSON and terminals need none
+    from rubric import RubricError, rubric_behind  # JSON and terminals need none
     from rubric.model import FULL_TEXT
 
     try:
-        rubric = released_rubric(version) if version in rubric_versions() else find_rubric(named)
+        rubric = rubric_behind(version, named)
     except RubricError:
         return False
     return rubric.version == version and rubric.text == FULL_TEXT

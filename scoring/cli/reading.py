@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from rubric import Rubric, evidence_of, find_rubric, released_rubric, rubric_versions
+from rubric import Rubric, find_rubric, rubric_behind
 from scoring.cli.app import BROKEN, swept
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
-from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of
+from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
 from scoring.log.find import FoundLog, Selection, find_logs
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, days_of, resolve_settings
@@ -45,7 +45,7 @@ def sources(
     settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn, hinted: Sequence[Path] = ()
 ) -> Sources:
     """Return where evidence comes from under some settings, by default those of their rubric; RubricError."""
-    rules = rules or RULES[evidence_of(settings.rubric)]
+    rules = rules or rules_of(find_rubric(settings.rubric))
     how = options(settings, rules, warn)
     return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how, hinted)
 
@@ -60,10 +60,8 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
     """Return the same as the options of a library function; raises as :func:`sources`."""
-    rules = rules or RULES[evidence_of(settings.rubric)]
-    if texts := without_effect(settings, rules):
-        find_rubric(settings.rubric)  # one that does not exist is said first, and alone
-    for text in texts:
+    rules = rules or rules_of(find_rubric(settings.rubric))
+    for text in without_effect(settings, rules):
         warn(text)
     return {**options_of(settings), "warn": warn}
 
@@ -163,7 +161,7 @@ def view_under(version: str, settings: Settings, selection: Selection) -> "LogVi
     """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
     from scoring.views.examined import LogView
 
-    rubric = released_rubric(version) if version in rubric_versions() else find_rubric(settings.rubric)
+    rubric = rubric_behind(version, settings.rubric)
     how = options(settings, RULES[rubric.evidence], silent)
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
     return LogView(*log, rubric, selection=selection, options=how)

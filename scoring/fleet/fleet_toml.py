@@ -77,10 +77,10 @@ class FleetConfig:
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
 _NAMES = ListOf("a list of texts", Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""))
-_KINDS: Kinds = {  # limits.split is of earlier versions and has no effect
+_KINDS: Kinds = {
     **dict.fromkeys(("results", "rubric", "horizon", "scratch", "cache"), TEXT),
     "workers": {"count": _COUNT, "memory": _SIZE_KIND},
-    "limits": {"split": _SIZE_KIND, "expanded": _SIZE_KIND, "attempts": _COUNT},
+    "limits": {"expanded": _SIZE_KIND, "attempts": _COUNT},
 }
 _SOURCE: Kinds = {
     **dict.fromkeys(("path", "url", "transcripts"), _NAMES),

@@ -8,7 +8,7 @@ from helpers.commands import DaScore, one_line
 from helpers.doors import watched_doors
 from helpers.places import ENTRY, Place
 
-from rubric import EVIDENCE, RubricError, evidence_of, find_rubric, released_rubric, rubric_versions
+from rubric import EVIDENCE, RubricError, find_rubric, released_rubric, rubric_versions
 from rubric.registry import VERSIONS_DIR
 from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, Way, rules_of
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -32,16 +32,6 @@ class TestRubrics:
     def test_have_rules_for_every_word_that_is_valid(self) -> None:
         assert tuple(RULES) == EVIDENCE
         assert {name: rules.name for name, rules in RULES.items()} == {name: name for name in RULES}
-
-    def test_that_do_not_speak_of_evidence_are_not_parsed_to_know(self, tmp_path: Path) -> None:
-        """A run begins to read transcripts before it loads anything else."""
-        mine = tmp_path / "mine.yaml"
-        mine.write_text("not: [a rubric")
-        for name in (str(mine), "9.9.9", "missing.yaml", "\0.yaml"):
-            assert evidence_of(name) == "reference"
-        mine.write_text("# evidence\nnot: [a rubric")
-        with pytest.raises(RubricError, match="not YAML"):
-            evidence_of(str(mine))
 
     @pytest.mark.parametrize("word", ["right", "", "Corrected", "true"])
     def test_of_unknown_rules_are_refused(self, tmp_path: Path, word: str) -> None:

@@ -35,7 +35,7 @@ WRONG = {
     "an unknown key in a source": ('results = "r"\n[[source]]\npaths = "x"', "unknown setting 'paths'"),
     "a URL as path": ('results = "r"\n[[source]]\npath = "s3://b/x"', "give it as url"),
     "a path as URL": ('results = "r"\n[[source]]\nurl = "x"', "is no URL"),
-    "no size": (f'results = "r"\n{SOURCE}[limits]\nsplit = "much"', "not a size"),
+    "no size": (f'results = "r"\n{SOURCE}[limits]\nexpanded = "much"', "not a size"),
     "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
     "a secret": (f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"', "leave it to the environment"),
     "a nested secret": (
