@@ -109,12 +109,9 @@ def agent_commits(
                 _note(named, sha, session_id, time)
         times = {name: time for name, time in (named or by_commit).get(sha, {}).items() if name}
         makers = tuple(sorted(times, key=lambda name: (-times[name], name)))
-        if commit.checkpoints:
-            found.makers[sha] = MadeBy("checkpoint", makers)
-        elif sha in by_commit:
-            found.makers[sha] = MadeBy("commit", makers)
-        elif commit.agents:
-            found.makers[sha] = MadeBy("trailer", makers)
+        if commit.checkpoints or sha in by_commit or commit.agents:
+            how: FoundBy = "checkpoint" if commit.checkpoints else "commit" if sha in by_commit else "trailer"
+            found.makers[sha] = MadeBy(how, makers)
     return found
 
 

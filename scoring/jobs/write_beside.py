@@ -2,12 +2,12 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
+from scoring.evidence.transcripts.fields import keys_of
 from scoring.files import alone_in, read_file, write_atomically
 from scoring.log.find import no_log
 
@@ -33,7 +33,7 @@ def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, f
     parse_transcript(text, source)
     _require_log(log_dir)
     as_json, as_lines = (log_dir / name for name in deliberation_names(iteration))
-    path, other = (as_json, as_lines) if _is_one_document(text) else (as_lines, as_json)
+    path, other = (as_json, as_lines) if "rounds" in keys_of(text.encode()) else (as_lines, as_json)
     there = next((p for p in (as_json, as_lines) if os.path.lexists(p)), None)
     if there is not None and not force:
         raise InputError(f"{there}: is there already; replace it with --force")
@@ -42,16 +42,6 @@ def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, f
     with contextlib.suppress(OSError):
         os.unlink(other)
     return path
-
-
-def _is_one_document(text: str) -> bool:
-    from scoring.meters.plaindata import read_json
-
-    try:
-        value = read_json(text, "")
-    except InputError:
-        return False
-    return isinstance(value, Mapping) and "rounds" in value
 
 
 def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:

@@ -1,7 +1,5 @@
 """Deliberations of sub-agents in sessions, as DR transcripts: docs/DIMINISHING_RETURNS.md, "From a session"."""
 
-import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +9,7 @@ from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.fields import items_in, value_of
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.files import read_file
 from scoring.meters.dr.extraction import FROM_TEXT, sentences_of
@@ -94,11 +93,9 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:
-    content: Any = ()
-    if b'"tool_use"' in line or b'"tool_result"' in line:
-        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-            content = json.loads(line)["message"]["content"]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    may_have = b'"tool_use"' in line or b'"tool_result"' in line
+    content = items_in(value_of(line), "message", "content") if may_have else ()
+    return [block for block in content if isinstance(block, dict)]
 
 
 def _text_of(content: Any) -> str:
