@@ -152,12 +152,13 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     if not rows:
         yield Line("No work is here: no entry, and no session of this repository.")
         return
-    states = [f"{of['landed']} landed", f"{of['reverted']} {_was(of['reverted'])} reverted"]
-    states.append(f"{of['open']} {_is(of['open'])} open")
-    states += [f"{of['lost']} came to nothing", f"{of['unclear']} {_is(of['unclear'])} unclear"]
+    states = [f"{of['landed']} landed", counted(of["reverted"], "was reverted", "were reverted")]
+    states += [counted(of["open"], "is open", "are open"), f"{of['lost']} came to nothing"]
+    states.append(counted(of["unclear"], "is unclear", "are unclear"))
     yield Line(f"Of {counted(of['units'], 'unit')} of work {', '.join(states)}.", "bold")
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
-    fixed = f"Of those on the trunk for {days} {every.fixed} {_was(every.fixed.part)} reverted or fixed later."
+    were = "was" if every.fixed.part == 1 else "were"
+    fixed = f"Of those on the trunk for {days} {every.fixed} {were} reverted or fixed later."
     yield Line(fixed if every.fixed.whole else f"None has been on the trunk for {days}.")
     yield from map(Line, _cost_lines(every, len(rows) - every.priced))
     if missing := of["missing_subagents"]:
@@ -175,14 +176,6 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
         yield from map(Line, texts)
 
 
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
 def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
     cost, nothing = every.summary["cost"], every.summary["came_to_nothing"]
     if cost is None:
@@ -194,12 +187,14 @@ def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
         text += f", {cost_text(every.per_landed)} for {each} with a known cost"
     yield text + (f"; of {unknown} others the cost is not known." if unknown else ".")
     if nothing["units"]:
-        or_reverted = f" or {_was(nothing['units'])} reverted" if nothing["reverted"] else ""
-        text = f"{counted(nothing['units'], 'unit')} came to nothing{or_reverted}: {cost_text(nothing['cost'])}"
+        became = "came to nothing"
+        if nothing["reverted"]:
+            became += " or was reverted" if nothing["units"] == 1 else " or were reverted"
+        text = f"{counted(nothing['units'], 'unit')} {became}: {cost_text(nothing['cost'])}"
         if nothing["without_cost"]:
             text += f"; what {nothing['without_cost']} of them cost is not known"
         counts = {name: n for name in ("open", "unclear") if (n := every.summary[name])}
-        others = " and ".join(f"{counted(n, 'unit')} {_is(n)} {name}" for name, n in counts.items())
+        others = " and ".join(counted(n, f"unit is {name}", f"units are {name}") for name, n in counts.items())
         yield text + (f"; {others}, and not in it." if others else ".")
 
 
@@ -253,8 +248,8 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     shown = []
     for one in worst:
         number, date, sha = one["iteration"] or "-", (one["ended"] or "-")[:10], short(one["commit"] or "-")
-        where = printable(one["where"] or "-")
-        shown.append((number, date, subject_cell(one["subject"] or ""), sha, one["text"], where))
+        subject = subject_cell(one["subject"] or ("" if one["commit"] else "work without a commit"))
+        shown.append((number, date, subject, sha, one["text"], printable(one["where"] or "-")))
     yield Table(_LOOK_AT, shown)
 
 

@@ -13,18 +13,16 @@ from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
 from scoring.score import ScoresDigest
-from scoring.text import counted, printable
+from scoring.text import counted, printable, short
 from scoring.views.became import NAMED, named_cells
 from scoring.views.examined import Examined
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
-
-_SHORT = 12
 
 
 def _outcome_row(one: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:
     verdict = "-" if one.defective is None else "yes" if one.defective else "no"
     survival = "-" if one.survival is None else f"{one.survival * 100:.0f} %"
-    reverted_by = "-" if one.reverted_by is None else one.reverted_by[:_SHORT]
+    reverted_by = short(one.reverted_by or "-")
     counts = (one.lines_added, one.lines_changed, one.lines_fixed)
     added, changed, fixed = ("-" if count is None else count for count in counts)
     head = named_cells(one.iteration, record.task_id, subject, one.commit or record.commit)
@@ -66,7 +64,7 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
     if outcome.lines_fixed:
         parts.append(f"{outcome.lines_fixed} of them by a commit called a fix")
     if outcome.reverted_by:
-        parts.append(f"it was reverted by {outcome.reverted_by[:_SHORT]}")
+        parts.append(f"it was reverted by {short(outcome.reverted_by)}")
     text = ", ".join(parts) if outcome.lines_added else "; ".join(("it added no line of code", *parts[1:]))
     verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
     return f"{text[0].upper()}{text[1:]}. {verdict}"

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
-from scoring.text import counted, short, spans
+from scoring.text import counted, short, some_spans, spans
 from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
@@ -41,7 +41,7 @@ def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_f
         ],
         ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()] if lines else [],
         ("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"): [
-            (len(numbers), why, _spans(numbers, list_files))
+            (len(numbers), why, some_spans(numbers, len(numbers) if list_files else _MOST_ITERATIONS))
             for why, numbers in (lines.without if lines else {}).items()
         ],
         ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"): [
@@ -119,11 +119,6 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
 def _looked_into(files: Sequence[FileFound]) -> bool:
     """Return whether harness and sessions of transcripts are known, which the reference's rules do not ask for."""
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
-
-
-def _spans(numbers: Sequence[int], all_of_them: bool) -> str:
-    shown = numbers if all_of_them else numbers[:_MOST_ITERATIONS]
-    return spans(sorted(shown)) + (", …" if len(numbers) > len(shown) else "")
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:

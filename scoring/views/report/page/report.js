@@ -122,6 +122,7 @@
   const ofState = (n) => ({ domain: states, range: states.map((name) => became[name][n]) });
   const legend = (names) => {
     const all = make("p", undefined, "legend");
+    all.setAttribute("aria-hidden", "true"); // the table beside it has the words
     states.filter((name) => names.has(name)).forEach((name) => {
       const [colour, symbol, said] = became[name];
       const one = make("span", ` ${said}`);
