@@ -66,7 +66,7 @@ def scores(draw: st.DrawFn) -> Score:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(scores())
 def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(found: Score) -> None:
     low, high = found.bounds.low, found.bounds.high
@@ -77,7 +77,7 @@ def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(found: S
         assert low - 1e-12 <= found.value <= high + 1e-12
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(scores(), st.data())
 def test_whatever_the_absent_signals_turn_out_to_be_the_value_is_within_the_bounds(
     found: Score, data: st.DataObject

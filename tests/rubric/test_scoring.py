@@ -111,7 +111,7 @@ ROUNDING = 1e-15
 """What the roundings of one score can add up to; the contract clamps nothing."""
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(rubrics_and_sub_scores())
 def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str, float]]) -> None:
     rubric, given_scores = drawn
@@ -134,7 +134,7 @@ def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str,
         assert score.band == (rubric.band(score.value) if enough else BAND_INSUFFICIENT)
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(rubrics_and_sub_scores(), st.data())
 def test_a_better_sub_score_never_lowers_the_value(drawn: tuple[Rubric, dict[str, float]], data: st.DataObject) -> None:
     rubric, given_scores = drawn

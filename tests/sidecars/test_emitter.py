@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from helpers.tables import cases
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
@@ -130,7 +130,6 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("a\n\u2028")
 @example("a\n\u2028b\n")
 @example("\ufeff\na")
-@settings(deadline=None)
 @pytest.mark.slow
 def test_any_text_reads_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}] * 2, "items": [value, value]}
@@ -145,7 +144,6 @@ def test_any_text_reads_back(value: str) -> None:
 @given(st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape")))
 @example("\udcff")
 @example("\udcff" * 53)
-@settings(deadline=None)
 def test_bytes_that_are_not_text_read_back(value: str) -> None:
     document: Document = {"value": value, "rows": [{"detail": value, "last": 1}], "items": [value]}
     data = emit(document)
@@ -163,7 +161,6 @@ EXPONENT_ONLY = re.compile(r"-?[0-9]e[-+][0-9]+")
 @given(st.floats(allow_nan=False))
 @example(0.00001)
 @example(-0.0)
-@settings(deadline=None)
 def test_any_number_reads_back(value: float) -> None:
     data = emit({"value": value, "rows": [{"detail": value}], "items": [value]})
     node = parse(data)

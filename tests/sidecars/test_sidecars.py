@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
@@ -224,7 +224,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(persisted)
-@settings(deadline=None)
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
@@ -236,7 +235,6 @@ def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
 
 
 @given(sessions)
-@settings(deadline=None)
 def test_any_session_reads_back(log: Path, session: SessionScore) -> None:
     path = write_session_score(log, session)
     assert (path.parent, read_session_score(log, session.session_id)) == (log, session)

@@ -126,7 +126,7 @@ class TestEffects:
             step(default_rubric(), default_rubric(), Found({}, 1), Found({}, 2))
 
     @pytest.mark.slow
-    @settings(derandomize=True, deadline=None)
+    @settings(derandomize=True)
     @given(st.data())
     def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
         versions = st.sampled_from([released_rubric(version) for version in rubric_versions()])

@@ -41,7 +41,7 @@ from scoring.store import NAME, SETTLED, Store, stamp_of
 
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
 
-small = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+small = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 seconds = st.integers(0, 60)
 responses = st.builds(

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import pytest
 from helpers.doors import ends, make_fifo, watched_doors
 from helpers.harness_lines import cases
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -104,7 +104,6 @@ class TestTimes:
             assert timestamp_ns(form) is None
             assert timestamp_ns(form) is None
 
-    @settings(deadline=None)
     @given(
         st.datetimes(datetime(1700, 1, 1), datetime(2262, 1, 1)),
         st.sampled_from(["microseconds", "milliseconds", "seconds"]),
@@ -552,7 +551,6 @@ class TestText:
         assert read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_contribute_something_or_nothing(given: bytes) -> None:
     assert read_exactly(given) is None or isinstance(read_exactly(given), Event)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from helpers.deliberations import new_claims, outputs, transcript
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.meters import above, at_least, at_most, below, novelty_level
@@ -107,7 +107,6 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 class TestIndex:
     @pytest.mark.slow
     @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
-    @settings(deadline=None)
     def test_answers_as_all_pairs_do(self, rounds: list[list[str]], threshold: float) -> None:
         assert new_by_words(rounds, threshold) == naive(rounds, threshold)
 
