@@ -363,6 +363,7 @@ class TestFit:
         fitted.validate()
         assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
 
+    @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
         cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
         weights = self.fit(cases).weights

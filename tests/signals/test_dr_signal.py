@@ -1,11 +1,9 @@
 """diminishing_returns: what a DR transcript makes of a score, where it votes and where it is only shown."""
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,7 @@ from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
 from scoring.evidence.beside import deliberation_facts
-from scoring.evidence.rules import Sources, rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
-from scoring.jobs.close_task import close_task
 from scoring.log.settings import Settings
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
@@ -131,10 +127,6 @@ class TestValue:
         log.give(document(*rounds))
         assert log.value() == present_signal(sub_score, detail)
 
-    def test_is_not_rounded(self, log: Log) -> None:
-        log.give(document(spoken("alpha one", "bravo two", "charlie three"), spoken("delta four")))
-        assert log.value().sub_score == 1 - 1 / 3
-
     def test_needs_two_rounds_in_a_row_whatever_the_settings_say(self, log: Log) -> None:
         log.give(document(*CONVERGED[:2]))
         assert log.value().detail.startswith("CONTINUE: novelty 0.000 MEDIUM, ")
@@ -158,16 +150,6 @@ class TestValue:
         assert log.value().detail.startswith("CONTINUE")
         log.give("{")
         assert not log.value().present
-
-    def test_is_of_the_iteration_of_the_file(self, log: Log) -> None:
-        log.give(document(*CONVERGED), iteration=2)
-        assert log.value(1) == absent_signal("no DR transcript for iter-1")
-        assert log.value(2).present
-
-    @pytest.mark.parametrize("name", ["iter-01.dr.json", "iter-1.DR.json", "iter-1.dr.yaml", "iter-1.dr.json.bak"])
-    def test_is_not_read_from_a_file_of_another_name(self, log: Log, name: str) -> None:
-        (log.path / name).write_text(document(*CONVERGED))
-        assert log.value() == absent_signal("no DR transcript for iter-1")
 
 
 class TestAbsent:
@@ -205,17 +187,6 @@ class TestAbsent:
         assert found.detail.isprintable()
         assert len(found.detail) < 300
 
-    def test_says_the_same_wherever_the_log_lies(self, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-        log.give("{")
-        here = log.value()
-        monkeypatch.chdir(log.path)
-        found = [deliberation_value(deliberation_facts(folder, 1), 1) for folder in (".", Path())]
-        assert found == [here, here]
-
-    def test_with_a_fifo_without_waiting(self, log: Log) -> None:
-        make_fifo(log.path / "iter-1.dr.json")
-        assert ends(log.value).detail.startswith("cannot read DR transcript for iter-1: ")
-
 
 def test_it_is_to_vote_where_a_rubric_has_the_signal_and_nowhere_else() -> None:
     assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
@@ -243,27 +214,6 @@ class TestVotes:
         assert scored.presence()["diminishing_returns"] == 1.0
         assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == second
         assert NEXT.score_all(build_signal_sets(log.path, log.repo.path)) == [first, second]
-
-    def test_in_a_rubric_of_ones_own(self, log: Log) -> None:
-        own = replace(NEXT, version="mine", signals=(replace(NEXT.signals[-1], weight=1.0),))
-        assert [i.score.value for i in score_log(log.path, log.repo.path, rubric=own).iterations] == [1.0, 0.0]
-
-    @pytest.mark.slow
-    def test_on_the_command_line(self, run: Run) -> None:
-        text = run("run", "--rubric", "2.2.0")
-        assert text.startswith("Outcome scoring — rubric 2.2.0\n")
-        shown = run("iteration", "1")
-        detail = "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
-        assert f"\ndiminishing_returns     yes      1.000     0.209     0.209     {detail}\n" in shown
-        assert "\nDiminishing returns (votes under rubric 2.2.0):\n" in shown
-        assert "rubric 2.2.0" in run("session", "s")
-        assert run("iteration", "1", "--recompute", "--rubric", "2.2.0") == shown
-        assert json.loads(run("signals", "--rubric", "2.2.0"))[0]["signals"]["diminishing_returns"]["sub_score"] == 1.0
-
-    def test_when_a_task_is_closed(self, log: Log) -> None:
-        closed = close_task(log.path, Sources.under(rules_of(NEXT), log.repo.path), NEXT)
-        assert (closed.iteration, closed.rubric_version) == (2, "2.2.0")
-        assert b"signal: diminishing_returns" in closed.sidecar_path.read_bytes()
 
     def test_reads_each_transcript_once(self, log: Log) -> None:
         score_log(log.path, log.repo.path, rubric=NEXT)
@@ -310,19 +260,6 @@ class TestObserved:
         assert rows["SOURCE"] == str(path.relative_to(log.repo.path))
         assert run("iteration", "1", "--recompute") == shown
 
-    @pytest.mark.slow
-    def test_is_shown_on_a_terminal_too(self, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
-        monkeypatch.setenv("COLUMNS", "160")
-        run("run")
-        without = run("iteration", "1")
-        assert "iminishing" not in without
-        log.give(document(*CONVERGED))
-        shown = run("iteration", "1")
-        assert "\nDiminishing returns (observed, does not vote under rubric 2.1.0)\n" in shown
-        assert re.search(r"^SIGNAL +SHIP *$", shown, re.MULTILINE)
-        assert "Diminishing returns (observed" in run("iteration", "1", "--recompute")
-
     def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
         log.give(document(*CONVERGED[:1]))
         assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run("iteration", "1")
@@ -352,32 +289,6 @@ class TestObserved:
             assert shown["meter"]["stop_recommendation"]["signal"] == "SHIP"
         assert "diminishing_returns" not in ran[1]
         assert "diminishing_returns" not in json.loads(run("signals"))[0]["signals"]
-
-    def test_is_in_a_scored_log_that_was_asked_for_it(self, log: Log) -> None:
-        log.give(document(*CONVERGED))
-        asked = score_log(log.path, log.repo.path, observe=True).iterations[0].signals
-        assert asked.deliberation is not None
-        assert DIMINISHING_RETURNS not in asked.signals
-        assert score_log(log.path, log.repo.path).iterations[0].signals.deliberation is None
-
-
-class TestWithout:
-    """Where there is no DR transcript nothing is said of it."""
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("command", ["run", "iteration", "signals", "integrity", "session"])
-    @pytest.mark.parametrize("option", [(), ("--json",)], ids=["text", "json"])
-    def test_no_output_mentions_it(self, log: Log, run: Run, command: str, option: tuple[str, ...]) -> None:
-        run("run")
-        argument = {"iteration": ("1",), "session": ("s",)}.get(command, ())
-        assert "iminishing" not in run(command, *argument, *option)
-        assert log.path.exists()
-
-    @pytest.mark.usefixtures("log")
-    def test_the_next_rubric_says_that_there_is_none(self, run: Run) -> None:
-        row = json.loads(run("run", "--json", "--rubric", "2.2.0"))["iterations"][0]["breakdown"][-1]
-        assert [row[key] for key in ("signal", "present")] == ["diminishing_returns", False]
-        assert row["detail"] == "no DR transcript for iter-1"
 
 
 @pytest.mark.sampled(100)
@@ -420,11 +331,6 @@ class TestBackfill:
         log.give(document(*OPEN))
         assert self.scored(log, NEXT, tmp_path) == {1: "inputs changed"}
         assert self.scored(log, NEXT, tmp_path) == {}
-
-    def test_leaves_alone_what_does_not_vote(self, log: Log, tmp_path: Path) -> None:
-        self.scored(log, default_rubric(), tmp_path)
-        log.give(document(*CONVERGED))
-        assert self.scored(log, default_rubric(), tmp_path) == {}
 
     def test_does_not_wait_for_a_fifo(self, log: Log, tmp_path: Path) -> None:
         make_fifo(log.path / "iter-1.dr.json")

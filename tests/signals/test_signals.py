@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.repos import START, Repo
-from msgspec.structs import replace
+from helpers.repos import Repo
 
 from rubric import SignalID
-from scoring.errors import LogError, NotARepositoryError, silent
-from scoring.evidence.beside import Corrections, HookFacts, reference_corrections
+from scoring.evidence.beside import Corrections, HookFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.git.reference import ReferenceHistory
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, TranscriptFacts
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,
@@ -32,11 +30,7 @@ from scoring.parity import (
     GitSignals,
     IterlogSignals,
     assemble_signal_set,
-    backfill_iterations,
-    build_signal_sets,
-    extract_git_signals,
     extract_hook_outcomes_signal,
-    extract_iteration_objectives,
     extract_iterlog_signals,
 )
 from scoring.signals import landed, scope
@@ -45,7 +39,7 @@ from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import hook_value
 from scoring.signals.landed import landed_claim
 from scoring.signals.scope import scope_claim, scope_value
-from scoring.signals.table import SIGNALS, objective_checks
+from scoring.signals.table import objective_checks
 from scoring.signals.tests import flags_claim
 from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import (
@@ -58,7 +52,6 @@ from scoring.signals.values import (
 from scoring.signals.verifier import verifier_claim
 from scoring.text import wrap64
 
-HOUR = 3_600
 LARGEST = 2**63 - 1
 
 
@@ -212,10 +205,6 @@ class TestLandedClaim:
         )
         assert landed_claim(record) == expected
 
-    @pytest.mark.parametrize("review", [ReviewBlock(phase_1_decision="accept"), ReviewBlock(phase_2_decision="accept")])
-    def test_does_not_come_from_a_phase(self, review: ReviewBlock) -> None:
-        assert landed_claim(IterationRecord(review=review)) == NO_CLAIM
-
 
 def within(past: Past, name: str, *entries: str, task: str = "t") -> SignalValue:
     return scope.scope_value(past.history.changed(entry(past[name])), entries, task)
@@ -241,10 +230,6 @@ class TestScope:
         expected = absent(f"no write_scope declared for task {shown}")
         assert scope.scope_value(past.history.changed(entry(past["wide"])), (), task) == expected
 
-    def test_of_a_task_without_an_id_may_be_declared(self, past: Past) -> None:
-        expected = present(1, '1/1 changed files within declared write_scope of task ""')
-        assert within(past, "landed", "src/", task="") == expected
-
     @pytest.mark.parametrize(
         ("entries", "inside"),
         [
@@ -265,16 +250,6 @@ class TestScope:
         detail = f'{inside}/4 changed files within declared write_scope of task "t"'
         assert within(past, "wide", *entries) == present(inside / 4, detail)
 
-    def test_compares_names_as_git_quotes_them(self, past: Past) -> None:
-        half = present(0.5, '1/2 changed files within declared write_scope of task "t"')
-        assert within(past, "odd", "src/") == half
-        assert within(past, "odd", '"src/caf\\303\\251.py"') == half
-        assert within(past, "odd", "src/caf\u00e9.py").sub_score == 0
-
-    def test_of_a_rename_counts_the_new_name(self, past: Past) -> None:
-        assert within(past, "moved", "docs/").sub_score == 1
-        assert within(past, "moved", "README").sub_score == 0
-
     @pytest.mark.parametrize("name", ["empty", "merged"])
     def test_of_a_commit_without_files_is_one(self, past: Past, name: str) -> None:
         assert within(past, name, "nowhere/") == present(1, f"commit {past[name][:12]} changed no files")
@@ -287,9 +262,6 @@ class TestScope:
         history = ReferenceHistory(repo.path, [entry(sha)])
         expected = absent(f"cannot read changed files for {sha[:12]}")
         assert scope.scope_value(history.changed(entry(sha)), ("a",), "t") == expected
-
-    def test_does_not_mind_where_the_commit_is(self, past: Past) -> None:
-        assert within(past, "side", "side.txt").sub_score == 1
 
 
 class TestScopeClaim:
@@ -346,10 +318,6 @@ class TestVerifier:
     def test_is_the_mean_status(self, statuses: tuple[str, ...], sub_score: float, scored: str) -> None:
         expected = present(sub_score, f"{scored} verifiers scored, mean status")
         assert extract_iterlog_signals(verified(*statuses, proxy=False), "").verifier == expected
-
-    def test_is_absent_where_no_status_counts(self) -> None:
-        expected = absent("verifier records carry no pass/fail/partial status")
-        assert extract_iterlog_signals(verified("skipped", "", proxy=False), "").verifier == expected
 
     @pytest.mark.parametrize(
         ("artifact", "expected"),
@@ -477,28 +445,6 @@ class TestCorrectionPressure:
         detail = f"{retries} retries, {corrections} user corrections{errors}"
         assert pressure_value(Corrections(retries, corrections, True), rate) == present(sub_score, detail)
 
-    @pytest.mark.parametrize(
-        ("own", "verifiers", "total"),
-        [
-            pytest.param(2, (), 2, id="own"),
-            pytest.param(1, (2, 3), 6, id="and-every-verifiers"),
-            pytest.param(-1, (1,), 0, id="negative"),
-            pytest.param(LARGEST, (1,), -LARGEST - 1, id="wraps"),
-        ],
-    )
-    def test_counts_retries(self, own: int, verifiers: tuple[int, ...], total: int) -> None:
-        record = IterationRecord(
-            impl=ImplBlock(retries=own), verifiers=tuple(VerifierRecord(retries=n) for n in verifiers)
-        )
-        assert reference_corrections(record, "", silent).retries == total
-
-    def test_reads_corrections_off_the_review_artifact(self, tmp_path: Path) -> None:
-        (tmp_path / "d.yaml").write_text("post_invocation: {user_corrections: [a, b], retries_in_loop: 1}")
-        record = IterationRecord(impl=ImplBlock(retries=1), review=ReviewBlock(decision_artifact="d.yaml"))
-        found = extract_iterlog_signals(record, tmp_path)
-        assert (found.retries, found.user_corrections) == (1, 3)
-        assert extract_iterlog_signals(record, "").user_corrections == 0
-
 
 def gate(result: str, rule: str = "r", correlation: str = "", kind: str = "prevent_before_action") -> dict[str, str]:
     return {"intervention_class": kind, "result": result, "rule_id": rule, "correlation_id": correlation}
@@ -563,21 +509,6 @@ class TestHookOutcomes:
 
         assert self.outcome(tmp_path, given(*first.split()), given(*second.split())) == expected
 
-    @pytest.mark.parametrize(
-        "records", [[], [gate("allow", kind="continuity_advice")], [gate("allow", kind="")], [None]]
-    )
-    def test_without_a_kept_record_are_absent(self, tmp_path: Path, records: list[Any]) -> None:
-        detail = "no scored hook-outcome records for iter-4 (continuity_advice/observe_tool_result are deferred)"
-        assert self.outcome(tmp_path, *records) == absent(detail)
-
-    def test_without_a_file_are_absent(self, tmp_path: Path) -> None:
-        assert extract_hook_outcomes_signal(tmp_path, 7) == absent("no hook-outcomes sidecar for iter-7")
-
-    def test_that_cannot_be_parsed_are_absent(self, tmp_path: Path) -> None:
-        (tmp_path / "iter-4.hook-outcomes.yaml").write_text("records: nope")
-        detail = "cannot parse hook-outcomes sidecar for iter-4: line 1: records: 'nope' where a list belongs"
-        assert extract_hook_outcomes_signal(tmp_path, 4) == absent(detail)
-
     def test_that_cannot_be_read_are_absent(self, tmp_path: Path) -> None:
         (tmp_path / "iter-4.hook-outcomes.yaml").mkdir()
         found = extract_hook_outcomes_signal(tmp_path, 4)
@@ -605,11 +536,6 @@ class TestTokenEfficiency:
         for facts in (TranscriptFacts(), TranscriptFacts(turns=2, cache_reads=1)):
             assert efficiency_value(tokens, facts) == present(sub_score, said)
         assert efficiency_value(tokens, None) == absent("commit time unresolvable; cannot window the transcript")
-
-    @pytest.mark.parametrize("rate", [math.nan, math.inf, -math.inf])
-    def test_of_the_entry_that_is_no_number_is_absent(self, rate: float) -> None:
-        found = efficiency_value(TokenUsage(cache_hit_rate=rate), TranscriptFacts(turns=2, cache_reads=1))
-        assert found == absent("native session_tokens: cache_hit_rate is not a number")
 
     @pytest.mark.parametrize(
         ("turns", "reads", "creations", "sub_score", "shown"),
@@ -679,16 +605,6 @@ class TestIntegrity:
             ("scope", "impl", "f", "g", -0.5),
         ]
 
-    def test_of_a_flat_entry_is_all_the_implementers(self) -> None:
-        flat = assembled(record=IterationRecord(1, 1), verifier_claimed=SAID, landed_claimed=SAID)
-        assert [(pair.signal, pair.role) for pair in flat.integrity] == [("landed", "impl"), ("verifier", "impl")]
-
-    def test_drops_pairs_with_neither_side(self) -> None:
-        assert assembled().integrity == ()
-        assert [pair.signal for pair in assembled(scope_observed=SEEN).integrity] == ["scope"]
-        assert [pair.signal for pair in assembled(tests_claimed=SAID).integrity] == ["tests"]
-        assert [pair.signal for pair in assembled(verifier=SEEN).integrity] == ["verifier", "tests"]
-
     @pytest.mark.parametrize(
         ("claimed", "observed", "comparable", "delta"),
         [
@@ -754,17 +670,8 @@ class TestReasons:
         assert len({value.detail for value in values}) == len(values)
         assert {(value.present, value.reason) for value in values} == {(False, reason)}
 
-    def test_are_the_details_where_there_are_no_particulars(self) -> None:
-        assert absent("x") == absent_signal("x")
-        assert absent_signal("x").reason == "x"
-        assert present_signal(1, "x").reason == ""
-
 
 class TestSignalTable:
-    def test_is_in_the_order_of_the_rubric(self) -> None:
-        first = "landed verifier tests correction_pressure scope hook_outcomes token_efficiency"
-        assert " ".join(signal.id for signal in SIGNALS) == f"{first} diminishing_returns human_label"
-
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
         log = IterlogSignals(present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0)
         git = GitSignals(present(0.4, "l"), NOTHING)
@@ -781,25 +688,6 @@ class TestSignalTable:
             "token_efficiency": "e",
         }
         assert [pair.signal for pair in found.integrity] == ["landed", "verifier", "tests", "scope"]
-
-    @pytest.mark.parametrize(
-        ("observed", "claimed", "expected"),
-        [
-            pytest.param(SEEN, SAID, SEEN, id="observed-first"),
-            pytest.param(present(0, "seen"), SAID, present(0, "seen"), id="an-observed-zero-counts"),
-            pytest.param(NOTHING, SAID, SAID, id="else-claimed"),
-            pytest.param(absent("no scope"), absent("no note"), absent("no note"), id="else-why-nothing-was-claimed"),
-        ],
-    )
-    def test_takes_scope_from_git_or_else_from_the_agent(
-        self, observed: SignalValue, claimed: SignalValue, expected: SignalValue
-    ) -> None:
-        assert assembled(scope_observed=observed, scope_claimed=claimed).value("scope") == expected
-
-    def test_of_an_unknown_id_is_absent(self) -> None:
-        found = SignalSet(1, {SignalID("landed"): SAID}, UNSEEN)
-        assert found.value("landed") == SAID
-        assert not found.value("nonsense").present
 
     def test_is_plain_data(self) -> None:
         pair = assembled(landed_claimed=SAID).integrity[0]
@@ -835,122 +723,3 @@ def hours(tmp_path_factory: pytest.TempPathFactory) -> Past:
 
 
 UNRESOLVED = "commit time unresolvable; cannot window the transcript"
-UNCOVERED = "no transcript covers the iteration window"
-
-
-class TestWindowsOfALog:
-    @pytest.mark.parametrize(
-        ("commits", "times", "found"),
-        [
-            pytest.param(
-                ["{one}", "{two}", "{three}"],
-                [-600, 0, 1, HOUR, HOUR + 1, HOUR + 2, HOUR + 3, 2 * HOUR, 2 * HOUR + 1],
-                [2, 2, 4],
-                id="follow each other",
-            ),
-            pytest.param(
-                ["{one}", "deadbeef", "", "{two}"],
-                [0, 1, HOUR],
-                [1, UNRESOLVED, UNRESOLVED, 2],
-                id="pass over a commit that does not resolve",
-            ),
-            pytest.param([" {one}", "{two:.8}"], [-5, HOUR], [UNRESOLVED, 2], id="take a commit as written"),
-            pytest.param(
-                ["{two}", "{one}", "{three}"],
-                [0, 1, HOUR, HOUR + 1],
-                [3, UNCOVERED, 3],
-                id="of a commit before the one before hold nothing",
-            ),
-            pytest.param(["{one}", "{one}"], [0], [1, UNCOVERED], id="of one commit hold nothing the second time"),
-            pytest.param(["{side}"], [3 * HOUR], [1], id="do not need the trunk"),
-            pytest.param(["{lost}"], [4 * HOUR], [1], id="do not need the files"),
-        ],
-    )
-    def test_lie_between_commits(
-        self, hours: Past, tmp_path: Path, commits: list[str], times: list[int], found: list[int | str]
-    ) -> None:
-        (tmp_path / "t.jsonl").write_text("\n".join(map(turn, times)))
-        records = [IterationRecord(2, n, commit=commit.format_map(hours.shas)) for n, commit in enumerate(commits)]
-        signals = backfill_iterations(records, hours.repo.path, tmp_path)
-        assert [one.iteration for one in signals] == list(range(len(commits)))
-        details = [one.token_efficiency.detail.partition(" transcript turn(s)")[0] for one in signals]
-        assert details == [f"backfilled from {one}" if isinstance(one, int) else one for one in found]
-
-
-class TestWholeLog:
-    def write(self, directory: Path, iteration: int, text: str) -> None:
-        directory.mkdir(exist_ok=True)
-        (directory / f"iter-{iteration}.yaml").write_text(f"schema_version: 1\niteration: {iteration}\n{text}")
-
-    def test_is_read_into_signal_sets(self, repo: Repo, tmp_path: Path) -> None:
-        sha = repo.commit(
-            {"src/a": "1", ".agents/workflow/plans/p/TASKS.yaml": "tasks: [{id: t, write_scope: [src/]}]"}
-        )
-        log, transcripts = tmp_path / "log", tmp_path / "transcripts"
-        self.write(log, 2, f"commit: {sha}\ntask_id: t\ntests_total_pass: false\nretries: 1\n")
-        self.write(log, 1, "")
-        transcripts.mkdir()
-        (transcripts / "t.jsonl").write_text(turn(0, 3))
-        first, second = build_signal_sets(log, repo.path, transcripts)
-        assert (first.iteration, second.iteration) == (1, 2)
-        assert {name for name, value in first.signals.items() if value.present} == {"correction_pressure"}
-        assert second.signals == {
-            "landed": present(1, f"commit {sha[:12]} reachable from master, not reverted"),
-            "verifier": present(0, "no verifiers; tests_total_pass proxy: fail"),
-            "tests": present(0, "0/1 test-pass flags true"),
-            "correction_pressure": present(0.5, "1 retries, 0 user corrections"),
-            "scope": present(0.5, '1/2 changed files within declared write_scope of task "t"'),
-            "hook_outcomes": absent("no hook-outcomes sidecar for iter-2"),
-            "token_efficiency": present(0.75, "backfilled from 1 transcript turn(s): cache_hit_rate 0.750"),
-            "diminishing_returns": absent("no DR transcript for iter-2"),
-        }
-
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        "commit",
-        ["HEAD@{99}", "'@{upstream}'", "--output=x", "'HEAD\n\n  HEAD'", '"HEAD\\0"', "!!binary /w=="],
-    )
-    def test_with_an_odd_commit_is_scored_all_the_same(self, repo: Repo, tmp_path: Path, commit: str) -> None:
-        sha = repo.commit({"a": "1"})
-        self.write(tmp_path / "log", 1, f"commit: {commit}\n")
-        self.write(tmp_path / "log", 2, f"commit: {sha}\n")
-        first, second = build_signal_sets(tmp_path / "log", repo.path)
-        assert first.value("landed").detail.endswith("does not resolve and no message match")
-        assert second.value("landed").sub_score == 1
-
-    def test_with_a_commit_without_a_time_is_scored_all_the_same(self, repo: Repo, tmp_path: Path) -> None:
-        repo.commit({"a": "1"})
-        odd = repo.raw_commit(f"author A <a@x> {START} +0000\ncommitter C <c@x> never +0000")
-        sha = repo.commit({"a": "2"})
-        self.write(tmp_path / "log", 1, f"commit: {odd}\n")
-        self.write(tmp_path / "log", 2, f"commit: {sha}\n")
-        first, second = build_signal_sets(tmp_path / "log", repo.path)
-        assert (first.value("landed").sub_score, second.value("landed").sub_score) == (1, 1)
-        assert first.value("token_efficiency") == absent(UNRESOLVED)
-        assert second.value("token_efficiency") == absent(UNCOVERED)
-
-    def test_that_is_empty_needs_no_repository(self, tmp_path: Path) -> None:
-        (tmp_path / "log").mkdir()
-        assert build_signal_sets(tmp_path / "log", tmp_path) == []
-
-    def test_in_no_repository_or_that_is_missing_is_an_error(self, tmp_path: Path) -> None:
-        self.write(tmp_path / "log", 1, "")
-        for name, error in (("log", NotARepositoryError), ("missing", LogError)):
-            with pytest.raises(error):
-                build_signal_sets(tmp_path / name, tmp_path)
-
-    def test_may_be_asked_about_one_entry(self, repo: Repo) -> None:
-        sha = repo.commit({"a": "1"})
-        found = extract_git_signals(entry(sha, task="t"), repo.path)
-        assert found.landed_observed.sub_score == 1
-        assert found.scope_observed == absent('no write_scope declared for task "t"')
-
-    def test_may_be_asked_about_one_window(self, tmp_path: Path) -> None:
-        (tmp_path / "t.jsonl").write_text(turn(0))
-        window = IterationWindow(1, None, START * 1_000_000_000)
-        record = IterationRecord(2, 1)
-        seen = extract_iteration_objectives(record, window, tmp_path)
-        assert seen.ran_cli_command == present(0, "no Bash tool invocation in window")
-        before = extract_iteration_objectives(record, replace(window, end=window.end - 1), tmp_path)
-        assert before.ran_cli_command == absent("no transcript coverage in window")
-        assert extract_iteration_objectives(record, None, tmp_path) == before

@@ -154,6 +154,12 @@ class TestCalibration:
         (found,) = calibrate([], [K_1])
         assert (found.agreement.share, found.agreement.interval) == (None, (0, 1))
 
+    def test_can_use_meanings(self, tmp_path: Path) -> None:
+        labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
+        collection = read_collection(tmp_path).labelled
+        words, meanings = calibrate(collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts])
+        assert (words.agreement.agreed, meanings.agreement.agreed) == (0, 1)
+
 
 # What is in a directory
 

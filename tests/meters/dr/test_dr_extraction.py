@@ -182,6 +182,11 @@ class TestTwoAgents:
         said = one_line(da_score("dr", "score", path, "--agents", "ann", "x"))
         assert said == "no response of an agent x; known: ann, bob"
 
+    def test_are_compared_by_meaning_with_an_embedder(self) -> None:
+        pytest.importorskip("numpy")
+        found = similarity_of(turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts])
+        assert (found.similarity, found.measured_by) == (1, "meaning")
+
 
 class TestConfidence:
     def test_is_the_share_of_neighbouring_settings_that_agree(self) -> None:

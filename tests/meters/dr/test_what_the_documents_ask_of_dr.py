@@ -207,3 +207,13 @@ def test_escalating_says_which_of_four_changes_it_means(
     assert (result.signal, advice["change"]) == ("ESCALATE", change)
     assert said in advice["next_action"]
     assert sum(other in advice["next_action"] for other in ("a human", "agent", "prompt", "scope")) == 1
+
+
+class TestAsking:
+    def test_the_question_comes_before_any_deployment(self) -> None:
+        given = transcript(*[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3)
+        advice = (result := score_transcript(given)).advice(given)
+        assert (result.signal, result.recommendations[-1].rule) == ("ASK", "open_question")
+        assert (advice["next_action"], advice["first_next_action"]) == ("ASK: Which region first?", None)
+        first = score_transcript(given, profile=Profile.from_data(released_profile("dr-1"), "dr-1"))
+        assert first.signal == "SHIP"
