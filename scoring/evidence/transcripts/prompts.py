@@ -15,8 +15,8 @@ Said: TypeAlias = Literal["wrong", "report", "unknown", ""]
 HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LAST_LIMIT = 6_000, 1_000, 400, 160
 """How many characters are looked at where a prompt begins and ends, and where what the person wrote does."""
 
-_LINE_LIMIT = 200
-_REVIEW_WORDS, _LANGUAGE_LIMIT = 20, 600  # words of what may be a review; characters that show the language
+_LINE_LIMIT, _LANGUAGE_LIMIT = 200, 600  # characters that show what a line is, and the language
+_REVIEW_WORDS = 20  # of what may be a review
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE)
@@ -25,7 +25,7 @@ _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's|yes|thanks)\b")
-_CLAUSE_MARKS = ", ", " and ", " so "
+_CLAUSE_MARKS = re.compile(",?(?: and| so)+ |, ")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = "\u024f"  # the last of the Latin letters
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
@@ -62,8 +62,8 @@ def said_in(prompt: str) -> Said:
     if _is_foreign(own[:_LANGUAGE_LIMIT]):
         return "unknown"
     shown = _LEAD.sub("", own)
-    long = len(shown.split()) >= _REVIEW_WORDS
-    if forms["reviews"].search(own) or (long and forms["impersonal"].search(own) and not _SPEAKS.search(shown)):
+    impersonal = len(shown.split()) >= _REVIEW_WORDS and not _SPEAKS.search(shown)
+    if forms["reviews"].search(own) or (impersonal and forms["impersonal"].search(own)):
         return "report"
     if _corrects(own[:OWN_LIMIT]) or _corrects(own[OWN_LIMIT:][-LAST_LIMIT:].partition("\n")[2]):
         return "wrong"
@@ -89,10 +89,9 @@ def _own_words(text: str) -> tuple[str, bool]:
 
 def _is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, as far as its letters or its small words say so."""
-    if not text.isascii():
-        letters = _LETTER.findall(text)
-        if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
-            return True
+    letters = _LETTER.findall(text)
+    if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
+        return True
     forms = _forms()
     other = len(forms["other"].findall(text))
     return other > 1 and other > len(forms["english"].findall(text))
@@ -116,8 +115,7 @@ def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
     forms = _forms()
     if form["ask_begins"] or form["ask_within"]:
         return True
-    marks = ((sentence.rfind(mark, 0, form.start()), len(mark)) for mark in _CLAUSE_MARKS)
-    begins = max((at + length for at, length in marks if at >= 0), default=0)
+    *_, begins = 0, *(mark.end() for mark in _CLAUSE_MARKS.finditer(sentence, 0, form.start()))
     if forms["conditions"].search(sentence, 0, form.start()) or forms["guards"].search(sentence, begins, form.start()):
         return False
     if asking and not forms["behind"].search(sentence, form.end()):
