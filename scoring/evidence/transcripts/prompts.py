@@ -12,8 +12,8 @@ DATA = Path(__file__).parent / "corrections.toml"
 Said: TypeAlias = Literal["wrong", "report", "unknown", ""]
 """That the last work is wrong; what a program or a reviewer said; another language than English; nothing of this."""
 
-HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LAST_LIMIT = 6_000, 1_000, 400, 160
-"""How many characters are looked at where a prompt begins and ends, and where what the person wrote does."""
+HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LONG_LIMIT = 6_000, 1_000, 300, 80
+"""How many characters are looked at where a prompt begins and ends, of a person's words, and where these are more."""
 
 _LINE_LIMIT, _LANGUAGE_LIMIT = 200, 600  # characters that show what a line is, and the language
 _REVIEW_WORDS = 20  # of what may be a review
@@ -65,7 +65,7 @@ def said_in(prompt: str) -> Said:
     impersonal = len(shown.split()) >= _REVIEW_WORDS and not _SPEAKS.search(shown)
     if forms["reviews"].search(own) or (impersonal and forms["impersonal"].search(own)):
         return "report"
-    if _corrects(own[:OWN_LIMIT]) or _corrects(own[OWN_LIMIT:][-LAST_LIMIT:].partition("\n")[2]):
+    if _corrects(own if len(own) <= OWN_LIMIT else own[:LONG_LIMIT]):
         return "wrong"
     return "report" if printed else ""
 

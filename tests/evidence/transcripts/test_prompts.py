@@ -4,7 +4,7 @@ import pytest
 from helpers.harness_lines import cases
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.prompts import HEAD_LIMIT, LAST_LIMIT, OWN_LIMIT, asks, said_in
+from scoring.evidence.transcripts.prompts import HEAD_LIMIT, LONG_LIMIT, OWN_LIMIT, asks, said_in
 
 OUTPUT = "src/boat.py:12:4: undefined name 'oar'\nerror: 1 problem"
 REVIEW = (
@@ -105,10 +105,7 @@ REVIEW = (
         "not in a quotation": ("> ok\nno wait, that is wrong", "> no wait, that is wrong\nok"),
         "not in code": ("wrong:\n```\nok\n```", "so:\n```\nthat is wrong\n```"),
         "at the beginning": ("that is wrong. " + "x " * OWN_LIMIT, "x " * OWN_LIMIT + ". That is wrong."),
-        "in the last line": (
-            "x " * HEAD_LIMIT + "\nThat is wrong.",
-            "x " * OWN_LIMIT + "\nThat is wrong" + ", x" * LAST_LIMIT,
-        ),
+        "in a short prompt": ("x " * LONG_LIMIT + ". That is wrong.", "x " * HEAD_LIMIT + "\nThat is wrong."),
     },
 )
 def test_says_that_the_work_is_wrong(prompt: str, twin: str) -> None:
