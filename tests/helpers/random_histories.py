@@ -9,7 +9,7 @@ from helpers.checkpoints import name as checkpoint_name
 from helpers.histories import History, Session
 
 SITUATIONS = """
-    amended by-hand checkpoints codex cut-off days forked no-home no-session-ids moved nobody one-checkpoint
+    amended by-hand checkpoints codex cut-off days forked imported no-home no-session-ids moved nobody one-checkpoint
     other-repository parallel picked rebased remote removed resumed second-apart shas-gone skewed squashed subagents
     tail-only temporary worktrees-setting
 """.split()  # noqa: SIM905 - a list of names reads better without quotes
@@ -33,7 +33,7 @@ def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
     return maker.history.write(), chosen
 
 
-_NEED_CHECKPOINTS = {"no-home", "one-checkpoint", "tail-only"}
+_NEED_CHECKPOINTS = {"imported", "no-home", "one-checkpoint", "tail-only"}
 
 
 class _Maker:
@@ -144,12 +144,14 @@ class _Maker:
         agent.commits(said, self.output(), mark, subject)
         self.subjects[mark] = subject
         if self.has("amended", 0.4):
+            old, made = mark, self.now
             self.now += 20
-            old = mark
+            subject += self.rng.choice(("", ", better"))  # with another message, too
             mark = history.commit(
-                self.now,
+                made,
                 subject,
                 *trailers,
+                committed=history.git.of(old).committed + 20,
                 branch=branch,
                 parent=history.git.of(old).parents[0],
                 files=dict(history.git.of(old).files) | {f"src/more-{old}.py": "more"},
@@ -181,6 +183,8 @@ class _Maker:
         if not tail or agent.harness == "claude":  # a tail of Codex says no totals to begin with
             start = None if self.rng.random() < 0.2 else 0 if tail else begin
             keys: dict[str, Any] = {"session": agent.id, "checkpoint_transcript_start": start}
+            if self.has("imported"):  # long after the commit that it is of
+                keys["created_at"] = "2026-06-12T10:00:00Z"
             number = int(checkpoint[2:], 16)
             kept = None if self.rng.random() < 0.05 else [*lines]
             made = self.history.checkpoints.get(checkpoint)

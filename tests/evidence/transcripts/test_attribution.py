@@ -15,6 +15,7 @@ What the rules leave open, and what these tests decide:
   decide.
 """
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ from helpers.random_histories import random_history
 from rubric import released_rubric
 from scoring.evidence.transcripts import attributed
 from scoring.evidence.transcripts.attribution import PARTLY_HERE, STORED_BEFORE, Attribution, attribute
+from scoring.evidence.transcripts.rows import RESPONSE
 from scoring.score import ScoredIteration, score_log
 
 DAY = 86_400
@@ -692,22 +694,31 @@ class TestTheTable:
 @pytest.mark.sampled(80)
 @pytest.mark.parametrize("seed", range(320))
 def test_each_line_has_one_owner(seed: int, tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In generated histories; and files that are there twice change nothing."""
-    given: list[tuple[Any, Attribution]] = []
+    """In generated histories, and it is the one that it led to; files that are there twice change nothing."""
+    given: list[tuple[Any, ...]] = []
 
     def kept(asked: Any, files: Any, sessions: Any, *rest: Any) -> Attribution:
-        given.append((sessions, attribute(asked, files, sessions, *rest)))
-        return given[-1][1]
+        given.append((asked, files, sessions, answer := attribute(asked, files, sessions, *rest)))
+        return answer
 
     monkeypatch.setattr(attributed, "attribute", kept)
     history, situations = random_history(seed, tmp_path)
     first = read(history)
-    sessions, answer = given[-1]
+    asked, files, sessions, answer = given[-1]
     lines = [line for session in sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)), sorted(situations)
     for line in lines:
         owner, part = answer.owners[line], answer.parts[line]
         assert [n for n, share in enumerate(answer.shares) if part in share.own] == ([owner] if owner >= 0 else [])
+    truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
+    rows = ((file, row) for file in files for row in file.rows.tables.get(RESPONSE, ()) if row[6] in truth)
+    for file, (_, number, *_, output, _, _, _, _) in rows if "forked" not in situations else ():
+        owner = answer.owners[file.ids[file.place[number]]]
+        if owner >= 0 and answer.shares[owner].method in ("commit", "checkpoint", "shared"):
+            entry = history.entries[asked[owner].iteration - 1]
+            known = entry.summary + (history.git.of(entry.commit).message if isinstance(entry.commit, int) else "")
+            (subject,) = re.findall("[a-z]+ [a-z]+ [0-9]+", history.git.of(truth[output]).message.partition("\n")[0])
+            assert subject in known, (sorted(situations), known, subject)
     for path in list(history.home.rglob("*.jsonl")):
         if "subagents" not in path.parts:
             again = path.parent / "again" / path.name
