@@ -26,7 +26,7 @@ REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "mon
 WORK = "work"  # the one table that no rubric has a part in: a unit has one row in it
 
 _NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
-_NOT_KEPT |= {"observed_detail", "rubric_version"}
+_NOT_KEPT |= {"observed_detail", "rubric_version", "subject"}
 _NOT_KEPT_OF_WORK = {"log", "subject", "author"}
 
 _PLACE = "the repository: the place or the URL of its source"

@@ -193,6 +193,7 @@ def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iter
     read: list[Known] = []
     keep = (lambda *found: read.append(Known(*found))) if "work" in tables else None
     if any(name != "work" for name in tables):
-        yield from table_rows(view.iter_log_dir, view.rubric, view.examine(keep))
+        named = replace(view, subjects="iterations" in tables)
+        yield from table_rows(view.iter_log_dir, view.rubric, named.examine(keep))
     if "work" in tables:
         yield from (("work", _row("work", view.iter_log_dir, 0, row)) for row in work_of(view, *read))

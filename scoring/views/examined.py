@@ -47,6 +47,7 @@ class Examined(Frozen, frozen=True):
     origin: ScoreOrigin
     outcome: "Outcome | None" = None
     state: State = CURRENT
+    subject: str = ""
 
     @property
     def record(self) -> IterationRecord:
@@ -114,6 +115,7 @@ class LogView(Frozen, frozen=True):
     options: Options = field(default_factory=Options)
     broken: Broken = silent
     outcomes: "OutcomeRules | None" = None
+    subjects: bool = False  # whether each iteration comes with the subject of its commit
 
     def examine(self, read: Callable[[Evidence, Sequence[IterationFacts]], object] | None = None) -> Iterator[Examined]:
         """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk.
@@ -131,11 +133,14 @@ class LogView(Frozen, frozen=True):
         opened: list[Evidence] = []
         facts: list[IterationFacts] = []
         became: dict[int, Outcome] | None = None
+        subjects: dict[int, str] = {}
         how = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
         with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
             for (one,) in how(records, log, sources, rubric):
                 if became is None:
                     became = self._outcomes(records, chosen, opened[0])
+                    works = [(record, record.commit) for record in chosen] if self.subjects else ()
+                    subjects = subjects_by_iteration(self.repo_dir, works)
                 if read and whole:
                     facts.append(one.facts)
                 n, state = one.record.iteration, CURRENT
@@ -145,8 +150,8 @@ class LogView(Frozen, frozen=True):
                     edited = known.is_edited(n, one.inputs, emit(kept.as_dict()))
                     state = state_of(kept, rubric, one.facts, one.signals, was, one.provenance, edited)
                 origin: ScoreOrigin = "sidecar" if kept else "computed"
-                computed = one.persisted
-                yield Examined(one.facts, one.signals, computed, kept or computed, origin, became.get(n), state)
+                scores, subject = (one.persisted, kept or one.persisted), subjects.get(n, "")
+                yield Examined(one.facts, one.signals, *scores, origin, became.get(n), state, subject)
         if read and whole:
             read(opened[0], facts)
 
