@@ -124,13 +124,6 @@ def test_wrong_bytes_change_nothing_and_are_replaced(log: Path, cache: Path) -> 
     assert opened_in(log, cache) == []
 
 
-def test_the_spellings_of_a_flag_are_kept_apart(log: Path, cache: Path) -> None:
-    (log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntests_total_pass: True\n")
-    for _ in range(2):
-        assert load(log, cache)[0].impl.tests_total_pass is False
-        assert load(log, cache, frozenset({"true", "True"}))[0].impl.tests_total_pass is True
-
-
 def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cache: Path) -> None:
     (log / "iter-02.yaml").write_text(entry(2, "loses"))
     (log / "iter-99.yaml").write_text(entry(5, "wins"))
@@ -158,22 +151,6 @@ def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_on
         records = load_log_for([released_rubric("3.1.0")], log, FLAGS, said.append, cache)
         assert len(records) == 11
         assert ["iter-3.yaml" in str(error) for error in said] == [True]
-
-
-def test_text_that_is_no_utf8_is_read_anew(log: Path, cache: Path) -> None:
-    (log / "iter-3.yaml").write_text("schema_version: 2\niteration: 3\ntask_id: !!binary /w==\n")
-    for _ in range(2):
-        assert load(log, cache)[2].task_id == "\udcff"
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(log: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert list(load(log, tmp_path / "file")) == load_iteration_log(log)
-
-
-def test_nothing_is_kept_where_nothing_is_to_be_kept(log: Path, cache: Path) -> None:
-    assert list(load(log, cache, keep=False)) == load_iteration_log(log)
-    assert len(opened_in(log, cache)) == 12
 
 
 def test_the_format_goes_up_with_the_records() -> None:

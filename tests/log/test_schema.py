@@ -132,9 +132,6 @@ class TestFaults:
         assert faults(f"{FIRST}{text}\n") == []
         parse_iteration_record(f"{FIRST}{text}\n")
 
-    def test_a_number_is_needed(self) -> None:
-        assert faults("schema_version: 1\n") == [("iteration", 1, "iteration is missing", True)]
-
     @pytest.mark.slow
     def test_aliases_that_multiply_end(self) -> None:
         rows = "".join(f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400))

@@ -10,12 +10,14 @@ from helpers.harness_lines import (
     Line,
     as_bytes,
     cases,
+    claude,
     codex,
     counts,
     item,
     meta,
     output,
     read,
+    response,
     summary,
     tokens,
     turn,
@@ -74,6 +76,26 @@ class TestTotals:
         assert spent(tmp_path, *lines) == expected
 
     @cases(
+        "lines, expected",
+        {
+            "are missing": ([tokens(n, None, counts(100, 60, 7)) for n in (1, 2)], (2, 200, 14)),
+            "include it when it was stated alone": (
+                [tokens(1, counts(100, 60, 7)), tokens(2, None, counts(50, 20, 5)), tokens(3, counts(160, 85, 13))],
+                (3, 160, 13),
+            ),
+            "differ": ([tokens(1, counts(100, 60, 7), counts(1, 1, 1))], (1, 100, 7)),
+        },
+    )
+    def test_count_rather_than_the_last_response(
+        self, tmp_path: Path, lines: list[Line], expected: tuple[int, ...]
+    ) -> None:
+        assert spent(tmp_path, *lines)[:3] == expected
+
+    def test_that_are_equal_are_duplicates(self, tmp_path: Path) -> None:
+        assert spent(tmp_path, *(tokens(n, counts(100, 60, 7)) for n in range(4)))[0] == 1
+        assert share(tmp_path / "t").duplicates_dropped == 3
+
+    @cases(
         "then",
         {
             "all": counts(40, 10, 3),
@@ -87,11 +109,63 @@ class TestTotals:
         expected = 2, 200 + then["input_tokens"], 20 + then["output_tokens"], 60 + then["cached_input_tokens"]
         assert spent(tmp_path, tokens(1, begin), tokens(2, then))[:4] == expected
 
+    @pytest.mark.parametrize("info", [None, {}, {"model_context_window": 1}])
+    def test_may_be_missing_altogether(self, tmp_path: Path, info: Any) -> None:
+        assert spent(tmp_path, codex(1, "event_msg", type="token_count", info=info)) == (0,) * 5
 
+    def test_belong_to_the_window_of_their_event(self, tmp_path: Path) -> None:
+        write(tmp_path / "t" / "r.jsonl", tokens(5, counts(100, 60, 7)), tokens(6, counts(300, 160, 9)))
+        early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
+        assert (early.input_tokens, late.input_tokens) == (100, 200)
+
+
+HEADER = "Wall time: 0.1 seconds\n"
 OLD = "Exit code: 1\nOutput:\n"
+
+VERDICTS: dict[str, tuple[Any, bool | None]] = {
+    "exit code 0": (f"Exit code: 0\n{HEADER}Output:\nfine", False),
+    "exit code 1": (f"Exit code: 1\n{HEADER}Output:\n", True),
+    "line ends of another system": (f"Exit code: 2\r\n{HEADER}Output:\r\n…", True),
+    "exited with 0": (f"Chunk ID: a1\n{HEADER}Process exited with code 0\nOriginal token count: 3\nOutput:\n", False),
+    "exited with 3": (f"Chunk ID: a1\n{HEADER}Process exited with code 3\nOutput:\n", True),
+    "script completed": ("Script completed\nWall time 0.1 seconds\nOutput:\n", False),
+    "script failed": ("Script failed\nWall time 0.1 seconds\nOutput:\n", True),
+    "old JSON, 0": (json.dumps({"output": "x", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}), False),
+    "old JSON, 1": (json.dumps({"output": "x", "metadata": {"exit_code": 1}}), True),
+    "a list": ([{"type": "input_text", "text": "Script failed\nWall time 0 seconds\nOutput:\n"}], True),
+    "a list of two": (
+        [{"type": "input_text", "text": "Exit code: 1\nOutput:\n"}, {"type": "input_text", "text": "Exit code: 0\n"}],
+        True,
+    ),
+    "a list with an image": (
+        [{"type": "input_image", "image_url": "data:"}, {"type": "input_text", "text": "Exit code: 0\nOutput:\n"}],
+        False,
+    ),
+    "still running": (f"Chunk ID: a1\n{HEADER}Process running with session ID 7\nOutput:\n", None),
+    "script running": ("Script running with cell ID 3\nWall time 0.2 seconds\nOutput:\n", None),
+    "a header without a verdict": (f"{HEADER}Output:\nExit code: 1", None),
+    "no header": ("Exit code", None),
+    "no output": (f"Exit code: 1\n{HEADER}", None),
+    "what a program printed": (f"log\nExit code: 1\n{HEADER}Output:\n", None),
+    "what a program printed behind it": (f"{HEADER}Output:\nProcess exited with code 1\nOutput:\n", None),
+    "a success whose output looks like a failure": ("Exit code: 0\nOutput:\nExit code: 1\nOutput:\n", False),
+    "a line that only begins so": ("Exit code: 1 or so\nOutput:\n", None),
+    "JSON of a program": (json.dumps({"metadata": {"exit": 1}}), None),
+    "JSON, no number": (json.dumps({"metadata": {"exit_code": "1"}}), None),
+    "JSON that is cut": ('{"output": "x", "metadata": {"exit_code": 1', None),
+    "empty": ("", None),
+    "nothing": (None, None),
+    "an object": ({"content": "x", "success": False}, None),
+}
 
 
 class TestVerdict:
+    @cases("said, failed", VERDICTS)
+    @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+    def test_stands_in_the_header(self, tmp_path: Path, kind: str, said: Any, failed: bool | None) -> None:
+        expected = (0, 0) if failed is None else (1, int(failed))
+        assert facts(tmp_path, output(1, said, kind=kind))[5:] == expected
+
     def test_is_read_when_the_text_is_written_in_another_way(self, tmp_path: Path) -> None:
         said = b'"\\u0045xit code: 1\\nWall time: 1 seconds\\nOutput:\\n"'
         line = as_bytes([output(1, "SAID")]).rstrip().replace(b'"SAID"', said)
@@ -121,6 +195,15 @@ class TestVerdict:
         end = codex(1, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
         lines = [end, output(2, "Exit code: 0\nOutput:\n")]
         assert facts(tmp_path, *lines[:: -1 if turned else 1])[5:] == (1, 1)
+
+    def test_counts_once_per_call(self, tmp_path: Path) -> None:
+        lines = (output(n, OLD, name) for n, name in enumerate(("call_1", "call_1", "call_2", None, None)))
+        assert facts(tmp_path, *lines)[5:] == (4, 4)
+
+    def test_of_another_session_is_one_of_another_call(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            write(tmp_path / "t" / f"{name}.jsonl", meta(1, name), output(2, OLD))
+        assert summary(read(tmp_path / "t")[0][0])[5:] == (2, 2)
 
 
 class TestCheck:
@@ -220,6 +303,14 @@ class TestFork:
 
 
 class TestLine:
+    def test_of_claude_code_in_the_same_file_counts_too(self, tmp_path: Path) -> None:
+        codex_lines = meta(1, "x"), tokens(2, counts(100, 60, 7))
+        claude_lines = response(3), claude(4)
+        for name, lines in (("a", (*codex_lines, *claude_lines)), ("b", (*claude_lines, *codex_lines))):
+            write(tmp_path / name / "m.jsonl", *lines)
+            (found,), _ = read(tmp_path / name)
+            assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 1), ("codex", 1)]
+
     def test_without_the_wanted_types_is_skipped_where_they_matter(self, tmp_path: Path) -> None:
         lines = [
             tokens(1, counts(100, 60, 7) | {"input_tokens": "100"}),
@@ -305,6 +396,15 @@ class TestPaginated:
         ended = completed(8, "CommandExecution", ids, status="failed", exit_code=1, aggregated_output="1 failed in 1s")
         found = self.read(tmp_path, given, goes_on, ended)
         assert found.get("failed") == ([1] if ids == "call_1" else None)
+
+    @pytest.mark.parametrize("on", [True, False], ids=["totals-go-on", "totals-begin-anew"])
+    def test_that_goes_on_from_another_file_adds_what_is_in_it(self, tmp_path: Path, on: bool) -> None:
+        base = {"thread_id": "s0", "end_ordinal_exclusive": 40, "end_byte_offset": 9}
+        first, second = ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
+        spent = [tokens(1, counts(*first), counts(100, 60, 7)), tokens(2, counts(*second), counts(100, 60, 7))]
+        found = self.read(tmp_path, *spent, typed(3, CORRECTION), history_base=base)
+        assert found["turns"] == [(7, 100, 60, 40)] * 2
+        assert found["corrections"] == 1
 
     @pytest.mark.parametrize(("first", "calls"), [(6, 1), (4, 2), (99, None)])
     def test_of_a_sub_agent_has_its_own_lines_from_where_it_says(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from helpers.harness_lines import Line, as_bytes, cases, claude, codex, item, meta, output, result, turn, use
+from helpers.harness_lines import Line, as_bytes, cases, claude, codex, item, meta, output, response, result, turn, use
 from helpers.timing import is_linear
 
 from scoring.evidence.transcripts.lines import Lines
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -103,11 +103,30 @@ class TestLines:
         assert line_keys(seen(one)) != line_keys(seen(other))
 
     @pytest.mark.parametrize(
+        "odd",
+        [b"", b"   ", b"{half", b'{"message": 5}', b'{"type": "summary"}', b'{"type": "summary"}{"type": "summary"}'],
+    )
+    def test_have_the_number_they_have_in_the_file(self, odd: bytes) -> None:
+        assert [line[0] for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
+
+    def test_of_several_blocks_go_on_counting(self) -> None:
+        lines = [agent(uuid=str(n)) for n in range(9)]
+        assert seen(*lines, blocks=4).lines == seen(*lines).lines
+
+    @pytest.mark.parametrize(
         ("first", "second", "opens"),
         [({}, {}, False), ({}, {"parentUuid": None}, True), ({"parentUuid": "x"}, {"parentUuid": None}, False)],
     )
     def test_say_whether_the_session_begins_here(self, first: Line, second: Line, opens: bool) -> None:
         assert seen({"type": "summary"}, agent() | first, agent() | second).opens is opens
+
+    def test_count_as_much_as_where_nothing_is_observed(self) -> None:
+        lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
+        plain = Lines(HARNESSES)
+        plain.block(as_bytes(lines))
+        mine, other = seen(*lines).tables[0], plain.rows()["claude"].tables[0]
+        # Where lines are observed, a response is in its last line.
+        assert [row[2:] for row in mine[2:]] == [row[2:] for row in other[2:]]
 
     def test_are_kept_by_the_index_as_they_are(self) -> None:
         rows = seen(*bash("pytest -q > out.txt", PASSED), user(text(STOPPED)))
@@ -161,6 +180,13 @@ class TestRun:
         assert len(table(seen(*added, *bash("cd ../wt && pytest", PASSED)), RUN)) == 1
         assert table(seen(*bash("cd ../wt && pytest", PASSED)), RUN) == []
 
+    def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
+        ((*_, passed, good, bad, _),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
+        assert (passed, good, bad) == (-1, -1, -1)
+
+    def test_that_is_written_again_counts_once(self) -> None:
+        assert len(table(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)), RUN)) == 1
+
 
 class TestMade:
     @pytest.mark.parametrize(
@@ -190,6 +216,11 @@ class TestMade:
         rows = seen(*bash("cd $(mktemp -d) && git init && git commit -m x", printed))
         assert [row[-1] for row in table(rows, MADE)] == [0, 1]
 
+    @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"])
+    def test_is_no_such_line_in_another_output(self, command: str) -> None:
+        assert table(seen(*bash(command, MADE_ONE)), MADE) == []
+        assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
+
     @cases(
         "command, elsewhere",
         {
@@ -204,6 +235,11 @@ class TestMade:
     def test_is_elsewhere_in_no_folder_of_the_session(self, command: str, elsewhere: int) -> None:
         ((*_, found),) = table(seen(*bash(command, MADE_ONE)), MADE)
         assert found == elsewhere
+
+    def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
+        call, ended = bash("git commit -m x", MADE_ONE)
+        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0, 0, 0, 0)]
+        assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
 
 
 class TestEdit:
@@ -248,6 +284,9 @@ class TestEdit:
     def test_is_a_file_that_a_redirection_writes(self, command: str, path: str) -> None:
         assert paths(seen(*bash(command))) == [(1, path, BY_REDIRECTION)]
 
+    def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
+        assert paths(seen(agent(use("Edit", file_path="/a")))) == [(0, "/a", BY_TOOL)]
+
 
 class TestBreak:
     @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
@@ -272,12 +311,30 @@ class TestBreak:
         rows = seen(*refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a"))
         assert table(rows, BREAK) == [(1, REJECTION, key_of("msg_1")), (3, REJECTION, key_of("msg_2"))]
 
+    def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
+        rows = seen(*refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2"))
+        assert [row[3] for row in rows.tables[1]] == [2]
+        assert [row[2] for row in rows.tables[1]] == [row[2] for row in rows.tables[2]] == [key_of("toolu_2")]
+        assert {line for line, *_ in table(rows, WORD)} == {2}
+
     @pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
     def test_is_no_question_that_was_declined_nor_the_interruption_with_it(self, tool: str) -> None:
         rows = seen(*refused(tool), user(text(STOPPED)))
         assert table(rows, BREAK) == []
         assert 1 not in rows.tables
         assert table(seen(*refused(tool), agent(text("Well.")), user(text(STOPPED))), BREAK) == [(3, INTERRUPT, 0)]
+
+    @pytest.mark.parametrize(
+        ("content", "failed"),
+        [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True)],
+    )
+    def test_is_no_other_error(self, content: Any, failed: bool) -> None:
+        rows = seen(*bash("ls", content, is_error=failed))
+        assert table(rows, BREAK) == []
+        assert [row[3] for row in rows.tables[2]] == [failed]
+
+    def test_of_a_call_in_another_file_names_no_response(self) -> None:
+        assert table(seen(refused("Bash")[1]), BREAK) == [(0, REJECTION, 0)]
 
     @pytest.mark.parametrize(
         ("reason", "breaks"),
@@ -309,6 +366,13 @@ class TestPrompt:
             assert table(rows, PROMPT) == [(2, one) for one in what]
             assert words.encode() not in pack({"claude": rows})
 
+    def test_says_nothing_of_work_where_there_was_none(self) -> None:
+        assert table(seen(user(text(self.WRONG)), *bash("ls")), PROMPT) == []
+        compacted = claude(1, kind="system", subtype="compact_boundary")
+        assert table(seen(compacted, user(text(self.WRONG))), PROMPT) == [(1, SAID_WRONG)]
+        assert table(seen(user(text(self.WRONG), parentUuid="x")), PROMPT) == [(0, SAID_WRONG)]
+        assert table(seen(user(text(self.WRONG), parentUuid=None)), PROMPT) == []
+
     @cases(
         "line, noted",
         {
@@ -331,6 +395,12 @@ class TestPrompt:
         if "timestamp" not in line:
             line = claude(2, kind="attachment", attachment=line)
         assert [number for number, _ in table(seen(*bash("ls"), line), PROMPT)] == [2] * noted
+
+    @pytest.mark.parametrize("odd", [5, None, "true", {}], ids=str)
+    def test_of_an_odd_line_is_read_like_any_other(self, odd: Any) -> None:
+        rows = seen(*bash("ls"), user(text(self.WRONG), isMeta=odd))
+        assert table(rows, PROMPT) == [(2, SAID_WRONG)]
+        assert rows.skipped == {}
 
 
 class TestReset:
@@ -377,6 +447,9 @@ class TestWord:
     def test_is_a_program_that_ran_and_no_other_word(self, command: str, names: list[str]) -> None:
         assert table(seen(*bash(command)), WORD) == [(0, key_of(name)) for name in names]
 
+    def test_is_one_of_a_bounded_number(self) -> None:
+        assert len(table(seen(*bash("".join(f"x{n}; " for n in range(1000)))), WORD)) == 240
+
 
 class TestCodex:
     def codex(self, *lines: Line | bytes) -> Rows:
@@ -393,6 +466,11 @@ class TestCodex:
         assert keys[1] == keys[2] != keys[3]
         assert rows.opens
         assert not self.codex(turn(1), meta(2, "s")).opens
+
+    def test_name_the_repository(self) -> None:
+        url = "git@example.org:me/app.git"
+        assert self.codex(meta(0, "s", git={"repository_url": url})).spans[1].remote == url
+        assert self.codex(meta(0, "s", git={"repository_url": 5})).spans[1].remote == ""
 
     @pytest.mark.parametrize(
         ("printed", "passed"),
@@ -422,6 +500,12 @@ class TestCodex:
     def test_run_is_one_of_any_tool(self, kind: str, given: Line) -> None:
         assert len(table(self.codex(item(1, kind, **given), output(2, PASSED)), RUN)) == 1
 
+    def test_program_completes_whatever_the_tests_in_it_did(self) -> None:
+        call = item(1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})')
+        ended = output(2, "Script completed\nOutput:\nKilled", kind="custom_tool_call_output")
+        ((_, _, _, _, passed, *_),) = table(self.codex(call, ended), RUN)
+        assert passed == -1
+
     def test_run_ends_where_its_process_does(self) -> None:
         call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
         more = item(3, "function_call", "call_2", name="write_stdin", arguments='{"session_id": 7}')
@@ -441,6 +525,10 @@ class TestCodex:
         ((*_, found, _, _, _),) = table(self.codex(call, running), RUN)
         assert found == passed
 
+    def test_made_is_a_line_that_git_printed(self) -> None:
+        rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
+        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0, 0, 0)
+
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
         expected = ["/work/app/src/a.py", "/work/app/b.py"]
@@ -449,6 +537,15 @@ class TestCodex:
         assert [path for _, path, _ in paths(self.codex(meta(0, "s"), call, ended))] == expected
         script = self.shell(f"apply_patch <<'EOF'\n{patch}\nEOF", workdir="/work/app")
         assert paths(self.codex(*script)) == [(1, path, BY_TOOL) for path in expected]
+
+    def test_edit_is_none_of_a_patch_that_failed(self) -> None:
+        call = item(1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py")
+        failed = codex(2, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        assert paths(self.codex(call, failed, output(3, "no", kind="custom_tool_call_output"))) == []
+
+    def test_path_is_taken_from_the_folder_of_the_turn(self) -> None:
+        rows = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
+        assert paths(rows)[0][1] == "/b/x"
 
     @pytest.mark.parametrize(
         ("payload", "breaks"),
@@ -490,6 +587,12 @@ class TestCodex:
         rows = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
         assert table(rows, PROMPT) == [(3, SAID_WRONG)] * noted
 
+    @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
+    def test_odd_call_is_still_a_call(self, arguments: Any) -> None:
+        rows = self.codex(item(1, "function_call", name="shell", arguments=arguments))
+        assert [row[3] for row in rows.tables[1]] == [key_of("call_1")]
+        assert RUN not in rows.tables
+
 
 class TestFork:
     """A replay is stamped anew: its lines are no copies by their bytes."""
@@ -518,6 +621,10 @@ class TestFork:
         assert [line for line, *_ in table(rows, BREAK)] == [9]
         assert [row[3] for row in rows.tables[3]] == [20]
         assert {number for number, _, _ in rows.lines} == {6, 7, 8, 9}
+
+    def test_is_all_of_a_session_that_is_none(self) -> None:
+        rows = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
+        assert self.original(rows) is rows
 
 
 class TestHostileOutput:

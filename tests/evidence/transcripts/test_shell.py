@@ -5,7 +5,7 @@ import re
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.shell import COMMAND_LIMIT, commands_of
+from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
 
 
 def ran(text: str) -> list[str]:
@@ -69,6 +69,27 @@ def test_commands_are_found_where_they_start(text: str, found: list[str]) -> Non
 )
 def test_quoted_text_comments_and_documents_are_no_commands(text: str, found: list[str]) -> None:
     assert ran(text) == found
+
+
+STARTERS = (
+    "A=1; A='x y' B=2; env; env -i A=1; env -u B A=1; time -p; timeout 60; timeout -k 5 --signal=KILL 60s; sudo; "
+    "sudo -u me A=1; nice -n 10; nohup; exec; command; uv run; uv run --with x --extra dev; uvx; poetry run; "
+    "pipenv run; npx --yes; npm exec --; pnpm exec; bunx; bundle exec; conda run -n e; /usr/bin/env; xargs -n 1; "
+    "A=1 time timeout 5 uv run"
+)
+
+
+@pytest.mark.parametrize("before", STARTERS.split("; "))
+def test_what_only_starts_a_command_is_taken_off(before: str) -> None:
+    assert ran(f"{before} pytest -q") == ["pytest -q"]
+
+
+PROGRAMS = ["command -v pytest", "sudo -l pytest", "npx", "uv run", "uv pip install x", "npm install x", "timeout 60"]
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_a_program_that_starts_no_other_keeps_its_words(text: str) -> None:
+    assert ran(text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -161,6 +182,15 @@ def test_a_status_that_is_hidden(text: str) -> None:
 
 def test_a_command_before_and_is_not_the_last_but_its_status_is_not_hidden() -> None:
     assert status("t && a") == (False, False)
+
+
+def test_of_a_line_that_is_cut_off_no_command_is_the_last() -> None:
+    assert commands_of("t " + "x" * COMMAND_LIMIT)[-1].last is False
+    assert commands_of("t " + "x" * (COMMAND_LIMIT - 2))[-1].last is True
+
+
+def test_a_command_is_a_plain_value() -> None:
+    assert commands_of("a > x") == [ShellCommand(("a",), ("x",), False, True)]
 
 
 HOSTILE = [

@@ -101,6 +101,19 @@ def test_corrections(made: History, observed: Read, script: str, seen: tuple[int
     assert observed(made)[1].corrections == replace(expected, stops=stops)
 
 
+def test_what_another_session_does_meanwhile_changes_no_correction(made: History, observed: Read) -> None:
+    one, other = made.session("s1"), made.session("s2")
+    ask(one, 10, 1, "a")
+    refuse(one, 11, "a")
+    other.turn(10.5, 2)
+    other.interrupt(11.1)
+    other.run(11.2, 4, "ls", "a.py")
+    one.interrupt(11.3)
+    mark = made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)))
+    made.entry(mark, "work")
+    assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2, stops=2)
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("edited", "command", "resets"),
@@ -161,6 +174,17 @@ def test_a_commit_is_amended(made: History, observed: Read, printed: tuple[str, 
     session.commits(20.2, 64, mark, "work", "git commit --amend --no-edit")
     made.entry(mark, "work", "s1")
     assert observed(made)[1].corrections.resets == resets
+
+
+def test_calls_without_a_turn_are_evidence(made: History, observed: Read) -> None:
+    """An older harness, or another API, does not state what a response cost."""
+    session = made.session("s1")
+    session.run(10, 1, "pytest -q", "3 passed in 0.1s")
+    commit(made, session, 20, "work", 2)
+    for line in session.lines:
+        line["message"].pop("usage", None)
+    seen = observed(made)[1]
+    assert (seen.problem, seen.tool_calls, seen.tests.last_passed) == ("", 2, True)
 
 
 def agent(session: Session, second: float, output: int, failed: bool = False, answer: str = "Done.") -> None:

@@ -109,6 +109,16 @@ class TestRows:
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
         assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
 
+    def test_leave_out_a_line_that_is_too_long(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lines, "LINE_LIMIT", 100_000)
+        content = as_bytes([*CLAUDE, LONG, response(10, "msg_9", "req_9")])
+        warnings: list[str] = []
+        survey = scanned(stored(repo, content), warn=warnings.append)
+        assert says(survey) == says(from_file(tmp_path, content))
+        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [True]
+
 
 class TestParts:
     def test_are_read_in_order_as_one_transcript(self, repo: Repo, tmp_path: Path) -> None:
