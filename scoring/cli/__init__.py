@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 
 import click
@@ -40,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if faults:
             (complain if strict else warn)("; ".join(faults))
     except Exception:  # even where a traceback was asked for, the harness must not fail
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         status = EXIT_ERROR
     return EXIT_ERROR if status and strict else EXIT_OK
 

@@ -4,12 +4,10 @@ import functools
 import importlib
 import math
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
@@ -22,6 +20,9 @@ from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
@@ -36,7 +37,9 @@ class _LazyGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl(list(summaries.items()))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem  # only a shell asks
+
         commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -47,6 +50,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             if cmd_name.startswith("-") or ctx.resilient_parsing:
                 return None
+            from difflib import get_close_matches  # only a word that is no command needs it
+
             meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1))
             ctx.fail(f"No such command {cmd_name!r}.{meant}")
         command: click.Command = importlib.import_module(f"scoring.cli.{cmd_name.replace('-', '_')}").command
@@ -93,7 +98,7 @@ class OwnGroup(click.Group):
         self.own.format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the commands, and what its own argument may be."""
         arguments = [] if incomplete.startswith("-") else self.own.params[0].shell_complete(ctx, incomplete)
         return [*super().shell_complete(ctx, incomplete), *arguments]

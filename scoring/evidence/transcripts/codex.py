@@ -34,7 +34,7 @@ from scoring.evidence.transcripts.harness import (
     TranscriptCounter,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, VERDICT, LineSpan, Rows, key_of
+from scoring.evidence.transcripts.rows import CALL, RUN, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.written import lines_patched, paths_patched
@@ -173,14 +173,16 @@ def without_replay(rows: Rows, again: ReadAgain) -> Rows:
     return replace(rows, covers=live, tables=tables, lines=[line for line in rows.lines if line[0] in numbers])
 
 
-def joined_rows(first: Rows, second: Rows) -> Rows:
+def joined_rows(first: Rows, second: Rows, shift: int) -> Rows:
     """Return two parts of a transcript as one: totals run from the first into the second."""
     spans, counts = len(first.spans), len(first.tables.get(COUNT, ()))
     tables = {kind: list(found) for kind, found in first.tables.items()}
     for kind, rows in second.tables.items():
-        behind = ((span + spans, time, before + counts, *rest) for span, time, before, *rest in rows)
-        tables.setdefault(kind, []).extend(behind)
-    return settled(Rows([*first.spans, *second.spans], [*first.covers, *second.covers], tables))
+        if kind < RUN:
+            behind = ((span + spans, at + shift, before + counts, *rest) for span, at, before, *rest in rows)
+            tables.setdefault(kind, []).extend(behind)
+    covers = ([number + shift for number in numbers] for numbers in second.covers)
+    return settled(Rows([*first.spans, *second.spans], [*first.covers, *covers], tables))
 
 
 class CodexCounter(TranscriptCounter):

@@ -122,17 +122,10 @@ def continued(files: Iterable[File]) -> list[File]:
 def _behind(first: File, second: File) -> File | None:
     """Return two files as one; None where they count the same apart."""
     shift = max(first.numbers, default=-1) + 1
-    rows = second.rows
-    tables = {
-        kind: [(span, number + shift, *rest) for span, number, *rest in found]
-        for kind, found in rows.tables.items()
-        if kind < RUN
-    }
-    covers = [[number + shift for number in numbers] for numbers in rows.covers]
-    joined = first.harness.joined(first.rows, Rows(rows.spans, covers, tables))
+    joined = first.harness.joined(first.rows, second.rows, shift)
     if joined is None:
         return None
-    joined.lines = [*first.rows.lines, *((number + shift, time, key) for number, time, key in rows.lines)]
+    joined.lines = [*first.rows.lines, *((number + shift, time, key) for number, time, key in second.rows.lines)]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
     whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh

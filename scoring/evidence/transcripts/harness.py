@@ -232,8 +232,11 @@ class Harness:
         """
         return rows
 
-    def joined(self, first: Rows, second: Rows) -> Rows | None:  # noqa: ARG002 - for those with totals
-        """Return two parts of a transcript as one; None where what a line counts depends on no line before it."""
+    def joined(self, first: Rows, second: Rows, shift: int) -> Rows | None:  # noqa: ARG002 - for those with totals
+        """Return two parts of a transcript as one, the numbers of the second's lines higher by ``shift``.
+
+        None where what a line counts depends on no line before it.
+        """
         return None
 
 

@@ -4,7 +4,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
@@ -20,7 +19,6 @@ LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLin
 WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
 """Lines by the folder that a session worked in and the path that it wrote."""
 
-KEPT_TEXT = 4096  # characters of the longest text of which the answer is kept: checkpoints repeat sessions
 _MOST_DOCUMENTS = 50  # of one command
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
@@ -33,11 +31,6 @@ _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows th
 
 def lines_added(new: str, old: str = "") -> Hashes:
     """Return the significant lines that a text has more of than another one, behind those that it has fewer of."""
-    return (_added if len(new) + len(old) < KEPT_TEXT else _added.__wrapped__)(new, old)
-
-
-@lru_cache(1 << 12)
-def _added(new: str, old: str) -> Hashes:
     return _between(_hashes(old), _hashes(new))
 
 
@@ -72,11 +65,6 @@ def paths_patched(patch: str) -> list[str]:
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
     """Return what a patch of the tool ``apply_patch`` changes of lines, by the path that a file has behind it."""
-    return (_patched if len(patch) < KEPT_TEXT else _patched.__wrapped__)(patch)
-
-
-@lru_cache(1 << 12)
-def _patched(patch: str) -> Mapping[str, Hashes]:
     sides: dict[str, tuple[list[str], list[str]]] = {}
     path = ""
     for line in patch.split("\n"):
