@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.helptext import COMMANDS
 from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import LogError, MeetingError, OptionError

@@ -9,7 +9,8 @@ import click
 from msgspec.structs import replace
 
 from rubric import is_rubric_file
-from scoring.cli.app import BROKEN, PATH, SCORING_OPTIONS, SHARE, selection_options, shared_options, swept
+from scoring.cli.app import PATH, SCORING_OPTIONS, SHARE, selection_options, shared_options, swept
+from scoring.cli.group import BROKEN
 from scoring.cli.output import alike, reply, warn
 from scoring.cli.reading import log_view
 from scoring.errors import OptionError, SettingsError, WriteError

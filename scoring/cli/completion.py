@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from scoring.cli.app import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import write
 from scoring.errors import OptionError
 from scoring.files import make_folder, read_file, write_atomically

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole, loudness_options
+from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole
+from scoring.cli.group import loudness_options
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError, WriteError
 from scoring.text import counted, printable

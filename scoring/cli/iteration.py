@@ -27,8 +27,7 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
-from scoring.views.became import named_commit
-from scoring.views.examined import Examined, subject_of
+from scoring.views.examined import Examined, named_commit, subject_of
 from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import spending_of
 

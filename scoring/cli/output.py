@@ -6,11 +6,13 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
-from scoring.views.table import Block, pipe_text
+
+if TYPE_CHECKING:
+    from scoring.views.table import Block
 
 
 def write(text: str, bound: bool = False) -> None:
@@ -100,9 +102,11 @@ def _encoded(value: Any) -> bytes:
         return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
-def show(page: Iterable[Block], bound: bool = False) -> None:
+def show(page: "Iterable[Block]", bound: bool = False) -> None:
     """Show lines and tables: drawn on a terminal, as text on a pipe, where it may be ``bound`` as in :func:`write`."""
     if not on_terminal():
+        from scoring.views.table import pipe_text  # the version and JSON need none
+
         write(pipe_text(page), bound)
         return
     from rich.console import Console
@@ -117,7 +121,7 @@ def show(page: Iterable[Block], bound: bool = False) -> None:
     write_bytes(unpadded(captured.get()).encode(sys.stdout.encoding or "utf-8", "replace"))
 
 
-def reply(as_json: bool, value: Any, page: Iterable[Block] | str, indent: int | None = 1) -> None:
+def reply(as_json: bool, value: Any, page: "Iterable[Block] | str", indent: int | None = 1) -> None:
     """Print a value as JSON as :func:`write_json` does, or the page or the text of it for people."""
     if as_json:
         write_json(value, indent)

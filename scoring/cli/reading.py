@@ -9,7 +9,8 @@ import click
 from msgspec.structs import replace
 
 from rubric import Rubric, find_rubric, rubric_behind
-from scoring.cli.app import BROKEN, swept
+from scoring.cli.app import swept
+from scoring.cli.group import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of

@@ -232,12 +232,6 @@ def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tup
     return iteration, task, subject_cell(subject), short(sha or "") or "-"
 
 
-def named_commit(sha: str | None, subject: str) -> str:
-    """Return a commit by its short SHA and subject, as a line; "" where neither is known."""
-    text = cut(as_utf8(subject), _NAME)
-    return f"Commit {short(sha)}{f': {text}' if text else ''}" if sha else f"Work: {text}" if text else ""
-
-
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     """Yield the units of work that most deserve a look, each with the one reason and where it is seen."""
     worst = look_at(rows)

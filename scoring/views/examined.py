@@ -28,10 +28,13 @@ from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
+from scoring.text import as_utf8, cut, short
 from scoring.views.spending import Spending, Used, spending_of
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import Outcome, OutcomeRules  # loaded where outcomes are asked for
+
+_SUBJECT = 200  # characters of the subject of a commit
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this very pass."""
@@ -100,6 +103,12 @@ def subjects_by_iteration(repo_dir: Path, works: Iterable[tuple[IterationRecord,
     with contextlib.suppress(GitError):
         subjects = subjects_of(repo_dir, [sha for _, sha in every if sha])
     return {record.iteration: subjects.get(sha or "") or record.impl.summary for record, sha in every}
+
+
+def named_commit(sha: str | None, subject: str) -> str:
+    """Return a commit by its short SHA and subject, as a line; "" where neither is known."""
+    text = cut(as_utf8(subject), _SUBJECT)
+    return f"Commit {short(sha)}{f': {text}' if text else ''}" if sha else f"Work: {text}" if text else ""
 
 
 class LogView(Frozen, frozen=True):

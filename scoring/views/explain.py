@@ -13,8 +13,7 @@ from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, printable, short
-from scoring.views.became import named_commit
-from scoring.views.examined import Examined
+from scoring.views.examined import Examined, named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
 from scoring.views.table import band_text, value_text

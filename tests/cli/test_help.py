@@ -7,7 +7,7 @@ import click
 import pytest
 from helpers.commands import DaScore
 
-from scoring.cli.app import cli
+from scoring.cli.group import cli
 from scoring.cli.helptext import COMMANDS
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import fields
 
 from rubric import RUBRIC_VERSION
 from scoring import score_log, session_score_path
-from scoring.cli.app import PROGRAM
+from scoring.cli.group import PROGRAM
 from scoring.cli.helptext import COMMANDS
 from scoring.errors import installing
 from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
