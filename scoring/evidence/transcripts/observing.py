@@ -18,8 +18,8 @@ from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, comm
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
-NAMES_OF_A_CALL, PATHS_OF_A_CALL, TEXT_LIMIT = 240, 240, 1024
-"""How many programs and paths are kept of one call, and characters a path may have to be kept."""
+NAMES_OF_A_CALL, PATHS_OF_A_CALL = 240, 240
+"""How many programs and paths are kept of one call."""
 
 _SHA_DIGITS = 15  # of 16, so that the number has a sign
 
@@ -305,7 +305,7 @@ class Observations:
 
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
-        return self._texts.setdefault(text, len(self._texts)) if len(text) <= TEXT_LIMIT else -1
+        return self._texts.setdefault(text, len(self._texts)) if len(text) <= rows.TEXT_LIMIT else -1
 
 
 def _keep(tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int], undone: bool) -> None:

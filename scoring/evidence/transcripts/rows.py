@@ -103,6 +103,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE, REWROTE 
 - rewrote: the number of a path in ``texts``, a folder's too, in which a command changed files without saying how.
 """
 
+TEXT_LIMIT = 1024  # characters that a path may have to be kept
 WHOLE, CALL_ONLY, RESULT_ONLY = range(3)  # what a file has of a call: all, or one side
 BY_TOOL, BY_REDIRECTION = range(2)
 INTERRUPT, REJECTION = range(2)

@@ -12,8 +12,7 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
-from scoring.evidence.transcripts.observing import TEXT_LIMIT
-from scoring.evidence.transcripts.rows import EDIT, UNSURE
+from scoring.evidence.transcripts.rows import EDIT, TEXT_LIMIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import read_file
 
