@@ -31,6 +31,7 @@ class TestInterval:
     def test_of_few_or_equal_values(self, values: list[float], interval: tuple[float, float] | None) -> None:
         assert bootstrap_interval(values) == interval
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("rare", [0.5, 0.01], ids=["even", "skewed"])
     def test_of_many_values_is_that_of_the_binomial(self, rare: float) -> None:
         """The sum of 0s and 1s that are drawn with repetition is binomial; its quantiles need no draws."""

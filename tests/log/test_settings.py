@@ -126,6 +126,13 @@ class TestPrecedence:
         assert resolve_settings({}).rubric == "2.0.2"
         assert resolve_settings({}, {}).rubric == "2.1.0"
 
+    def test_sources_are_asked_key_by_key(self) -> None:
+        Path("pyproject.toml").write_text('[tool.da-score]\nrubric = "1"\niter-log-dir = "p"\njson = true\n')
+        Path(".agents/da-score.toml").write_text('rubric = "2"\niter-log-dir = "t"\n')
+        assert resolve_settings({"processes": 4}, {"DA_SCORE_RUBRIC": "3"}) == Settings(
+            iter_log_dir=Path("t"), rubric="3", json=True, processes=4
+        )
+
 
 class TestWorktrees:
     """Globs are compared with whole folders, so one that is relative is below the repository or the current one."""

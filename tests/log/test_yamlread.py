@@ -232,6 +232,9 @@ class TestFlag:
     def test_refuses_lists_and_mappings(self, written: str, shown: str) -> None:
         assert refused(written, Reader.flag) == f"line 1: f: {shown} where a test flag belongs"
 
+    def test_refuses_a_null_tag_on_text(self) -> None:
+        assert refused("!!null true", Reader.flag) == "line 1: cannot read 'true' as !!null"
+
 
 class TestItems:
     @pytest.mark.parametrize(
@@ -378,6 +381,11 @@ class TestAliases:
         lines = ["l0: &l0 [x]", "other: &x {y: *x}"]
         lines += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 40)]
         assert struct("\n".join([*lines, "a: 1"]), a=Reader.integer) == {"a": 1}
+
+    def test_by_the_hundred_are_fine_in_an_ordinary_document(self) -> None:
+        items = ", ".join(["*x"] * 900)
+        text = f"x: &x {{a: 1}}\nl: [{items}]\n"
+        assert struct(text, l=items_of(block(a=Reader.integer))) == {"l": [{"a": 1}] * 900}
 
 
 class TestStream:
