@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
@@ -16,7 +17,6 @@ from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.views.became import named_cells
-from scoring.views.examined import subjects_by_iteration
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import together
 from scoring.views.table import AnyCell
@@ -43,7 +43,7 @@ def command(session_id: str, settings: Settings) -> None:
     states: dict[int, State] = {}
     names: dict[int, tuple[AnyCell, ...]] = {}
     state, used = CURRENT, None
-    view = view_under(session.rubric_version, settings, Selection(session=session_id))
+    view = replace(view_under(session.rubric_version, settings, Selection(session=session_id)), subjects=True)
     try:
         now = list(view.examine())
     except DaScoreError:  # the evidence cannot be looked at
@@ -51,9 +51,8 @@ def command(session_id: str, settings: Settings) -> None:
     else:
         states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
         members = {one.record.iteration: one.by_evidence.score for one in now}
-        commits = {one.record.iteration: (one.record, one.facts.landing.sha) for one in now}
-        subjects = subjects_by_iteration(settings.repo_dir, commits.values())
-        names = {n: named_cells(n, record.task_id, subjects[n], sha) for n, (record, sha) in commits.items()}
+        rows = [(one.record.iteration, one.record.task_id, one.subject, one.facts.landing.sha) for one in now]
+        names = {row[0]: named_cells(*row) for row in rows}
         kept, session = session, session_score(view.rubric, session_id, list(map(SessionIterRef.of, members.values())))
         state = session_state(kept, session)
     if settings.json:

@@ -206,7 +206,10 @@ _BY = (
 
 
 def _by_row(kind: str, group: Group) -> Sequence[Cell | str | int]:
-    shares = [Cell(None, str(one), brief=f"{one.part}/{one.whole}") for one in (group.landed, group.fixed)]
+    shares = [
+        Cell(None, str(one), brief=f"{one.part}/{one.whole}" if one.whole else "-")
+        for one in (group.landed, group.fixed)
+    ]
     costs = cost_text(group.summary["cost"]), cost_text(group.per_landed)
     return f"{kind.lower()} {group.name or 'unknown'}", group.summary["units"], *shares, *costs
 
@@ -243,7 +246,9 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     for one in worst:
         number, date, sha = one["iteration"] or "-", (one["ended"] or "-")[:10], short(one["commit"] or "-")
         subject = subject_cell(one["subject"] or ("" if one["commit"] else "work without a commit"))
-        shown.append((number, date, subject, sha, one["text"], printable(one["where"] or "-")))
+        where = one["where"] or "-"
+        where = short(where) if where.isalnum() else printable(where)  # a commit, or a line of a transcript
+        shown.append((number, date, subject, sha, one["text"], where))
     yield Table(_LOOK_AT, shown)
 
 

@@ -17,18 +17,7 @@ from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import (
-    Block,
-    Column,
-    Line,
-    Place,
-    Table,
-    TableRow,
-    band_text,
-    number,
-    pairs,
-    value_text,
-)
+from scoring.views.table import Block, Column, Line, Place, Table, TableRow, band_text, number, pairs, value_text
 
 _BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
 _BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]

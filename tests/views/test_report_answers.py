@@ -247,6 +247,10 @@ class TestPage:
         assert "<b>x" not in shown
         assert shown.count("</script>") == 4
 
+    def test_a_score_on_too_little_evidence_is_not_shown(self) -> None:
+        shown = page(made(line(1, {"landed": 1.0}, band="insufficient"), line(2, {"landed": 1.0})))
+        assert re.findall(r'data-label="score">([^<]+?)\s*</td>', shown) == ["-", "1.000"]
+
     def test_empty_parts_are_one_line(self) -> None:
         shown = page(made(line(1, {"landed": 1.0, "tests": None})))
         assert "This log has nothing of: the signal Tests; hook outcomes;" in shown

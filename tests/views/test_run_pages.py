@@ -40,7 +40,7 @@ class TestRun:
     ) -> None:
         monkeypatch.setenv("NO_COLOR", "1")
         status, shown = on_a_terminal("run", "--no-write", *OLD, columns=columns)
-        text = " ".join(lines_of(shown))
+        text = " ".join(" ".join(lines_of(shown)).split())
         assert (status, text.startswith(BEGINS), ENDS in text.partition("Look at")[2]) == (0, True, True)
         assert max(map(len, lines_of(shown))) <= columns
 
