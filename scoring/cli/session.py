@@ -16,10 +16,9 @@ from scoring.log.settings import Settings
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
-from scoring.views.became import named_cells
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import together
-from scoring.views.table import AnyCell
+from scoring.views.table import AnyCell, named_cells
 
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")

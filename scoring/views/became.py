@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 from scoring.statistics import wilson
 from scoring.text import as_utf8, counted, cut, printable, short
 from scoring.views.spending import cost_text, duration_text, tokens_text
-from scoring.views.table import ITER, TASK, AnyCell, Block, Cell, Column, Line, Table
+from scoring.views.table import SHA, SUBJECT, Block, Cell, Column, Line, Table, subject_cell
 from scoring.views.work_pages import JUDGED, STATES, WorkRow, look_at, work_summary
 
 _NAME = 200  # how many characters of a name are shown
 _MOST_GROUPS = 15
-_SUBJECT, _BRIEF = 72, 40  # how many characters of a subject are shown, and where there is little room
 NO_DIFFERENCE = "no difference can be told"
 
 
@@ -214,25 +213,7 @@ def _by_row(kind: str, group: Group) -> Sequence[Cell | str | int]:
     return f"{kind.lower()} {group.name or 'unknown'}", group.summary["units"], *shares, *costs
 
 
-SHA = Column("SHA")
-SUBJECT = Column("SUBJECT", prose=True)
 _LOOK_AT = (Column("ITER", right=True), Column("DATE"), SUBJECT, SHA, Column("WHY", prose=True), Column("WHERE"))
-
-
-def subject_cell(subject: str) -> Cell:
-    """Return a subject as a cell, with its first words as a brief text."""
-    text = cut(as_utf8(subject), _SUBJECT) or "-"
-    words = text[: _BRIEF + 1].rpartition(" ")[0]
-    return Cell(subject, text, brief=f"{words} ..." if words and len(text) > _BRIEF else text)
-
-
-NAMED = [ITER, TASK, SUBJECT, SHA]
-"""What the row of an iteration begins with."""
-
-
-def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tuple[AnyCell, ...]:
-    """Return the cells of :data:`NAMED`."""
-    return iteration, task, subject_cell(subject), short(sha or "") or "-"
 
 
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:

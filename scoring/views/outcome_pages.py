@@ -14,9 +14,8 @@ from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
 from scoring.score import ScoresDigest
 from scoring.text import counted, printable, short
-from scoring.views.became import NAMED, named_cells
 from scoring.views.examined import Examined
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, band_text
+from scoring.views.table import NAMED, AnyCell, Block, Cell, Column, Line, Table, band_text, named_cells
 
 
 def _outcome_row(one: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:

@@ -16,7 +16,7 @@ from scoring.score import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted
-from scoring.views.became import NAMED, became_page, look_at_page, named_cells
+from scoring.views.became import became_page, look_at_page
 from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
 from scoring.views.table import (
@@ -24,6 +24,7 @@ from scoring.views.table import (
     BOUNDS,
     COVERAGE,
     ITER,
+    NAMED,
     SCORE,
     TASK,
     AnyCell,
@@ -35,6 +36,7 @@ from scoring.views.table import (
     band_text,
     bounds_text,
     coverage_cell,
+    named_cells,
     number,
 )
 from scoring.views.work_pages import WorkRow, look_at, work_by, work_summary

@@ -12,13 +12,18 @@ from scoring.sidecars.scores import session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views import table
-from scoring.views.became import NAMED, named_cells
 from scoring.views.spending import Spending, spending_lines
 
 SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
 SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = [table.ITER, *(column._replace(only="full") for column in NAMED[1:]), table.SCORE, table.BOUNDS, table.BAND]
+_MEMBERS = [
+    table.ITER,
+    *(column._replace(only="full") for column in table.NAMED[1:]),
+    table.SCORE,
+    table.BOUNDS,
+    table.BAND,
+]
 _MEMBERS += [table.COVERAGE, table.Column("STATE", only="full", prose=True)]
 
 
@@ -77,7 +82,7 @@ def session_page(
     known, named = states or {}, names or {}
     rows = [
         (
-            *named.get(ref.iteration, named_cells(ref.iteration, "", "", None)),
+            *named.get(ref.iteration, table.named_cells(ref.iteration, "", "", None)),
             *_member_cells(ref, members.get(ref.iteration), known.get(ref.iteration)),
         )
         for ref in session.per_iteration

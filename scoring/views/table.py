@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
-from scoring.text import cut, printable
+from scoring.text import as_utf8, cut, printable, short
 
 Place: TypeAlias = Literal["pipe", "terminal"]
 
 _GAP = "  "
+_SUBJECT, _BRIEF = 72, 40  # how many characters of a subject are shown, and where there is little room
 
 _GRADES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
 BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
@@ -179,6 +180,10 @@ BOUNDS = Column("BOUNDS", only="terminal")
 INTERVAL = Column("95 %", only="terminal")
 COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
+SHA = Column("SHA")
+SUBJECT = Column("SUBJECT", prose=True)
+NAMED = [ITER, TASK, SUBJECT, SHA]
+"""What the row of an iteration begins with."""
 
 
 def band_cell(band: str, graded: bool = True) -> Cell:
@@ -201,3 +206,15 @@ def coverage_cell(coverage: Coverage) -> Cell:
 def value_text(value: float, scored: bool, bounds: Bounds | None) -> str:
     """Return a value with its bounds, as a terminal shows both."""
     return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()
+
+
+def subject_cell(subject: str) -> Cell:
+    """Return a subject as a cell, with its first words as a brief text."""
+    text = cut(as_utf8(subject), _SUBJECT) or "-"
+    words = text[: _BRIEF + 1].rpartition(" ")[0]
+    return Cell(subject, text, brief=f"{words} ..." if words and len(text) > _BRIEF else text)
+
+
+def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tuple[AnyCell, ...]:
+    """Return the cells of :data:`NAMED`."""
+    return iteration, task, subject_cell(subject), short(sha or "") or "-"
