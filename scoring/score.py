@@ -14,7 +14,7 @@ from typing import NamedTuple, Unpack
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, Warn, WriteError, silent
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -293,7 +293,7 @@ def score_whole_log(
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
     ``show`` takes the iterations of the ``selection``, in order, with the evidence they lost; ``broken`` every
-    entry left out, ``beside`` evidence and facts of all at the end. Raises as both.
+    entry left out, ``beside`` evidence and facts of all at the end, without files beside entries. Raises as both.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
@@ -309,7 +309,7 @@ def score_whole_log(
         for (one,) in how(records, iter_log_dir, sources, rubric):
             digest.add(one.score, one.facts)
             if beside:
-                facts.append(one.facts)
+                facts.append(without_files_beside(one.facts))
             lost: tuple[Loss, ...] = ()
             if write:
                 waiting.append(_prepared(iter_log_dir, one))

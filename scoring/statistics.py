@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ DRAWS = 2000  # how many means an interval is taken from
 SEED = 20120607
 CONFIDENCE = 0.95
 _MOST_DRAWN = 1000  # of more values the means are drawn from the distribution that they follow, see :func:`_means`
+_MOST_CHOSEN, _LEAST_DRAWS = 20_000_000, 200  # of more than 10,000 groups fewer draws are made
+_AT_ONCE = 2_000_000  # how many weights are looked at together
 _FEW = 64  # of up to so many values the draws are kept: a log has many sessions of one size
 
 
@@ -145,14 +148,13 @@ def within(
     groups: Sequence[str], values: Sequence[float], truths: Sequence[float]
 ) -> tuple[float | None, Interval | None]:
     """Return how often, of two cases of one group, the better one has the higher value, with a bootstrap of groups."""
-    sums: dict[str, list[float]] = {}
-    for group, *first in zip(groups, values, truths, strict=True):
-        sums.setdefault(group, [0.0, 0.0])
-        for other, value, truth in zip(groups, values, truths, strict=True):
-            if other == group and truth < first[1]:
-                sums[group][0] += (first[0] > value) + (first[0] == value) / 2
-                sums[group][1] += 1
-    compared = [one for one in sums.values() if one[1]]
+    members: dict[str, list[tuple[float, float]]] = {}
+    for group, *one in zip(groups, values, truths, strict=True):
+        members.setdefault(group, []).append((one[0], one[1]))
+    pairs = (
+        [(a > b) + (a == b) / 2 for a, better in own for b, worse in own if worse < better] for own in members.values()
+    )
+    compared = [(sum(won), len(won)) for won in pairs if won]
     if not compared:
         return None, None
     source, figures = _source(SEED), []
@@ -171,9 +173,10 @@ class GroupedDraws:
         place = {name: n for n, name in enumerate(names)}
         self._group = [place[name] for name in groups]
         source, places = _source(SEED), range(len(names))
-        draws = draws if len(names) > 1 else 0
-        drawn = [Counter(source.choices(places, k=len(names))) for _ in range(draws)]
-        self._draws = [[count[group] for group in places] for count in drawn]  # how often each has each group
+        draws = min(draws, max(_MOST_CHOSEN // len(names), _LEAST_DRAWS)) if len(names) > 1 else 0
+        drawn = (Counter(source.choices(places, k=len(names))) for _ in range(draws))
+        # How often each draw has each group.
+        self._draws = [array("H", [count[group] for group in places]) for count in drawn]
         self._weights: Any = None
 
     def measured(self, figures: Sequence[float | None]) -> tuple[int, float | None, Interval | None]:
@@ -209,7 +212,12 @@ class GroupedDraws:
         if self._weights is None:
             self._weights = np.array(self._draws)
         how = _fast_auc if self._how is auc else _fast_spearman
-        return how(np, np.array(values), np.array(truths), self._weights[:, groups])
+        figures: list[float | None] = []
+        rows = max(1, _AT_ONCE // max(len(groups), 1))
+        for n in range(0, len(self._weights), rows):
+            weights = self._weights[n : n + rows, groups].astype(np.int64)
+            figures += how(np, np.array(values), np.array(truths), weights)
+        return figures
 
 
 def _fast_auc(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:

@@ -7,6 +7,7 @@ nesting, and aliases that multiply, are refused.
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from sys import intern
 from typing import Any, TypeAlias
 
 from scoring.errors import YamlError
@@ -64,7 +65,7 @@ class Reader:
         if scalar.tag:
             tag, value = scalar.resolved()
             return str(value) if tag == BINARY else "" if tag == NULL else scalar.value
-        return "" if scalar.is_null else scalar.value
+        return "" if scalar.is_null else intern(scalar.value)  # entries have many texts in common
 
     def integer(self, node: Node) -> int:
         """Take a whole number in any spelling, a float cut to a whole number, or null as 0; 64 bits, signed."""

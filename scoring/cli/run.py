@@ -50,7 +50,7 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             broken=broken_entries,
             beside=(lambda *found: read.append(Known(*found))) if looks and evidence.rules.attributes else None,
         )
-        more = _more(settings, selection, log, read[0] if read else None) if looks and log.lines else None
+        more = _more(settings, selection, log, read) if looks and log.lines else None
         if settings.json:
             write_json_around(run_payload(log, more=more), "iterations", items)
             return
@@ -62,9 +62,10 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
     show(run_page(log, log_dir, log.written, shown), bound=rubric.text != FULL_TEXT)
 
 
-def _more(settings: Settings, selection: Selection, log: LogSummary, known: Known | None) -> RunShown:
+def _more(settings: Settings, selection: Selection, log: LogSummary, read: list[Known]) -> RunShown:
     rules, log_dir = outcome_rules(settings), settings.iter_log_dir
-    rows = work_of(log_view(settings, selection=selection, outcomes=True), known)
+    # What was read is taken out, so that it does not stay while a long page is made.
+    rows = work_of(log_view(settings, selection=selection, outcomes=True), read.pop() if read else None)
     subjects = subjects_of(settings.repo_dir, [line.commit for line in log.lines if line.commit])
     meaning = kept_meaning(cache_dir_of(settings), log_dir, log.digest, rules, log.rubric.version)
     return RunShown(rows, subjects, meaning, rules.horizon_days)

@@ -5,6 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from scoring.evidence import beside
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
@@ -45,6 +47,14 @@ class IterationFacts(Frozen, frozen=True):
     artifacts: tuple[str, ...] = ()
     labels: "LabelFacts | None" = None
     all_flags: bool = False
+
+
+_NO_HOOKS = beside.HookFacts(Path(), None)
+
+
+def without_files_beside(facts: IterationFacts) -> IterationFacts:
+    """Return facts without hook outcomes, DR transcript and labels, which the facts of a whole log have no room for."""
+    return replace(facts, hooks=_NO_HOOKS, deliberation=None, labels=None)
 
 
 _BEFORE = 16  # how many entries before one are looked at first for the commit at which its window begins

@@ -1,7 +1,7 @@
 """Where lines of commits went, each followed forwards through one stream of patches, as ``git blame -w`` goes back."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
@@ -30,17 +30,21 @@ class Work:
     """Some work: the commit that has all of it, those that wrote its lines, and until which commit it is watched."""
 
     commit: str
-    parts: frozenset[str]
+    parts: tuple[str, ...]
     until: str
 
 
 @dataclass(slots=True)
 class _Ledger:
-    """The followed lines: the commit of each, the files that had a commit's lines, and what took each away."""
+    """The followed lines: the commit of each, the files that had a commit's lines, and what took each away.
 
+    ``waiting`` counts the works with a commit that are still watched; without any, its lines are dropped.
+    """
+
+    waiting: Counter[str]
     owners: list[str] = field(default_factory=lambda: [""])
     places: dict[str, set[str]] = field(default_factory=dict)
-    takers: dict[int, list[str]] = field(default_factory=dict)
+    takers: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
 
     def new(self, commit: str, path: str, marks: bytes) -> Lines:
         """Return the numbers of new lines; 0 for one that does not count."""
@@ -54,40 +58,59 @@ class _Ledger:
 
     def moved(self, lines: Lines, path: str) -> None:
         for commit in {self.owners[n] for n in set(lines)} - {""}:
-            self.places[commit].add(path)
+            if commit in self.places:
+                self.places[commit].add(path)
 
     def take(self, lines: Iterable[int], commit: str) -> None:
+        alone = (commit,)  # one for all of its lines
         for line in lines:
-            if line > 0:
-                self.takers.setdefault(line, []).append(commit)
+            if line > 0 and self.waiting[self.owners[line]]:
+                taken = self.takers.setdefault(self.owners[line], {})
+                taken[line] = taken[line] + alone if line in taken else alone
+
+    def taken(self, line: int) -> tuple[str, ...]:
+        """Return the commits that took a line away."""
+        return self.takers.get(self.owners[line], {}).get(line, ())
+
+    def drop(self, parts: Collection[str]) -> None:
+        """Forget the lines of some commits, as far as they are part of no other work that is watched."""
+        self.waiting.subtract(parts)
+        for commit in parts:
+            if not self.waiting[commit]:
+                self.places.pop(commit, None)
+                self.takers.pop(commit, None)
 
     def of(self, parts: Iterable[str], state: State) -> set[int]:
         """Return which lines of some commits are in a state."""
-        parts = frozenset(parts)
         paths = {path for commit in parts for path in self.places.get(commit, ())}
-        owners = self.owners
-        return {n for path in paths for n in state.get(path, ()) if n and owners[n] in parts}
+        owners, own = self.owners, frozenset(parts)
+        return {n for path in paths for n in state.get(path, ()) if n and owners[n] in own}
 
 
-def fates(repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts) -> Iterator[Fate]:
-    """Return what became of each work, in order, in files that ``counts`` takes; GitError for an unreadable trunk."""
-    followed = {part for work in works for part in work.parts}
-    order = _needed(graph, works, followed)
-    ledger = _Ledger()
-    asked: dict[str, set[frozenset[str]]] = {}
-    for work in works:
-        asked.setdefault(work.commit, set()).add(work.parts)
-        asked.setdefault(work.until, set()).add(work.parts)
-    held: dict[tuple[frozenset[str], str], set[int]] = {}
-    for commit, state in _states(repository, graph, order, followed, ledger, counts):
-        for parts in asked.get(commit, ()):
-            held[parts, commit] = ledger.of(parts, state)
-    for work in works:
-        added = held[work.parts, work.commit]
-        gone = sorted(added - held[work.parts, work.until])
-        until = graph.mainline_index[work.until]
-        takers = ([c for c in ledger.takers.get(n, ()) if graph.introduced[c] >= until] for n in gone)
-        yield Fate(len(added), tuple(tuple(dict.fromkeys(commits)) for commits in takers))
+def fates(
+    repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts
+) -> Iterator[tuple[int, Fate]]:
+    """Yield the place of each work and what became of it in files that ``counts`` takes, as soon as that is known.
+
+    GitError for an unreadable trunk.
+    """
+    ledger = _Ledger(Counter(part for work in works for part in work.parts))
+    order = _needed(graph, works, set(ledger.waiting))
+    begins, ends = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    for n, work in enumerate(works):
+        begins[work.commit].append(n)
+        ends[work.until].append(n)
+    added: dict[int, set[int]] = {}
+    for commit, state in _states(repository, graph, order, set(ledger.waiting), ledger, counts):
+        for n in begins.get(commit, ()):
+            added[n] = ledger.of(works[n].parts, state)
+        until = graph.mainline_index.get(commit, 0)
+        for n in ends.get(commit, ()):
+            own, parts = added.pop(n), works[n].parts
+            gone = sorted(own - ledger.of(parts, state))
+            takers = ([c for c in ledger.taken(line) if graph.introduced[c] >= until] for line in gone)
+            yield n, Fate(len(own), tuple(tuple(dict.fromkeys(commits)) for commits in takers))
+            ledger.drop(parts)
 
 
 def _needed(graph: CommitGraph, works: Sequence[Work], followed: set[str]) -> list[str]:

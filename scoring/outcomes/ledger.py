@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import NOT_LANDED, Landing
 from scoring.evidence.git.repository import GitRepository
@@ -36,7 +36,7 @@ _SHA = re.compile("[0-9a-f]{7,64}")
 _PAUSE = 5 * 60 * NS  # a longer one is no work
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
@@ -115,7 +115,7 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
     """Return all of the work of a repository, by attributed evidence; NotARepositoryError, GitError without a trunk."""
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, log_dir, sources, scan, profile=None)
-        return ledger_of(evidence, [evidence.of(record) for record in records], rules)
+        return ledger_of(evidence, [without_files_beside(evidence.of(one)) for one in records], rules)
 
 
 def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: OutcomeRules) -> Ledger:
@@ -127,7 +127,8 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     shown = _shown(scan.work, git)
     anew = git.made_anew({*shown.values(), *(one.landing.sha for one in facts if one.landing.sha)})
     whole = git.landings(anew.values())
-    facts = [replace(o, landing=whole.get(anew.get(o.landing.sha or "", ""), o.landing)) for o in facts]
+    landings = [(one, whole.get(anew.get(one.landing.sha or "", ""), one.landing)) for one in facts]
+    facts = [one if landing == one.landing else replace(one, landing=landing) for one, landing in landings]
     units = _with_entries(facts, scan.checkpoints)
     if scan.work:
         _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)

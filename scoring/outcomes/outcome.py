@@ -211,17 +211,17 @@ class _Outcomes:
         if new:
             parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
             found = fates(self._repository, self._graph, parts, partial(is_code, globs=self._rules.code_globs))
-            known.update((keys[work], self._count(work, fate)) for work, fate in zip(new, found, strict=True))
+            known.update((keys[new[n]], self._count(new[n], fate)) for n, fate in found)
             keep_counts(*place, known)
         return {work: known[key] for work, key in keys.items()}
 
-    def _parts(self, commit: str) -> frozenset[str]:
+    def _parts(self, commit: str) -> tuple[str, ...]:
         parents = self._graph.parents[commit]
         if len(parents) < 2:
-            return frozenset((commit,))
+            return (commit,)
         introduced = self._graph.introduced
         brought = self._graph.between(commit, parents[:1])
-        return frozenset(part for part in brought if introduced.get(part) == introduced[commit])
+        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
 
     def _count(self, work: _Watched, fate: Fate) -> Counted:
         takers = {commit for commits in fate.taken for commit in commits}

@@ -122,7 +122,7 @@ def _lacking(n: int, verifier: VerifierRecord, facts: IterationFacts, observed: 
     if _written({posixpath.normpath(path), *facts.artifacts[n : n + 1]} - {""}, observed.written):
         return "the agent wrote its artifact itself"
     if not observed.unsure.isdisjoint(facts.artifacts[n : n + 1]):
-        return "unknown whether the agent wrote its artifact: a redirection does not say where in plain words"
+        return "unknown whether the agent wrote its artifact: a command may have copied or written to it"
     if not any(observed.ran[n : n + 1]):
         return "no command is seen that ran for it"
     return ""

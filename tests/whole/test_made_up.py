@@ -92,6 +92,15 @@ def row(score: Score, signal: str) -> SignalContribution:
         pytest.param(("run", f"cat > {ARTIFACT} <<EOF\nstatus: pass\nEOF"), id="a here-document"),
         pytest.param(("run", f'eval "echo x > {ARTIFACT}"'), id="eval of a text"),
         pytest.param(("run", f"eval echo x '>' {ARTIFACT}"), id="eval of words"),
+        pytest.param(("run", f"cp /tmp/made {ARTIFACT}"), id="a copy onto it"),
+        pytest.param(("run", "cp made link.yaml"), id="a copy onto a link to it"),
+        pytest.param(("run", "mv -f out/unit.yaml checks/t/"), id="a move into its folder"),
+        pytest.param(("run", "cd checks && install -m 644 -t t ../unit.yaml"), id="install into its folder"),
+        pytest.param(("run", f"sudo ln -sf ../../made {ARTIFACT}"), id="a link in its place"),
+        pytest.param(("run", f"dd if=made of={ARTIFACT}"), id="dd"),
+        pytest.param(("run", f"sed -i s/fail/pass/ {ARTIFACT}"), id="sed in place"),
+        pytest.param(("run", f"perl -pi -e s/fail/pass/ {ARTIFACT}"), id="perl in place"),
+        pytest.param(("run", f"yq -i '.status=\"pass\"' {ARTIFACT}"), id="yq in place"),
     ],
 )
 def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str, str]) -> None:
@@ -116,6 +125,13 @@ def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str,
         pytest.param(("run", "make > /tmp/$$/out"), id="a variable in another folder"),
         pytest.param(("run", 'eval "make > out.log"'), id="eval that writes another file"),
         pytest.param(("run", "pushd checks/t && make > out.log"), id="pushd and another file"),
+        pytest.param(("run", f"cp {ARTIFACT} saved.yaml"), id="it was copied"),
+        pytest.param(("run", f"cp {ARTIFACT} $TO/saved.yaml"), id="it was copied to a folder that is a variable"),
+        pytest.param(("run", "cp made checks/t/"), id="a copy of another name into its folder"),
+        pytest.param(("run", f"sed -n s/a/b/p {ARTIFACT}"), id="sed that prints"),
+        pytest.param(("run", "sed -i s/a/b/ src/a.py"), id="sed in place of another file"),
+        pytest.param(("run", f"dd if={ARTIFACT} of=saved"), id="dd from it"),
+        pytest.param(("run", "mv out saved"), id="another folder was moved"),
     ],
 )
 def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[str, str]) -> None:
@@ -144,12 +160,17 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[
         pytest.param("bash -c 'echo x > $OUT'", id="a shell in a shell"),
         pytest.param(": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"),
         pytest.param("".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"),
+        pytest.param("cp made $OUT/unit.yaml", id="a copy into a folder that is a variable"),
+        pytest.param('cp "$MADE" checks/t/', id="a copy of a variable into its folder"),
+        pytest.param("rsync -a made/ checks/", id="rsync of a folder above it"),
+        pytest.param("mv made checks", id="a folder in the place of one above it"),
+        pytest.param(f'eval "cp made $HERE/{ARTIFACT}"', id="eval of a copy"),
     ],
 )
-def test_an_artifact_that_a_redirection_may_have_written_has_no_vote(log: Log, command: str) -> None:
+def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, command: str) -> None:
     log.entry(log.work(("run", command)))
     (score,) = log.scores()
-    why = "unknown whether the agent wrote its artifact: a redirection does not say where in plain words"
+    why = "unknown whether the agent wrote its artifact: a command may have copied or written to it"
     assert not row(score, "verifier").present
     assert row(score, "verifier").detail == f"none of 1 verifiers observed: {why}; evidence by commit"
 

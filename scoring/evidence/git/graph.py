@@ -4,6 +4,7 @@
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -153,6 +154,29 @@ class CommitGraph:
                 mark = of_parent if mark | of_parent == of_parent else mark | of_parent
             marks[sha] = mark
         return marks
+
+    def nearest(self, shas: Sequence[str], counts: Sequence[bool]) -> list[int | None]:
+        """Return of each of ``shas`` the place of the last one before it that counts and that it contains."""
+        places: dict[str, list[int]] = {}
+        for n, sha in enumerate(shas):
+            places.setdefault(sha, []).append(n)
+        found: list[int | None] = [None] * len(shas)
+        waiting = Counter(parent for parents in self.parents.values() for parent in parents)
+        marks: dict[str, int] = {}  # as above, of commits that some child still waits for
+        for sha in reversed(self._order):
+            mark = 0
+            for parent in self.parents[sha]:
+                waiting[parent] -= 1
+                of_parent = marks.get(parent, 0) if waiting[parent] else marks.pop(parent, 0)
+                mark = mark | of_parent if mark else of_parent
+            for n in places.get(sha, ()):
+                if before := mark & ((1 << n) - 1):
+                    found[n] = before.bit_length() - 1
+            for n in places.get(sha, ()):
+                mark |= counts[n] << n
+            if waiting[sha]:
+                marks[sha] = mark
+        return found
 
 
 class Contained:

@@ -155,16 +155,12 @@ class CorrectedHistory(GitFacts):
     @cached_property
     def _ranges(self) -> dict[int, Range]:
         known = [(number, sha) for number, sha in self._iterations if sha in self._graph]
-        places = {sha: n for n, sha in enumerate(dict.fromkeys(sha for _, sha in known))}
-        marks = self._graph.marks(list(places))
-        found: dict[int, Range] = {}
-        seen: list[tuple[int, str]] = []
         first = {sha: number for number, sha in reversed(known)}
-        for number, sha in known:
-            inside = (e for e in reversed(seen) if e[1] != sha and marks[sha] >> places[e[1]] & 1)
-            found[number] = range_of(self._graph, sha, next(inside, None))
-            if not self.counts_commits_once or first[sha] == number:
-                seen.append((number, sha))
+        counts = [not self.counts_commits_once or first[sha] == number for number, sha in known]
+        nearest = self._graph.nearest([sha for _, sha in known], counts)
+        found: dict[int, Range] = {}
+        for (number, sha), place in zip(known, nearest, strict=True):
+            found[number] = range_of(self._graph, sha, None if place is None else known[place])
         return found
 
     def _files_over(self, over: Range) -> tuple[str, ...] | None:

@@ -50,8 +50,12 @@ class ShownCommit(NamedTuple):
 
 def _commits(fields: Iterable[str]) -> Iterator[Commit]:
     """Yield the commits of a log: seven fields each, behind which an empty one is."""
-    for sha, parents, time, authored, date, subject, message, _ in zip(*[iter(fields)] * 8, strict=False):
-        yield Commit(sha, tuple(parents.split()), _time(time), _time(authored), date, subject, message)
+    shas: dict[str, str] = {}  # a parent and its own commit, which comes later, share the text of its name
+    days: dict[str, str] = {}
+    for sha, named, time, authored, date, subject, message, _ in zip(*[iter(fields)] * 8, strict=False):
+        parents = tuple(shas.setdefault(parent, parent) for parent in named.split())
+        day = days.setdefault(date, date)
+        yield Commit(shas.pop(sha, sha), parents, _time(time), _time(authored), day, subject, message)
 
 
 def _time(text: str) -> int | None:

@@ -77,6 +77,9 @@ class AttributedFacts(NamedTuple):
     observed: Observed
 
 
+_NOTHING = TranscriptFacts()  # of every iteration without lines
+
+
 class AllWork(NamedTuple):
     """All that was read, as attribution left it: the transcripts, the owners of lines, and which folders are here."""
 
@@ -163,7 +166,7 @@ class AttributedScan(Scan):
                 share.method, names, share.problem, checkpoints=question.asked.checkpoints, also_active=also
             )
             if share.method is None:
-                found.append(AttributedFacts(TranscriptFacts(), observed))
+                found.append(AttributedFacts(_NOTHING, observed))
                 continue
             if stated := [(name, of) for checkpoint in share.stated for name, of in totals[checkpoint].items()]:
                 found.append(_from_totals(observed, stated))
@@ -212,7 +215,7 @@ class AttributedScan(Scan):
     def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:  # noqa: ARG002
         """Read everything for a survey without iterations; windows of time say nothing here."""
         self.answers([], lambda trees, _: Neighbourhood(trees, (), frozenset(), lambda _: False), lambda _: {})
-        return [TranscriptFacts() for _ in windows]
+        return [_NOTHING for _ in windows]
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with; after :meth:`answers`."""

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
@@ -332,3 +332,36 @@ def _shows_loop_state(command: str) -> bool:
         elif reader and reads_loop_state(word):
             return True
     return False
+
+
+_COPIES = frozenset(("cp", "mv", "install", "ln", "rsync", "scp"))
+_IN_PLACE = frozenset(("sed", "gsed", "perl", "ruby", "awk", "gawk", "yq", "sd"))
+_WHOLE = frozenset(("dd", "truncate", "sponge", "ed", "ex"))
+MAY_WRITE = re.compile(rf"\b(?:{'|'.join(sorted(_COPIES | _IN_PLACE | _WHOLE))})\b")
+"""Finds the programs that copy to a path or change a file in place."""
+_INTO = re.compile(r"--target-directory=(.+)|-[a-zA-Z]*t(.+)")
+_CHANGES = re.compile(r"-[a-zA-Z]*i|--in-?place")
+_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic")
+ANY_BELOW = "/**"  # at the end of a path: all that is below it
+
+
+def targets(words: Sequence[str]) -> list[str]:
+    """Return the paths that a command may write by copying, linking or changing in place, those below with a mark."""
+    words = words[1:] if words[:2] == ("git", "mv") else words
+    name, given = words[0].rpartition("/")[2] if words else "", words[1:]
+    plain = [word for word in given if word[:1] != "-"]
+    if name in _WHOLE:
+        return [word.removeprefix("of=") for word in plain]
+    if name in _IN_PLACE:
+        return plain if name == "sd" or any(map(_CHANGES.match, given)) else []
+    if name not in _COPIES or not plain:
+        return []
+    into = next((m[1] or m[2] for word in given if (m := _INTO.fullmatch(word))), "")
+    if not into and not {"-t", "--target-directory"}.isdisjoint(given):
+        into = next((after for word, after in pairwise(given) if word in ("-t", "--target-directory")), "")
+    place = into or (plain[-1] if plain[1:] else "." if name == "ln" else "")
+    sources = [word for word in plain if word != place]
+    names = (posixpath.basename(source.rstrip("/")) for source in sources)
+    found = [place, *(place + ANY_BELOW if "$" in name else posixpath.join(place, name) for name in names)]
+    may_be_folders = name in ("mv", "rsync") or any(map(_FOLDERS.match, given))
+    return found + [path + ANY_BELOW for path in found if may_be_folders and path not in (".", "./", "..")]

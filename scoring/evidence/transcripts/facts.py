@@ -261,7 +261,7 @@ class Observed(Frozen, frozen=True):
         shared_with: the earlier iteration that has the same part, and observations; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones; ``failed_calls`` None: not stated.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
-        unsure: those of them that a redirection may have written, by a path that no plain word says.
+        unsure: those that a copy, a change in place, or a redirection to an unknown path may have written.
         ran: for each verifier of the entry, whether a command of its kind is seen that ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.

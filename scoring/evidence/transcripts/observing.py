@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from scoring.evidence.transcripts import commandlines, rows
 from scoring.evidence.transcripts.claims import claims_tests_pass
+from scoring.evidence.transcripts.commandlines import targets
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
 from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
@@ -140,12 +141,11 @@ class Observations:
         begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
         begun.folder = folder
         span, number = begun.span, begun.number
-        if ">" in text or "tee" in text:
-            written = list(_written(commands, folder))
+        if ">" in text or "tee" in text or commandlines.MAY_WRITE.search(text):
+            written, maybe = list(_written(commands, folder)), list(_maybe_written(commands, folder))
             begun.edits = self._edits(written, rows.BY_REDIRECTION)
-            begun.unsure = self._edits(_maybe_written(commands, folder), rows.BY_REDIRECTION)
-            if len(text) > COMMAND_LIMIT or len(written) > PATHS_OF_A_CALL:
-                begun.unsure = self._edits(["$"], rows.BY_REDIRECTION)
+            too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
+            begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
             begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
         begun.rewrote = self._edits(_rewritten(commands, folder), rows.BY_REDIRECTION)
         begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
@@ -341,16 +341,22 @@ def _rewritten(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
 
 
 def _maybe_written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
-    """Yield the paths that commands may write where no plain words say which: ``$`` begins what is not known."""
-    start = ""
+    """Yield the paths that commands may write where no plain words say which: ``$`` begins what is not known.
+
+    Those that a copy or a change in place may write are among them.
+    """
+    start, here = "", folder
     for command in commands:
         inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
-        for path in (*command.writes, *(path for one in inside for path in one.writes)):
-            elsewhere = path.startswith(commandlines.TEMPORARY) and not folder.startswith(commandlines.TEMPORARY)
-            if (start or inside or _EXPANDED.search(path)) and not elsewhere:
-                yield posixpath.join(start, path)
+        copied = [posixpath.join(start or here, path) for one in (command, *inside) for path in targets(one.words)]
+        redirected = (*command.writes, *(path for one in inside for path in one.writes))
+        unsure = [posixpath.join(start, path) for path in redirected if start or inside or _EXPANDED.search(path)]
+        for path in (*copied, *unsure):
+            if folder.startswith(commandlines.TEMPORARY) or not path.startswith(commandlines.TEMPORARY):
+                yield path
         if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and _folder_after((command,), "") == "":
             start = "$"
+        here = _folder_after((command,), here)
 
 
 _EXPANDED = re.compile(r"[$`*?\[{]")  # what a shell replaces in a path

@@ -99,7 +99,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE, REWROTE 
 - said: whether a text of the agent, a sub-agent's aside, claims that tests pass (1, 0); -1 for a text of the user;
 - wrote: the number of the path in ``texts``, and a hash of each line that the edit adds, negative of each that it
   takes away;
-- unsure: the number of a path in ``texts`` that a redirection may have written: in it ``$`` begins what is not known;
+- unsure: the number of a path in ``texts`` that a redirection or copy may have written: ``$`` begins what is not known;
 - rewrote: the number of a path in ``texts``, a folder's too, in which a command changed files without saying how.
 """
 

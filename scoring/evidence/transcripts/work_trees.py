@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.commandlines import ANY_BELOW
 from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
 from scoring.evidence.transcripts.rows import EDIT, TEXT_LIMIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
@@ -173,6 +174,9 @@ def _may_be(path: str, unsure: str) -> bool:
     if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
         return True
     names = posixpath.normpath(path).split("/")
+    if unsure.endswith(ANY_BELOW) and "$" not in unsure:
+        above = "/" + unsure.removesuffix(ANY_BELOW)
+        return any(above.endswith("/" + "/".join(names[:n])) for n in range(1, len(names)))
     for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
         if not names:
             return True

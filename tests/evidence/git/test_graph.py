@@ -81,6 +81,15 @@ class TestSecondOpinion:
             assert {sha for sha in every if sha in contained} == inside[tip]
             assert {sha for n, sha in enumerate(every) if marks[tip] >> n & 1} == inside[tip]
 
+    def test_on_the_nearest_commit_before(self, histories: Callable[[int], History], seed: int) -> None:
+        repo, inside = histories(seed)
+        chance = random.Random(seed)
+        shas = chance.choices(list(inside), k=80)  # some are named several times
+        counts = [chance.random() < 0.8 for _ in shas]
+        for n, place in enumerate(graph_of(repo).nearest(shas, counts)):
+            before = [k for k in range(n) if counts[k] and shas[k] != shas[n] and shas[k] in inside[shas[n]]]
+            assert place == (before[-1] if before else None)
+
     @pytest.mark.slow
     def test_on_merge_bases(self, histories: Callable[[int], History], seed: int) -> None:
         repo = histories(seed).repo
