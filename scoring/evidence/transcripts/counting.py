@@ -49,6 +49,7 @@ def count_lines(
             name, responses = file.harness.name, rows.tables[RESPONSE]
             rows.tables[RESPONSE] = [(s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses]
         counters[file.harness.name].add(number, rows, True)
+        del rows, places  # those of a long transcript would stay until all is counted
     for counter in counters.values():
         counter.finish()
     times = _times_of(files, parts)
