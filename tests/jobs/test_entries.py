@@ -301,3 +301,9 @@ class TestLint:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
         (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
         assert "\x1b" not in da_score("lint", "--no-cache").out
+
+    def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
+        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999"), (4, ""), (5, "")):
+            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
+        _, found = lint(da_score)
+        assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]

@@ -149,12 +149,14 @@ class TestNames:
             "no entry for iteration 0" in one_line(da_score("explain", name))
         )
 
-    def test_come_with_the_subject(self, da_score: DaScore) -> None:
-        assert da_score("iteration", "3", "--json").json["subject"] == "feat(api): redirect short links"
-        assert "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
-        named = r"^3 +redirect +feat\(api\): redirect short links +1b0a1589693b +"
-        assert re.search(named + "too young ", da_score("outcomes").out, re.M)
-        assert da_score("outcomes", "--json").json["outcomes"][2]["subject"] == "feat(api): redirect short links"
-        da_score("run", *NEW)
-        assert re.search(named + r"0\.\d{3} ", da_score("session", "5c0e").out, re.M)
-        assert LOG in da_score("explain", "3").out
+
+@pytest.mark.usefixtures("project")
+def test_names_come_with_the_subject(da_score: DaScore) -> None:
+    assert da_score("iteration", "3", "--json").json["subject"] == "feat(api): redirect short links"
+    assert "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
+    named = r"^3 +redirect +feat\(api\): redirect short links +1b0a1589693b +"
+    assert re.search(named + "too young ", da_score("outcomes").out, re.M)
+    assert da_score("outcomes", "--json").json["outcomes"][2]["subject"] == "feat(api): redirect short links"
+    da_score("run", *NEW)
+    assert re.search(named + r"0\.\d{3} ", da_score("session", "5c0e").out, re.M)
+    assert LOG in da_score("explain", "3").out
