@@ -55,109 +55,95 @@ class SettingRow(NamedTuple):
 
 
 class Settings(Frozen, frozen=True):
-    """What a command works on; ``transcripts`` None: the rubric's rules decide; folders count instead of ``auto``."""
+    """What a command works on, each with its :class:`SettingRow`.
+
+    ``transcripts`` None: the rubric's rules decide; folders count instead of ``auto``.
+    """
 
     iter_log_dir: Annotated[
-        Path, SettingRow(PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR")
+        Path, PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"
     ] = DEFAULT_LOG_DIR
     repo_dir: Annotated[
-        Path, SettingRow(PATH, "The git repository that the log is about.  [default: the current directory]", "DIR")
+        Path, PATH, "The git repository that the log is about.  [default: the current directory]", "DIR"
     ] = Path()
     transcript_dirs: Annotated[
         tuple[Path, ...],
-        SettingRow(
-            ListOf("a list of paths", PATH),
-            "A folder of agent transcripts, all of which count; may be given several times.",
-            "DIR",
-        ),
+        ListOf("a list of paths", PATH),
+        "A folder of agent transcripts, all of which count; may be given several times.",
+        "DIR",
     ] = ()
     transcripts: Annotated[
         str | None,
-        SettingRow(
-            Kind("auto or none", lambda value: value in ("auto", "none")),
-            "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
-            "none takes none.  [default: auto from rubric 2.3.0 on]",
-            "auto|none",
-        ),
+        Kind("auto or none", lambda value: value in ("auto", "none")),
+        "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
+        "none takes none.  [default: auto from rubric 2.3.0 on]",
+        "auto|none",
     ] = None
     trunk: Annotated[
         str | None,
-        SettingRow(
-            _written("the name of a branch"),
-            "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
-            "REF",
-        ),
+        _written("the name of a branch"),
+        "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
+        "REF",
     ] = None
     worktrees: Annotated[
         tuple[str, ...],
-        SettingRow(
-            ListOf("a list of globs of folders", FOLDERS),
-            "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
-            "times.",
-            "GLOB",
-        ),
+        ListOf("a list of globs of folders", FOLDERS),
+        "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
+        "times.",
+        "GLOB",
     ] = ()
     test_commands: Annotated[
         tuple[str, ...],
-        SettingRow(
-            ListOf("a list of commands", _written("a command")),
-            "How a command begins that runs tests here, beside the known tools; may be given several times.",
-            "COMMAND",
-            ";",
-        ),
+        ListOf("a list of commands", _written("a command")),
+        "How a command begins that runs tests here, beside the known tools; may be given several times.",
+        "COMMAND",
+        ";",
     ] = ()
     code_globs: Annotated[
         tuple[str, ...],
-        SettingRow(
-            ListOf("a list of globs of files", _written("a glob of files")),
-            "Which files are code, for outcomes; may be given several times.  [default: known source files]",
-            "GLOB",
-        ),
+        ListOf("a list of globs of files", _written("a glob of files")),
+        "Which files are code, for outcomes; may be given several times.  [default: known source files]",
+        "GLOB",
     ] = ()
     fix_words: Annotated[
         tuple[str, ...],
-        SettingRow(
-            ListOf("a list of words", _written("a word")),
-            "A word that the subject of a fix has, for outcomes; may be given several times.  "
-            "[default: fix, bug, revert and the like]",
-            "WORD",
-            ",",
-        ),
+        ListOf("a list of words", _written("a word")),
+        "A word that the subject of a fix has, for outcomes; may be given several times.  "
+        "[default: fix, bug, revert and the like]",
+        "WORD",
+        ",",
     ] = ()
     horizon: Annotated[
         str,
-        SettingRow(
-            _TIME,
-            "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
-            "TIME",
-        ),
+        _TIME,
+        "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
+        "TIME",
     ] = "14d"
     rubric: Annotated[
-        str, SettingRow(RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE")
+        str, RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE"
     ] = RUBRIC_VERSION
-    derive: Annotated[
-        bool, SettingRow(FLAG, "First write an entry for every commit of the session that ended and has none.")
-    ] = False
-    json: Annotated[bool, SettingRow(FLAG, "Print JSON.")] = False
+    derive: Annotated[bool, FLAG, "First write an entry for every commit of the session that ended and has none."] = (
+        False
+    )
+    json: Annotated[bool, FLAG, "Print JSON."] = False
     cache_dir: Annotated[
         Path | None,
-        SettingRow(
-            PATH,
-            "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
-            "DIR",
-            personal=True,
-        ),
+        PATH,
+        "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
+        "DIR",
+        os.pathsep,
+        True,  # personal
     ] = None
-    no_cache: Annotated[bool, SettingRow(FLAG, "Read everything again and cache nothing.")] = False
+    no_cache: Annotated[bool, FLAG, "Read everything again and cache nothing."] = False
     processes: Annotated[
         int | None,
-        SettingRow(
-            COUNT, "How many processes read transcripts, git not counted.  [default: as many as are worth it]", "N"
-        ),
+        COUNT,
+        "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
+        "N",
     ] = None
 
 
 SETTINGS: dict[str, SettingRow] = {
-    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): get_args(kind)[1]
+    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): SettingRow(*get_args(kind)[1:])
     for name, kind in Settings.__annotations__.items()
 }  # every setting by its long option, which is its key in files and variables too
