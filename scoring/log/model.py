@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from scoring.frozen import Frozen, PartlyCompared
@@ -60,9 +60,7 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
     focused_tests_added: Annotated[int, "How many tests were added for this change."] = 0
     focused_tests_pass: Annotated[bool | None, "Whether these pass."] = None
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
-    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = field(
-        default_factory=SelfAssessment
-    )
+    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = SelfAssessment()
     retries_reported: bool = True
     tests_total_claim: bool | None = None
 
@@ -102,9 +100,7 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
     retries: Annotated[int, "How often it had to run again."] = 0
     result_artifact: Annotated[str, "The file, relative to the repository, that holds its result."] = ""
-    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = field(
-        default_factory=SelfAssessment
-    )
+    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = SelfAssessment()
     retries_reported: bool = True
 
     _aside = frozenset({"retries_reported"})
@@ -134,11 +130,11 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     lines_removed: Annotated[int, "How many lines it removed."] = 0
     first_commit: Annotated[bool, "Whether it is the first commit of the repository."] = False
     checkpoint_at: Annotated[str, "When the state was last kept, as a time."] = ""
-    agent: Annotated[AgentInfo, "Who did the work."] = field(default_factory=AgentInfo)
+    agent: Annotated[AgentInfo, "Who did the work."] = AgentInfo()
     session_tokens: Annotated[TokenUsage | None, "The tokens that it took, where the harness says so."] = None
-    impl: Annotated[ImplBlock, "What the agent that did the work reports."] = field(default_factory=ImplBlock)
+    impl: Annotated[ImplBlock, "What the agent that did the work reports."] = ImplBlock()
     verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
-    review: Annotated[ReviewBlock, "What the review decided."] = field(default_factory=ReviewBlock)
+    review: Annotated[ReviewBlock, "What the review decided."] = ReviewBlock()
     branch: Annotated[str, "The branch on which the work was done."] = ""
     known_from: Annotated[
         str, "What alone shows the commit, which git does not have: `transcript`, or `checkpoint ID`."
