@@ -97,8 +97,8 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
         named = [one for one in groups if one.name]
         verdicts = [
-            _verdict("Landed", [(one.name, one.landed) for one in named]),
-            _verdict("Reverted or fixed later", [(one.name, one.fixed) for one in named]),
+            _verdict("Landed", [(one.name, one.landed, one.summary["unclear"]) for one in named]),
+            _verdict("Reverted or fixed later", [(one.name, one.fixed, 0) for one in named]),
         ]
         if named and len(groups) >= least:
             verdicts = verdicts if len(named) > 1 else []
@@ -122,8 +122,10 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     texts = []
     for what, (rows, share) in shares.items():
         if half := len(rows) // 2:
-            older, newer = share(Group.of("", rows[:half])), share(Group.of("", rows[half:]))
-            verdict = _verdict("", [("the older half", older), ("the newer half", newer)])
+            halves = {"the older half": Group.of("", rows[:half]), "the newer half": Group.of("", rows[half:])}
+            unknown = {name: one.summary["unclear"] if what == "Landed" else 0 for name, one in halves.items()}
+            verdict = _verdict("", [(name, share(one), unknown[name]) for name, one in halves.items()])
+            older, newer = map(share, halves.values())
             texts.append(f"{what}, of the older half: {older}; of the newer half: {newer}{verdict}")
     return texts
 
@@ -135,9 +137,13 @@ def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Grou
     return [Group.of(name, rows) for name, rows in found.items()]
 
 
-def _verdict(what: str, shares: Sequence[tuple[str, CountedShare]]) -> str:
-    """Return which of some shares is larger, as far as their intervals lie apart."""
-    bounds = [(*wilson(*share), name) for name, share in shares if share.whole]
+def _verdict(what: str, shares: Sequence[tuple[str, CountedShare, int]]) -> str:
+    """Return which of some shares is larger, as far as their intervals lie apart, whatever became of the unknown."""
+    bounds = [
+        (wilson(*share)[0], wilson(share.part + unknown, share.whole)[1], name)
+        for name, share, unknown in shares
+        if share.whole
+    ]
     if len(bounds) < 2:
         return f"{what}: too little is known to compare."
     (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
@@ -162,8 +168,8 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     yield from map(Line, _cost_lines(every, len(rows) - every.priced))
     if missing := of["missing_subagents"]:
         one = missing == 1
-        text = f"{counted(missing, 'sub-agent')} left no transcript here: what {'it' if one else 'they'} used is in no"
-        yield Line(f"{text} figure.", "dim")
+        text = f"{counted(missing, 'sub-agent')} left no transcript of {'its' if one else 'their'} own here: what"
+        yield Line(f"{text} {'it' if one else 'they'} used is in no figure.", "dim")
     yield Line()
     compared = comparisons(rows, least=1)
     kinds = [(one.kind, one.groups) for one in compared] + [("Month", months(rows))]

@@ -109,6 +109,12 @@ class TestComparisons:
             "Reverted or fixed later: too little is known to compare.",
         ]
 
+    def test_of_which_some_are_unclear_say_so_only_where_these_change_nothing(self) -> None:
+        landed = [piece("landed", model="a") for _ in range(30)]
+        for state, verdict in (("lost", "a more often than b"), ("unclear", NO_DIFFERENCE)):
+            (model,) = comparisons(landed + [piece(state if n < 8 else "landed", model="b") for n in range(30)])
+            assert model.verdicts[0] == f"Landed: {verdict}."
+
     def test_of_which_there_is_only_one_there_is_none(self) -> None:
         assert comparisons([piece("landed", model="a", harness="h"), piece("lost", model="a", harness="h")]) == []
 

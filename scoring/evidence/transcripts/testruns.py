@@ -232,7 +232,7 @@ def _label(words: Sequence[str]) -> str:
     for word in words:
         longer = f"{label} {_CONTROL.sub(' ', word[: LABEL_LIMIT + 1]).strip()}".strip()
         if len(longer) > LABEL_LIMIT:
-            return label or longer[: LABEL_LIMIT - 1] + "…"
+            return f"{label} …" if label else longer[: LABEL_LIMIT - 1] + "…"
         label = longer
     return label
 
