@@ -57,6 +57,13 @@ def is_inside(path: Path | str, directory: Path | str) -> bool:
     return found == root or found.startswith(root.rstrip("/") + "/")
 
 
+def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
+    """Return whether a path, or what leads to it, is in the whole checkout around a folder."""
+    folder, way = Path(os.path.realpath(repo_dir)), Path(os.path.abspath(path))
+    top = next((here for here in (folder, *folder.parents) if os.path.lexists(here / ".git")), folder)
+    return any(is_inside(one, top) for one in (path, way, *way.parents))
+
+
 def in_words(limit: int) -> str:
     """Return a size in bytes as text, in whole MiB or KiB."""
     return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"

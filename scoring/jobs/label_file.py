@@ -63,7 +63,7 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     yaml.width = 1 << 20
     yaml.allow_unicode = True
     yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(rb"^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before, re.MULTILINE)
+    item = re.search(rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before.replace(*_LINE_ENDS))
     offset = len(item[1]) if item else 2
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml
@@ -72,23 +72,24 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
 def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
     """Return a document as the reader of :func:`round_trip` has it; InputError where it cannot be written as it was."""
     try:
-        return yaml.load(before)
+        return yaml.load(before.replace(*_LINE_ENDS))
     except (YAMLError, ValueError, RecursionError) as e:
         what = " ".join(str(getattr(e, "problem", None) or e).split())
         raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
 
 
-def dumped(yaml: YAML, tree: Any) -> bytes:
-    """Return a document as the writer of :func:`round_trip` writes it."""
+def dumped(yaml: YAML, tree: Any, before: bytes) -> bytes:
+    """Return a document as the writer of :func:`round_trip` writes it, with the line ends that it had."""
     out = io.BytesIO()
     yaml.dump(tree, out)
-    return out.getvalue()
+    return out.getvalue().replace(*_LINE_ENDS[::-1]) if _LINE_ENDS[0] in before else out.getvalue()
 
 
 NOTE_LIMIT = 4000  # the longest note, in bytes of UTF-8
 FILE_LIMIT = 1 << 20  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
 ACTOR_LIMIT = 200  # the longest name of a person, in bytes of UTF-8
 _NOTHING = Judgement()
+_LINE_ENDS = b"\r\n", b"\n"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -170,7 +171,7 @@ def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
     if mine and all(other.role == READONLY for other in mine):
         raise InputError(f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label")
     changed = _put(label, next(iter(latest_labels(mine)), None), tree["labels"])
-    data = dumped(yaml, tree)
+    data = dumped(yaml, tree, before or b"")
     if len(data) > FILE_LIMIT:
         raise InputError(f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it")
     others = [other for other in labels_in(data, path, label.iteration).labels or () if other.position != changed]

@@ -64,7 +64,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
 def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     number = number_of(path.name)
     try:
-        data = read_file(path)
+        data = read_file(path, within=path.parent)
         document = parse(data)
     except InputError as e:
         _unreadable(found, path, number, e)
@@ -90,7 +90,7 @@ def _look_beside(log_dir: Path, number: int, found: list[LintFinding]) -> None:
 
 def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     try:
-        data = read_file(path)
+        data = read_file(path, within=path.parent)
         document = parse(data)
         items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
     except InputError as e:

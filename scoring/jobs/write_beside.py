@@ -82,7 +82,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     fields = {name: getattr(outcome, name) for name in HookOutcome.__annotations__}
     quoted = {name: DoubleQuotedScalarString(text) for name, text in fields.items() if text}
     tree["records"].append(CommentedMap(quoted))
-    data = dumped(yaml, tree)
+    data = dumped(yaml, tree, before)
     if hook_records(data) != [*said, outcome]:
         raise InputError(f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand")
     return data

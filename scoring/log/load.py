@@ -11,7 +11,7 @@ import msgspec
 
 from rubric.model import STRICT, Rubric
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
-from scoring.files import list_names, read_file, reason
+from scoring.files import is_inside, list_names, read_file, reason
 from scoring.frozen import Frozen
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, no_log
 from scoring.log.model import IterationRecord, Records
@@ -142,26 +142,27 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
     except FileNotFoundError as e:
         raise LogError(f"{path}: disappeared while the log was read; run again") from e
     except YamlError as e:
-        raise LogError(f"{path}: {e}") from e
+        raise _no_entry(path, e) from e
     except InputError as e:
         raise LogError(f"{e}; an entry must be a readable file of YAML") from e
+
+
+def _no_entry(path: Path, error: YamlError) -> LogError:
+    """Return the error for what is no entry; it does not quote a file that a link leads to outside of the log."""
+    return LogError(f"{path}: {error if is_inside(path, path.parent) else 'is a link to a file that is no entry'}")
 
 
 def load_archive(
     path: Path, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
 ) -> list[IterationRecord]:
     """Read the archive's entries, none without a file; LogError, or ``broken`` takes an entry that does not fit."""
-
-    def left_out(error: YamlError) -> None:
-        if broken is not None:
-            broken(LogError(f"{path}: {error}"))
-
+    left_out = (lambda error: broken(_no_entry(path, error))) if broken else None
     try:
-        return parse_archive(read_file(path), true_flags, left_out if broken else None)
+        return parse_archive(read_file(path), true_flags, left_out)
     except FileNotFoundError:
         return []
     except YamlError as e:
-        raise LogError(f"{path}: {e}") from e
+        raise _no_entry(path, e) from e
     except InputError as e:
         raise LogError(f"{e}; the archive must be a readable file of YAML") from e
 

@@ -240,13 +240,15 @@ labels:
 
     def added_to(self, da_score: DaScore, log: Path, text: str, name: str) -> str:
         path = log / "iter-5.labels.yaml"
-        path.write_text(text)
+        path.write_bytes(text.encode())
         assert da_score("label", 5, "--as", name, "--correctness", "1").status == 0
-        return path.read_text()
+        return path.read_bytes().decode()
 
-    def test_keep_every_line_when_another_person_labels(self, da_score: DaScore, log: Path) -> None:
-        after = self.added_to(da_score, log, self.BY_HAND, "ann").splitlines()
+    @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
+    def test_keep_every_line_when_another_person_labels(self, da_score: DaScore, log: Path, end: str) -> None:
+        after = self.added_to(da_score, log, self.BY_HAND.replace("\n", end), "ann").split(end)
         assert [line for line in self.BY_HAND.splitlines() if line not in after] == []
+        assert not any("\n" in line for line in after)
         assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
 
     def test_keep_all_but_the_time_when_they_label_again(self, da_score: DaScore, log: Path) -> None:

@@ -253,6 +253,24 @@ def test_a_session_on_the_machine_counts_for_the_commit_that_it_made(
     assert da_score(*options, "--trusted").status == (0 if named else 3)
 
 
+@pytest.mark.parametrize("inside", [True, False], ids=["in another folder of the checkout", "elsewhere"])
+def test_the_checkout_is_more_than_the_folder_that_is_checked(
+    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    home = change.path / ".claude" if inside else tmp_path / "elsewhere"
+    (home / "projects/x").mkdir(parents=True)
+    (home / "projects/x/s.jsonl").write_text(session(change))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    options = ("check", "--trusted", "--rubric", NEW, "--repo-dir", "src", "--iter-log-dir", LOG)
+    assert da_score(*options, "--min-band", "fair").status == (3 if inside else 0)
+    scores = tmp_path / "scores.json"
+    scores.write_text(json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}]))
+    (change.path / "master").symlink_to(scores)  # the checkout decides what the name leads to
+    found = da_score(*options, "--max-drop", "0.1", "--baseline", "master" if inside else scores)
+    assert ("no iter-N.score.yaml is committed there" in found.err) == inside
+    assert found.status == (1 if inside else 0)
+
+
 def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScore) -> None:
     brings_checkpoints(change)
     options = ("check", "--trusted", "--min-band", "fair", "--rubric", NEW)

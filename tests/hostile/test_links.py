@@ -6,11 +6,14 @@ import pytest
 from helpers.commands import DaScore
 from helpers.repos import Repo
 
+from scoring.errors import LogError
 from scoring.evidence.beside import deliberation_facts, hook_facts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.jobs.lint import lint_log
+from scoring.log.load import load_iteration_log
 
 SECRET = "password: [hunter2\n"
 
@@ -31,6 +34,21 @@ def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(tmp_path: Path, n
     deliberation = deliberation_facts(log, 1)
     said = f"{hook_facts(log, 1).problem} {label_facts(log, 1).problem} {deliberation.problem if deliberation else ''}"
     assert "elsewhere" not in said
+
+
+@pytest.mark.parametrize("name", ["iter-2.yaml", "historical.yaml"])
+def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text("hunter2\n")
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "inside").write_text("hunter2\n")
+    for target, quoted in (("inside", True), ("../secret", False)):
+        (log / name).symlink_to(target)
+        with pytest.raises(LogError, match=r"hunter2|is a link to a file that is no entry$") as caught:
+            load_iteration_log(log)
+        assert ("hunter2" in str(caught.value)) == quoted
+        assert quoted or not any("hunter2" in finding.text for finding in lint_log(log, tmp_path)[1])
+        (log / name).unlink()
 
 
 def test_settings_that_are_a_link_are_not_quoted(

@@ -184,7 +184,7 @@ class TestSet:
         [
             pytest.param("impl:\n    retries:   0    # none\n\n\n# end", "   0 ", "   3 ", id="spaces"),
             pytest.param("impl: {retries: 0 , summary: 'x' }   # c\n", "0 ,", "3 ,", id="a flow mapping"),
-            pytest.param("impl:\r\n  retries: 0\r\n  summary: x\n", "0", "3", id="line ends of both kinds"),
+            pytest.param("impl:\n  retries: 0\n  summary: x\n", "0", "3", id="in the middle"),
             pytest.param("impl:\n  summary: >-\n   a   \n  retries: 0", "0", "3", id="folded"),
             pytest.param("impl:\n  summary: " + "word " * 60 + "\n  retries: 0\n", "0", "3", id="a long line"),
             pytest.param('impl:\n  summary: "caf\\u00e9 \U0001f600"\n  retries: 0\n...\n', " 0", " 3", id="escapes"),
@@ -197,12 +197,17 @@ class TestSet:
             pytest.param("impl: {summary: x, }\n", "x", "x, retries: 3", id="a comma at the end"),
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("before", ["", "\ufeff"], ids=["", "with a byte-order mark"])
+    @pytest.mark.parametrize(
+        ("before", "end"),
+        [("", "\n"), ("\ufeff", "\n"), ("\ufeff", "\r\n")],
+        ids=["", "with a byte-order mark", "lines as on Windows"],
+    )
     def test_changes_the_bytes_of_its_field_alone(
-        self, place: Place, da_score: DaScore, before: str, text: str, old: str, new: str
+        self, place: Place, da_score: DaScore, before: str, end: str, text: str, old: str, new: str
     ) -> None:
         path = self.entry(place)
-        head = f"{before}schema_version: 2\niteration:   1 # one\n"
+        head = f"{before}schema_version: 2{end}iteration:   1 # one\n"  # line ends of both kinds stay
+        text, old, new = (part.replace("\n", end) for part in (text, old, new))
         path.write_bytes((head + text).encode())
         assert da_score("entry", "set", "1", "impl.retries", "3").status == 0
         assert path.read_bytes().decode() == head + text.replace(old, new)

@@ -24,13 +24,15 @@ def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
     assert "advise: tests.run-first" in da_score("iteration", "1", "--no-cache").out
 
 
-def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
+def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str) -> None:
     path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
-    before = path.read_text("utf-8").replace("records:", "# kept by hand\nowner: ann\nrecords:")
-    path.write_text(before, "utf-8")
+    before = path.read_text("utf-8").replace("records:", "# kept by hand\nowner: ann # me\nrecords:").replace("\n", end)
+    path.write_bytes(before.encode())
     assert da_score("hook", "record", "5", *RECORD).out.endswith(": recorded\n")
-    after = path.read_text("utf-8")
-    assert after.startswith(before.rstrip("\n"))
+    after = path.read_bytes().decode()
+    assert after.startswith(before.rstrip("\r\n"))
+    assert "\n" not in after.replace(end, "")
     assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
 
 

@@ -41,7 +41,7 @@ def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iter
             (path / "objects/info/alternates").write_bytes(_quoted(repository.common_dir / "objects") + b"\n")
         except OSError as e:
             raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
-        yield Git(path)
+        yield Git(path, ("safe.bareRepository=all",))
 
 
 def patch_ids(isolated: Git, pairs: Iterable[Pair]) -> dict[Pair, str]:

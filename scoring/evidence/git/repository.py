@@ -51,10 +51,10 @@ class GitRepository(Git):
             answer = self.ask(*question, limit=limit)
         inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
         if answer.returncode or inside != b"true":
-            why = answer.stderr.decode(errors="replace").strip().splitlines()
+            bare = not answer.returncode or b"safe.bareRepository" in answer.stderr  # files of a checkout can make one
+            why = "it is a bare repository" if bare else as_text(answer.stderr).strip().partition("\n")[0]
             raise NotARepositoryError(
-                f"{self.directory}: not a git work tree ({why[0] if why else 'it is a bare repository'}); "
-                "name the repository with --repo-dir"
+                f"{self.directory}: not a git work tree ({why}); name the repository with --repo-dir"
             )
         self.common_dir = Path(os.fsdecode(common_dir))  # the repository itself, which all its work trees share
         _refuse_pipes_in(self.common_dir)

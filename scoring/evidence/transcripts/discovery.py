@@ -12,7 +12,7 @@ from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.harness import FileNames, Harness
-from scoring.files import is_inside, reason
+from scoring.files import in_checkout, is_inside, reason
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
@@ -129,7 +129,7 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
         yield _Place(directory, "hook", "", anybody)
     for harness in harnesses if places.auto else ():
         for path, origin, prefix, below in harness.homes(os.environ):
-            if not (places.trusted and is_inside(path, places.repo_dir)):
+            if not (places.trusted and in_checkout(path, places.repo_dir)):
                 yield _Place(path, origin, prefix, harness.files, harness.name, below=below)
 
 

@@ -10,7 +10,7 @@ from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import is_inside, read_file
+from scoring.files import in_checkout, read_file
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.examined import Examined, LogView
 from scoring.views.gates.gate import Gate, GateOption, is_enough, weakest
@@ -42,8 +42,8 @@ class Drop(NamedTuple):
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
-    in_checkout = is_inside(name, log.repo_dir) and log.options.get("trusted", False)
-    baseline = _from_file(Path(name)) if Path(name).is_file() and not in_checkout else _from_revision(name, log)
+    untrusted = log.options.get("trusted", False) and in_checkout(name, log.repo_dir)
+    baseline = _from_file(Path(name)) if Path(name).is_file() and not untrusted else _from_revision(name, log)
     return Drop(most, baseline, log.selection.last)
 
 

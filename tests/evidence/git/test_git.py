@@ -201,6 +201,7 @@ class TestRefusing:
         [
             ("", "fatal: not a git repository"),
             ("bare", "it is a bare repository"),
+            ("sample/bare", "it is a bare repository"),  # files of a checkout that say where its work tree is
             ("sample/.git", ""),
             ("missing", "No such file or directory"),
             ("file", ""),
@@ -211,6 +212,10 @@ class TestRefusing:
     @pytest.mark.usefixtures("sample")
     def test_names_the_folder_and_why(self, tmp_path: Path, name: str, why: str) -> None:
         Repo(tmp_path / "bare", "--bare")
+        Repo(tmp_path / "sample/bare", "--bare")
+        (tmp_path / "sample/bare/config").write_text(
+            "[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworktree = ..\n"
+        )
         (tmp_path / "file").touch()
         Repo(tmp_path / "newer").config("core.repositoryFormatVersion", "99")
         Repo(tmp_path / "broken").commit({"a": "1"})
