@@ -149,7 +149,9 @@ def _own_lines(observed: Observed) -> dict[str, SignalValue]:
     return {
         "ran_tests": check(missing, tests.runs > 0, counted(tests.runs, "test run")),
         "tests_passed_last": check(no_verdict, bool(tests.last_passed), f"the last test run {last}"),
-        "edited_after_tests": check(no_verdict, tests.edited_after, f"{edit} edit of code seen after the last test run"),
+        "edited_after_tests": check(
+            no_verdict, tests.edited_after, f"{edit} edit of code seen after the last test run"
+        ),
         "user_interrupted": check(missing, corrections.interrupts > 0, f"{interruptions} by the user"),
         "reverted_own_work": check(missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"),
     }

@@ -111,7 +111,8 @@ class TestComparisons:
 
     def test_of_which_some_are_unclear_say_so_only_where_these_change_nothing(self) -> None:
         landed = [piece("landed", model="a") for _ in range(30)]
-        for state, verdict in (("lost", "a more often than b"), ("unclear", NO_DIFFERENCE)):
+        cases: list[tuple[State, str]] = [("lost", "a more often than b"), ("unclear", NO_DIFFERENCE)]
+        for state, verdict in cases:
             (model,) = comparisons(landed + [piece(state if n < 8 else "landed", model="b") for n in range(30)])
             assert model.verdicts[0] == f"Landed: {verdict}."
 
