@@ -20,7 +20,6 @@ from scoring.log.settings import resolve_settings
 _ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION = re.compile(r"session-(.+)\.score\.yaml")
 
-
 _SHELLS = ("bash", "zsh", "fish")
 _NEEDS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"  # what zsh starts without
 
@@ -55,7 +54,8 @@ def _install(shell: str, script: str) -> str:
     if shell != "fish":
         start = home / ".bashrc" if shell == "bash" else Path(os.environ.get("ZDOTDIR") or home) / ".zshrc"
         done += _add_line(start, f"[ ! -r {shlex.quote(str(file))} ] || . {shlex.quote(str(file))}")
-    return f"{done}Completion begins in the next {shell} that you start.\n"
+    added = "the file" if shell == "fish" else "the file and the line"
+    return f"{done}Completion begins in the next {shell} that you start; to undo it, remove {added}.\n"
 
 
 def _add_line(file: Path, line: str) -> str:

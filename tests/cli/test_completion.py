@@ -43,7 +43,11 @@ class TestCompletion:
         (tmp_path / start).symlink_to(kept)
         script = tmp_path / ".local/share/da-score" / f"completion.{shell}"
         said = da_score("completion", "--install").out
-        assert said.splitlines()[:2] == [f"wrote {script}", f"added a line to {tmp_path / start} that reads it"]
+        assert said.splitlines() == [
+            f"wrote {script}",
+            f"added a line to {tmp_path / start} that reads it",
+            f"Completion begins in the next {shell} that you start; to undo it, remove the file and the line.",
+        ]
         assert da_score("completion", shell).out in script.read_text()
         line = f"[ ! -r {script} ] || . {script}"
         assert kept.read_text().splitlines() == ["alias a=b", line]
@@ -57,7 +61,7 @@ class TestCompletion:
     ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-        assert da_score("completion", "fish", "--install").status == 0
+        assert da_score("completion", "fish", "--install").out.endswith("; to undo it, remove the file.\n")
         script = tmp_path / ".config/fish/completions/da-score.fish"
         assert script.read_text() == da_score("completion", "fish").out
         assert [path.name for path in tmp_path.iterdir()] == [".config"]

@@ -71,6 +71,11 @@ def test_a_form_is_one_that_github_takes(path: Path) -> None:
     assert any(field.get("validations", {}).get("required") for field in form["body"])
 
 
+def test_the_source_package_has_the_folders_at_the_top_alone() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert all(name.startswith("/") and (ROOT / name[1:]).exists() for name in included)  # docs is tests/docs too
+
+
 def test_what_changed_since_the_last_release_comes_first() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     first, *released = re.findall(r"^## \[(.+?)\]", changes, re.M)
@@ -111,9 +116,13 @@ class TestRelease:
         assert (status, said.count("\n")) == (1, 1)
         assert why in said
 
+    @pytest.mark.parametrize("option", ["--chek", "1.2.3"])
+    def test_is_not_begun_by_a_word_that_is_mistyped(self, tree: Path, option: str) -> None:
+        assert self.check(tree, option) == (1, f"error: scripts/release takes --check or nothing, not: {option}\n")
+
     @staticmethod
-    def check(tree: Path) -> tuple[int, str]:
-        found = subprocess.run(["bash", "scripts/release", "--check"], cwd=tree, capture_output=True, text=True)
+    def check(tree: Path, option: str = "--check") -> tuple[int, str]:
+        found = subprocess.run(["bash", "scripts/release", option], cwd=tree, capture_output=True, text=True)
         return found.returncode, found.stdout + found.stderr
 
     def test_is_published_only_when_the_tag_is_the_version(self) -> None:

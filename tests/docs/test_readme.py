@@ -292,6 +292,7 @@ def test_the_commands_of_the_installation() -> None:
     (block,) = code("sh", section("Install", README))
     assert [line.split("#")[0].split() for line in block.splitlines()] == [
         ["pipx", "install", "'.[report]'"],
+        ["cd", "~/your-repository"],
         [PROGRAM, "init"],
         [PROGRAM, "work"],
     ]
