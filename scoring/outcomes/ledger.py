@@ -275,7 +275,7 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
     inside: set[int] = set()
     for file in work.files:
         spans, tables = file.rows.spans, file.rows.tables
-        part_of = {number: parts[file.ids[n]] for number, n in file.place.items() if file.fresh[n]}
+        part_of = {number: parts[file.ids[n]] for n, number in enumerate(file.numbers) if file.fresh[n]}
         if all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered):
             for part in set(part_of.values()):
                 here.setdefault(part, set()).add(file.transcript.path)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from posixpath import join, normpath
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -110,8 +110,8 @@ _creation, _progress = msgspec.json.Decoder(_Creation), msgspec.json.Decoder(_Pr
 _edit = msgspec.json.Decoder(_Edit)
 _input = msgspec.json.Decoder(_Input)
 
-_Key: TypeAlias = tuple[str, str, int, int]
-"""What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
+_Key: TypeAlias = tuple[int, int, int, int]
+"""What copies of a response have alike: the keys of the response and the request, in a side chain, the span."""
 
 
 class ClaudeReader(JsonReader):
@@ -124,7 +124,8 @@ class ClaudeReader(JsonReader):
         self._seen = Observations(tools)
         self._spans: dict[tuple[str | None, str | None, str | None, bool], int] = {}
         self._covers: list[list[int]] = []
-        self._responses: dict[_Key, list[Any]] = {}
+        self._responses: dict[_Key, tuple[int, ...]] = {}  # their rows
+        self._times: dict[_Key, int] = {}  # of the earliest copy, where nothing is looked at
         self._opens: bool | None = None
         self._cwd = ""
         self._reads: dict[str, str] = {}  # by the id of a call, the file that it reads
@@ -234,12 +235,14 @@ class ClaudeReader(JsonReader):
         if not message.id:
             self.tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
             return
-        key = message.id, line.requestId or "", int(line.isSidechain is True), span
-        place = number if self._seen.looks else time, number
-        noted = self._responses.setdefault(key, [place, 0, tokens])
-        noted[0] = max(noted[0], place) if self._seen.looks else min(noted[0], place)
-        noted[1] += 1
-        noted[2] = max(noted[2], tokens)
+        keys = key_of(message.id), key_of(line.requestId) if line.requestId else 0, int(line.isSidechain is True)
+        key = (*keys, span)
+        _, place, _, _, _, copies, *most = self._responses.get(key, (span, number, *keys, 0, *tokens))
+        if self._seen.looks:
+            place = number
+        elif time < self._times.setdefault(key, time):
+            place, self._times[key] = number, time
+        self._responses[key] = (span, place, *keys, copies + 1, *max(tuple(most), tokens))
 
     def _take_item(self, number: int, span: int, item: _Item) -> None:
         kind, seen = item.type, self._seen
@@ -283,12 +286,7 @@ class ClaudeReader(JsonReader):
             LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT], agent=agent)
             for cwd, session, model, agent in self._spans
         ]
-        responses, refused = list(self.tables[RESPONSE]), self._seen.refused_calls
-        requests: dict[str, int] = {"": 0}
-        for (name, request, side, span), ((_, number), copies, tokens) in self._responses.items():
-            if request not in requests:
-                requests[request] = key_of(request)
-            responses.append((span, number, key_of(name), requests[request], side, copies, *tokens))
+        responses, refused = [*self.tables[RESPONSE], *self._responses.values()], self._seen.refused_calls
         calls = [row for row in self.tables[CALL] if row[2] not in refused]
         tables = {**self.tables, RESPONSE: responses, CALL: calls}
         tables = {kind: list(found) for kind, found in tables.items() if found}

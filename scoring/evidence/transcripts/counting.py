@@ -1,7 +1,7 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,13 +17,17 @@ Last: TypeAlias = Mapping[tuple[str, int, int], int]
 _NONE: Last = {}
 
 
-def last_lines(files: Iterable[File], parts: Sequence[int]) -> Last:
-    """Return the part that has the last line of each response of which several files or parts have lines."""
-    found: dict[tuple[str, int, int], tuple[int, int]] = {}
+def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
+    """Return the part that has the last line of each response of which several rows are."""
+    seen, again = set[int](), set[int]()
     for file in files:
+        for _, _, key, *_ in file.rows.tables.get(RESPONSE, ()):
+            (again if key in seen else seen).add(key)
+    found: dict[tuple[str, int, int], tuple[int, int]] = {}
+    for file in files if again else ():
         for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
             n = file.place[number]
-            if key and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
+            if key and key in again and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
                 name = file.harness.name, key, request
                 found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
     return {name: part for name, (_, part) in found.items()}
@@ -47,7 +51,8 @@ def count_lines(
         rows = placed(file.rows, places)
         if of and RESPONSE in rows.tables:
             name, responses = file.harness.name, rows.tables[RESPONSE]
-            rows.tables[RESPONSE] = [(s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses]
+            last: Any = ((s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses)
+            rows.tables[RESPONSE] = last
         counters[file.harness.name].add(number, rows, True)
         del rows, places  # those of a long transcript would stay until all is counted
     for counter in counters.values():
@@ -72,16 +77,19 @@ def _times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[in
 
 
 def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Return rows with the place of an iteration instead of a line's number, without the lines that have none."""
+    """Return rows with the place of an iteration instead of a line's number, without the lines that have none.
+
+    Its tables can be gone through once: those of a long transcript are never there twice.
+    """
     covers = [[places[number] for number in numbers if number in places] for numbers in rows.covers]
-    tables = {
-        kind: [(span, places[number], *rest) for span, number, *rest in found if number in places]
+    tables: dict[int, Any] = {
+        kind: ((span, places[number], *rest) for span, number, *rest in found if number in places)
         for kind, found in rows.tables.items()
         if kind < RUN
     }
     if STATED in rows.tables:
         measured = _measured(rows, places)
-        tables[RESPONSE] = [(span, places[number], *rest) for span, number, *rest in measured if number in places]
+        tables[RESPONSE] = ((span, places[number], *rest) for span, number, *rest in measured if number in places)
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
 

@@ -83,7 +83,8 @@ class Observations:
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[int, _Call] = {}  # by their keys
+        self._over: dict[int, str | None] = {}  # the responses of those that ended and of which nothing more can come
         self._without_id: list[_Call] = []
         self._answered = False
         self.files = KnownFiles()  # what tools showed of files
@@ -166,10 +167,12 @@ class Observations:
         """Note how a call ended, ``failed`` or not (None: not stated), and return its key."""
         if self._tools is None:
             return _key(call)
-        begun = self._calls.get(call or "")
+        begun = self._calls.get(key := _key(call))
+        if key in self._over:
+            return key
         if begun is None:
             # Of a call in another file, the result may show what was called.
-            key, text = _key(call), output()
+            text = output()
             verdict = self._tools.verdict(None, text, None)
             if verdict and verdict.passed is not None:
                 self._run(key, rows.RESULT_ONLY, -1, verdict)
@@ -185,17 +188,19 @@ class Observations:
             if begun.words or begun.edits or begun.unsure or begun.rewrote or begun.resets or begun.agent:
                 _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
                 begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
-        return begun.key
+            if not (begun.run or begun.commits or begun.question):
+                self._over[key] = self._calls.pop(key).response
+        return key
 
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""
-        begun = self._calls.get(call or "")
+        begun = self._calls.get(_key(call))
         if self._tools and begun and begun.run and (verdict := self._tools.verdict(begun.run, text, None)):
             begun.failing = begun.failing or verdict.passed is False
 
     def commits(self, call: str | None) -> bool:
         """Whether a call makes commits."""
-        return bool((begun := self._calls.get(call or "")) and begun.commits)
+        return bool((begun := self._calls.get(_key(call))) and begun.commits)
 
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
@@ -208,12 +213,13 @@ class Observations:
 
     def refused(self, call: str | None, reason: str = "") -> None:
         """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
-        begun = self._calls.pop(call or "", None)
-        self.refused_calls.add(_key(call))
+        begun = self._calls.pop(key := _key(call), None)
+        response = begun.response if begun else self._over.pop(key, None)
+        self.refused_calls.add(key)
         if (begun is not None and begun.question) or asks(reason):
             self._answered = True
         else:
-            self._row(rows.BREAK, rows.REJECTION, rows.key_of(begun.response) if begun and begun.response else 0)
+            self._row(rows.BREAK, rows.REJECTION, rows.key_of(response) if response else 0)
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
@@ -268,8 +274,10 @@ class Observations:
         if not call:
             self._without_id.append(begun)
             return begun
-        begun.ended = call in self._calls  # written again: what counts is the first time
-        self._calls.setdefault(call, begun)
+        if begun.key in self._calls or begun.key in self._over:  # written again: what counts is the first time
+            begun.ended = True
+        else:
+            self._calls[begun.key] = begun
         return begun
 
     def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:

@@ -1,6 +1,7 @@
 """Transcripts as sessions: which lines (each once, numbered over all files) and which commits a session has."""
 
 import os
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,23 @@ class Made(NamedTuple):
     amends: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where lines are, by their numbers, which ascend; a table of those of a long transcript would be large."""
+
+    numbers: Sequence[int]
+
+    def get(self, number: int, default: int) -> int:
+        """Return where a line is, or the default."""
+        at = bisect_right(self.numbers, number) - 1
+        return at if at >= 0 and self.numbers[at] == number else default
+
+    def __getitem__(self, number: int) -> int:
+        if (at := self.get(number, -1)) < 0:
+            raise KeyError(number)
+        return at
+
+
 @dataclass(eq=False)
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session."""
@@ -44,10 +62,10 @@ class File:
     fresh: list[bool] = field(default_factory=list)  # whether no earlier file has it as work in this repository
     here: list[bool] = field(default_factory=list)  # whether it is work in this repository
 
-    @cached_property
-    def place(self) -> dict[int, int]:
+    @property
+    def place(self) -> "Places":
         """Where a line is in ``ids``, by its number in the file."""
-        return {number: n for n, number in enumerate(self.numbers)}
+        return Places(self.numbers)
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -149,7 +167,8 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
 def order_lines(sessions: Iterable[Session]) -> None:
     """Order the lines of sessions by time, each in one session: in the one that is only that, else the first begun."""
     stamped: dict[SessionKey, dict[int, int]] = {}
-    holders: dict[int, list[SessionKey]] = {}
+    owner: dict[int, SessionKey] = {}
+    shared: dict[int, list[SessionKey]] = {}
     for session in sessions:
         mine = stamped[session.key] = {}
         for file in session.files:
@@ -158,13 +177,14 @@ def order_lines(sessions: Iterable[Session]) -> None:
                 if file.here[n]:
                     mine.setdefault(file.ids[n], file.times[n])
         for line in mine:
-            holders.setdefault(line, []).append(session.key)
-    several = {key for keys in holders.values() if len(keys) > 1 for key in keys}
-    alone = {key: [time for line, time in stamped[key].items() if len(holders[line]) == 1] for key in several}
+            if (first := owner.setdefault(line, session.key)) != session.key:
+                shared.setdefault(line, [first]).append(session.key)
+    several = {key for keys in shared.values() for key in keys}
+    alone = {key: [time for line, time in stamped[key].items() if line not in shared] for key in several}
     age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
-    owner = {line: min(keys, key=age.__getitem__) if len(keys) > 1 else keys[0] for line, keys in holders.items()}
+    owner |= {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
     for session in sessions:
-        mine = {line: time for line, time in stamped[session.key].items() if owner[line] == session.key}
+        mine = {line: time for line, time in stamped.pop(session.key).items() if owner[line] == session.key}
         session.made = [made for made in session.made if made.line in mine]
         session.lines = sorted(mine, key=lambda line: (mine[line], line))
         session.times = [mine[line] for line in session.lines]

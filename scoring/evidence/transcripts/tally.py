@@ -2,9 +2,10 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
-from operator import attrgetter, or_
+from itertools import groupby
+from operator import attrgetter, itemgetter, or_
 from typing import NamedTuple
 
 from msgspec.structs import fields
@@ -176,12 +177,12 @@ def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
     return (min(begin for begin, _ in there), max(end for _, end in there)) if there else None
 
 
-def _by_key(rows: Iterable[tuple[int, ...]]) -> Collection[list[tuple[int, ...]]]:
-    """Return rows with the rows of the same key, the second number; one with the key 0 is alone."""
-    found: dict[int | tuple[int], list[tuple[int, ...]]] = {}
-    for n, row in enumerate(rows):
-        found.setdefault(row[1] or (n,), []).append(row)
-    return found.values()
+def _by_key(rows: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Order rows by their keys, and yield those of the same key, the second number; one with the key 0 is alone."""
+    rows.sort(key=itemgetter(1))
+    for key, found in groupby(rows, itemgetter(1)):
+        alike = list(found)
+        yield from ([alike] if key else ([row] for row in alike))
 
 
 def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
