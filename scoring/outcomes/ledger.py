@@ -192,6 +192,8 @@ def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str])
 
 
 def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
+    if not scan.checkpoints:
+        return
     taken = {name for unit in units.values() for name in unit.checkpoints}
     owner = {line: unit for unit in units.values() for line in unit.lines}
     last: dict[str, tuple[int, int]] = {}

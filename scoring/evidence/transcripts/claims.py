@@ -93,7 +93,7 @@ def spoken_in(files: Iterable[File], parts: Sequence[int], wanted: Collection[Se
         key = file.harness.name, file.owner
         for kind, column in _COLUMNS.items() if key in wanted else ():
             for span, number, *row in file.rows.tables.get(kind, ()):
-                n = file.place.get(number, -1)
+                n = file.at(number)
                 if n < 0 or not file.here[n] or first.setdefault((key, file.ids[n]), file) is not file:
                     continue
                 if row[1] == WHOLE if kind == RUN else not file.rows.spans[span].agent:

@@ -288,8 +288,8 @@ class ClaudeReader(JsonReader):
         ]
         responses, refused = [*self.tables[RESPONSE], *self._responses.values()], self._seen.refused_calls
         calls = [row for row in self.tables[CALL] if row[2] not in refused]
-        tables = {**self.tables, RESPONSE: responses, CALL: calls}
-        tables = {kind: list(found) for kind, found in tables.items() if found}
+        tables = {**self.tables, RESPONSE: responses, CALL: calls, VERDICT: list(self.tables[VERDICT])}
+        tables = {kind: found for kind, found in tables.items() if found}
         rows = Rows(spans, list(map(list, self._covers)), tables, dict(self.skipped))
         return self._seen.fill(rows, self._opens is True)
 

@@ -1,6 +1,7 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
     found: dict[tuple[str, int, int], tuple[int, int]] = {}
     for file in files if again else ():
         for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
-            n = file.place[number]
+            n = file.at(number)
             if key and key in again and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
                 name = file.harness.name, key, request
                 found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
@@ -44,17 +45,15 @@ def count_lines(
     counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
     count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):
-        lines = zip(file.numbers, file.ids, file.fresh, strict=True)
-        places = {at: parts[line] + 1 if parts[line] >= 0 else count + 1 for at, line, fresh in lines if fresh}
-        if not places:
+        if not any(file.fresh):
             continue
-        rows = placed(file.rows, places)
+        rows = placed(file.rows, partial(_place_of, file, parts, count + 1))
         if of and RESPONSE in rows.tables:
             name, responses = file.harness.name, rows.tables[RESPONSE]
             last: Any = ((s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses)
             rows.tables[RESPONSE] = last
         counters[file.harness.name].add(number, rows, True)
-        del rows, places  # those of a long transcript would stay until all is counted
+        del rows  # those of a long transcript would stay until all is counted
     for counter in counters.values():
         counter.finish()
     times = _times_of(files, parts)
@@ -63,6 +62,12 @@ def count_lines(
         known = [time for part in group for time in times.get(part, ())]
         counted.append(replace(facts, began=min(known, default=None), ended=max(known, default=None)))
     return counted, tallies
+
+
+def _place_of(file: File, parts: Sequence[int], other: int, number: int) -> int:
+    """Return the part of a line, from 1, or another place; 0 for a line that does not count."""
+    n = file.at(number)
+    return 0 if n < 0 or not file.fresh[n] else parts[file.ids[n]] + 1 or other
 
 
 def _times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:
@@ -76,31 +81,28 @@ def _times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[in
     return found
 
 
-def placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Return rows with the place of an iteration instead of a line's number, without the lines that have none.
-
-    Its tables can be gone through once: those of a long transcript are never there twice.
-    """
-    covers = [[places[number] for number in numbers if number in places] for numbers in rows.covers]
+def placed(rows: Rows, place_of: Callable[[int], int]) -> Rows:
+    """Return rows with places of iterations for the numbers of lines that have one; tables can be read once."""
+    covers = [[at for number in numbers if (at := place_of(number))] for numbers in rows.covers]
     tables: dict[int, Any] = {
-        kind: ((span, places[number], *rest) for span, number, *rest in found if number in places)
+        kind: ((span, at, *rest) for span, number, *rest in found if (at := place_of(number)))
         for kind, found in rows.tables.items()
         if kind < RUN
     }
     if STATED in rows.tables:
-        measured = _measured(rows, places)
-        tables[RESPONSE] = ((span, places[number], *rest) for span, number, *rest in measured if number in places)
+        measured = _measured(rows, place_of)
+        tables[RESPONSE] = ((span, at, *rest) for span, number, *rest in measured if (at := place_of(number)))
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
 
 
-def _measured(rows: Rows, places: Mapping[int, int]) -> list[tuple[int, ...]]:
+def _measured(rows: Rows, place_of: Callable[[int], int]) -> list[tuple[int, ...]]:
     """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
     responses = list(rows.tables.get(RESPONSE, ()))
     silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE]
     for span, number, since, output, given, reads, writes in rows.tables[STATED]:
         among = [n for n in silent if since <= responses[n][1] <= number]
-        if len({places.get(responses[n][1]) for n in among}) != 1:
+        if len({place_of(responses[n][1]) for n in among}) != 1:
             continue
         model = rows.spans[span].model
         of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among

@@ -84,7 +84,7 @@ class Observations:
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[int, _Call] = {}  # by their keys
-        self._over: dict[int, str | None] = {}  # the responses of those that ended and of which nothing more can come
+        self._over: dict[int, int] = {}  # the keys of the responses of those that are over
         self._without_id: list[_Call] = []
         self._answered = False
         self.files = KnownFiles()  # what tools showed of files
@@ -167,10 +167,9 @@ class Observations:
         """Note how a call ended, ``failed`` or not (None: not stated), and return its key."""
         if self._tools is None:
             return _key(call)
-        begun = self._calls.get(key := _key(call))
-        if key in self._over:
+        if (key := _key(call)) in self._over:
             return key
-        if begun is None:
+        if (begun := self._calls.get(key)) is None:
             # Of a call in another file, the result may show what was called.
             text = output()
             verdict = self._tools.verdict(None, text, None)
@@ -189,7 +188,7 @@ class Observations:
                 _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
                 begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
             if not (begun.run or begun.commits or begun.question):
-                self._over[key] = self._calls.pop(key).response
+                self._over[key] = _key(self._calls.pop(key).response)
         return key
 
     def printed(self, call: str | None, text: str) -> None:
@@ -214,12 +213,12 @@ class Observations:
     def refused(self, call: str | None, reason: str = "") -> None:
         """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
         begun = self._calls.pop(key := _key(call), None)
-        response = begun.response if begun else self._over.pop(key, None)
+        response = _key(begun.response) if begun else self._over.pop(key, 0)
         self.refused_calls.add(key)
         if (begun is not None and begun.question) or asks(reason):
             self._answered = True
         else:
-            self._row(rows.BREAK, rows.REJECTION, rows.key_of(response) if response else 0)
+            self._row(rows.BREAK, rows.REJECTION, response)
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
@@ -274,9 +273,8 @@ class Observations:
         if not call:
             self._without_id.append(begun)
             return begun
-        if begun.key in self._calls or begun.key in self._over:  # written again: what counts is the first time
-            begun.ended = True
-        else:
+        begun.ended = begun.key in self._calls or begun.key in self._over  # written again: the first time counts
+        if not begun.ended:
             self._calls[begun.key] = begun
         return begun
 

@@ -162,7 +162,7 @@ def sightings_of(
             _look(file, owners, found, open_runs, ended, places)
             first = edited.setdefault((file.harness.name, file.owner), {})
             for _, number, path, _ in file.rows.tables.get(rows.EDIT, ()):
-                n = file.place.get(number, -1)
+                n = file.at(number)
                 if n >= 0 and file.here[n]:
                     text, time = file.rows.texts[path], file.times[n]
                     first[text] = min(time, first.get(text, time))
@@ -194,14 +194,14 @@ def _look(
     def owned(kind: int) -> Iterable[tuple[int, Sighting, list[int]]]:
         """Yield the iteration, what can be said at once, and the rest, of the rows in lines that count for one."""
         for span, number, *row in file.rows.tables.get(kind, ()):
-            n = file.place.get(number, -1)
+            n = file.at(number)
             if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
                 agent = file.rows.spans[span].agent
                 yield owner, Sighting(file.times[n], session, file, number, "call", agent=agent), row
 
     for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(rows.RUN, ()):
-        n = file.place.get(number, -1)
-        first = file.place.get(begun, n)
+        n = file.at(number)
+        first = file.at(begun, n)
         if n < 0 or not file.fresh[n] or (owner := owners[file.ids[first]]) < 0:
             continue
         if places.get(owner) != places.get(owners[file.ids[n]]):

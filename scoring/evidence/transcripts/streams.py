@@ -30,23 +30,6 @@ class Made(NamedTuple):
     amends: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where lines are, by their numbers, which ascend; a table of those of a long transcript would be large."""
-
-    numbers: Sequence[int]
-
-    def get(self, number: int, default: int) -> int:
-        """Return where a line is, or the default."""
-        at = bisect_right(self.numbers, number) - 1
-        return at if at >= 0 and self.numbers[at] == number else default
-
-    def __getitem__(self, number: int) -> int:
-        if (at := self.get(number, -1)) < 0:
-            raise KeyError(number)
-        return at
-
-
 @dataclass(eq=False)
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session."""
@@ -62,10 +45,10 @@ class File:
     fresh: list[bool] = field(default_factory=list)  # whether no earlier file has it as work in this repository
     here: list[bool] = field(default_factory=list)  # whether it is work in this repository
 
-    @property
-    def place(self) -> "Places":
-        """Where a line is in ``ids``, by its number in the file."""
-        return Places(self.numbers)
+    def at(self, number: int, default: int = -1) -> int:
+        """Return where a line is in ``ids``, by its number in the file: those ascend."""
+        n = bisect_right(self.numbers, number) - 1
+        return n if n >= 0 and self.numbers[n] == number else default
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -103,7 +86,7 @@ class File:
         found: dict[str, set[int]] = {}
         for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
             if len(numbers):
-                found.setdefault(span.session or named[-1], set()).update(map(self.place.__getitem__, numbers))
+                found.setdefault(span.session or named[-1], set()).update(map(self.at, numbers))
         return dict(sorted(found.items(), key=lambda one: max(one[1])))
 
     def names(self, session: str, place: int) -> bool:
@@ -196,13 +179,13 @@ def _made(session: Session) -> list[Made]:
     name = session.key[1]
     for file in session.files:
         for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
-            n = file.place[number]
+            n = file.at(number)
             if name != file.owner and not file.names(name, n):
                 continue
             if state == CALL_ONLY:
                 calls[key] = file.times[n], bool(amends)
                 continue
-            start = file.times[file.place.get(begun, n)]
+            start = file.times[file.at(begun, n)]
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends))
             if is_elsewhere:
                 session.elsewhere.add(made.sha)

@@ -128,7 +128,7 @@ class Neighbourhood:
             # A line without a folder goes with the others of its file.
             if (here if folder else any(said)) and len(numbers) and session in (span.session, file.owner):
                 for number in numbers:
-                    file.here[file.place[number]] = True
+                    file.here[file.at(number)] = True
 
     def _counts(self, folder: str, known: bool) -> bool:
         if not folder or self.in_repository(folder):

@@ -118,7 +118,7 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
         for span, number, path, *lines in file.rows.tables.get(WROTE, ()):
-            n = file.place.get(number, -1)
+            n = file.at(number)
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
                 key = file.rows.spans[span].cwd, file.rows.texts[path]
                 write_down(found[part].setdefault(key, Counter()), lines)

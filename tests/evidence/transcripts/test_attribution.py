@@ -713,7 +713,7 @@ def test_each_line_has_one_owner(seed: int, tmp_path: Path, read: Read, monkeypa
     truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
     rows = ((file, row) for file in files for row in file.rows.tables.get(RESPONSE, ()) if row[6] in truth)
     for file, (_, number, *_, output, _, _, _, _) in rows if "forked" not in situations else ():
-        owner = answer.owners[file.ids[file.place[number]]]
+        owner = answer.owners[file.ids[file.at(number)]]
         if owner >= 0 and answer.shares[owner].method in ("commit", "checkpoint", "shared"):
             entry = history.entries[asked[owner].iteration - 1]
             known = entry.summary + (history.git.of(entry.commit).message if isinstance(entry.commit, int) else "")
