@@ -151,7 +151,7 @@ def _is_edited(session: Session, made: Made) -> bool:
             spans, texts, rows = file.rows.spans, file.rows.texts, file.rows.tables.get(EDIT, ())
             here = (row for row in rows if is_inside(spans[row[0]].cwd, texts[row[2]], lambda _: False))
             edits = [other for _, other, *_ in here if other < number]
-            if edits and max(edits) > max(commits, default=-1) and file.here[file.place[max(edits)]]:
+            if edits and max(edits) > max(commits, default=-1) and file.here[file.at(max(edits))]:
                 return True
     return False
 
