@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -23,6 +24,7 @@ from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
 from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
+from scoring.evidence.transcripts.streams import File
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
@@ -277,23 +279,28 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
     inside: set[int] = set()
     for file in work.files:
         spans, tables = file.rows.spans, file.rows.tables
-        part_of = {number: parts[file.ids[n]] for n, number in enumerate(file.numbers) if file.fresh[n]}
+        part_of = partial(_part_of, file, parts)
         if all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered):
-            for part in set(part_of.values()):
+            for part in {parts[line] for line, fresh in zip(file.ids, file.fresh, strict=True) if fresh}:
                 here.setdefault(part, set()).add(file.transcript.path)
         else:  # older versions write sub-agents into the session's own file
-            inside.update(part_of.get(row[1], -1) for row in tables.get(RESPONSE, ()) if spans[row[0]].agent)
-        started.update(part_of.get(number, -1) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
+            inside.update(part_of(row[1]) for row in tables.get(RESPONSE, ()) if spans[row[0]].agent)
+        started.update(part_of(number) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
         for at, number, path, how in tables.get(EDIT, ()):
-            part, key = part_of.get(number, -1), (spans[at].cwd, file.rows.texts[path])
+            part, key = part_of(number), (spans[at].cwd, file.rows.texts[path])
             if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
                 wrote[part] += is_inside(*key, work.in_repository)
         for at, number, path in tables.get(REWROTE, ()):
-            if (part := part_of.get(number, -1)) >= 0:
+            if (part := part_of(number)) >= 0:
                 cwd, text = spans[at].cwd, file.rows.texts[path]
                 wrote[part] += text == cwd or is_inside(cwd, text, work.in_repository)
     agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
     return {n: (agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
+
+
+def _part_of(file: File, parts: Sequence[int], number: int) -> int:
+    n = file.at(number)
+    return parts[file.ids[n]] if n >= 0 and file.fresh[n] else -1
 
 
 def _move_talk(units: Units, work: AllWork) -> None:
