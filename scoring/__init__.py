@@ -1,4 +1,4 @@
-"""Explainable quality scores for the iterations of a coding agent.
+"""What became of each piece of coding agents' work, and how good it was, with explainable scores.
 
 The way through the package: files on disk → :mod:`scoring.log` → :mod:`scoring.evidence` → :mod:`scoring.signals` →
 :mod:`rubric` → :mod:`scoring.sidecars` → :mod:`scoring.views` and :mod:`scoring.jobs`; ``docs/ARCHITECTURE.md`` draws
@@ -13,7 +13,7 @@ command pays only for what it needs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from scoring.api import *  # noqa: F403 - its names are the public ones
