@@ -220,7 +220,7 @@ def claim_lines(facts: IterationFacts) -> Iterator[str]:
 
 _METHODS: dict[Method, str] = {
     "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
-    "shared": "with an earlier iteration: nothing was edited for this one alone",
+    "shared": "with an earlier iteration: no edit is in the lines between the two commits",
     "commit": "by commit: a session made the commit",
     "session": "by session: the entry names it",
     "time": "by time: one session alone has lines that are left in the window",
@@ -268,6 +268,8 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         yield f"{counted(found.total, 'line')}, {found.path}:{found.first}{last}"
     if more := observed.lines[_MOST_LISTED:]:
         yield f"and {sum(found.total for found in more)} lines in {counted(len(more), 'more transcript')}"
+    if observed.elsewhere and observed.shared_with is None:
+        yield f"the tokens and turns of {observed.elsewhere} of these lines count for other work of the session"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
     work, parts = observed.work, []
     if work.edits:

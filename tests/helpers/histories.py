@@ -185,7 +185,9 @@ class History:
     remote: str = ""
     globs: tuple[str, ...] = ()
     shas: dict[int, str] = field(default_factory=dict)
-    also: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of its iterations, once it was scored
+    # of its iterations, once it was scored
+    also: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    elsewhere: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.git.branches["main"] = self.git.commit((), "begin", START, {"README.md": "made"})

@@ -260,6 +260,7 @@ class Observed(Frozen, frozen=True):
         also_active: the ids of the sessions that its checkpoints list and that did other work.
         shared_with: the earlier iteration that has the same part, and observations; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones; ``failed_calls`` None: not stated.
+        elsewhere: how many of its lines vote here, while their tokens count for another unit.
         written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
         unsure: those that a copy, a change in place, or a redirection to an unknown path may have written.
         ran: for each verifier of the entry, whether a command of its kind is seen that ran.
@@ -275,6 +276,7 @@ class Observed(Frozen, frozen=True):
     problem: str = ""
     shared_with: int | None = None
     tool_calls: int = 0
+    elsewhere: int = 0
     tests: TestsSeen = TestsSeen()
     corrections: CorrectionsSeen = CorrectionsSeen()
     written: frozenset[str] = frozenset()

@@ -65,6 +65,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         log = score_log(history.log, history.repo, rubric=rubric, transcripts="auto", worktrees=history.globs)
         seen = {scored.record.iteration: scored.facts.observed for scored in log.iterations}
         history.also = {number: one.also_active for number, one in seen.items() if one}
+        history.elsewhere = {number: one.elsewhere for number, one in seen.items() if one}
         return {scored.record.iteration: found(scored) for scored in log.iterations}
 
     return scored
@@ -477,6 +478,7 @@ class TestTheTable:
         assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, 4)
         assert got.tests[:2] == ((1, 1) if votes else (0, 0))
         assert made.also[1] == (() if votes else ("s2",))
+        assert bool(made.elsewhere[1]) == votes
 
     def test_a_commit_of_another_session_cuts_nothing(self, made: History, read: Read) -> None:
         one, two = made.session("s1"), made.session("s2")

@@ -526,7 +526,7 @@ class TestOwnCommands:
     [
         ("pytest -q tests", "pytest -q tests"),
         ("A=secret uv run pytest -k 'a b'", "pytest -k a b"),
-        ("pytest " + "tests/some_long_name.py " * 5, "pytest tests/some_long_name.py tests/some_long_name.py"),
+        ("pytest " + "tests/some_long_name.py " * 5, "pytest tests/some_long_name.py tests/some_long_name.py …"),
         ("pytest 'a\x1b[31m\nb\u202e'", "pytest a [31m b"),
         ("pytest && echo secret", "pytest"),
     ],
