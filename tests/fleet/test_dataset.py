@@ -65,7 +65,7 @@ def edit(root: Path, place: str) -> None:
 
 
 @pytest.mark.parametrize("what", [*CHANGES, *UNCHANGED])
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_go(fleet: Path, what: str) -> None:
     score_here(fleet)
     edit(fleet.parent / "repos/r1", (CHANGES | UNCHANGED)[what])
