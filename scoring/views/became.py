@@ -90,16 +90,20 @@ _KINDS: dict[str, Callable[[WorkRow], str]] = {
 }
 
 
+_SHARES: dict[str, tuple[Callable[[WorkRow], bool], Callable[[Group], CountedShare], Callable[[Group], int]]] = {
+    "Landed": (lambda row: row.unit.state in JUDGED, lambda one: one.landed, lambda one: one.summary["unclear"]),
+    "Reverted or fixed later": (lambda row: row.unit.defective is not None, lambda one: one.fixed, lambda _: 0),
+}
+"""What is compared: of which work, its share, and how many more of the work may belong to that share."""
+
+
 def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     """Return repositories, harnesses and models compared; a kind with fewer than ``least`` of them is left out."""
     made = []
     for kind, of in _KINDS.items():
         groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
         named = [one for one in groups if one.name]
-        verdicts = [
-            _verdict("Landed", [(one.name, one.landed, one.summary["unclear"]) for one in named]),
-            _verdict("Reverted or fixed later", [(one.name, one.fixed, 0) for one in named]),
-        ]
+        verdicts = [f"{what}: {_verdict(what, {one.name: one for one in named})}" for what in _SHARES]
         if named and len(groups) >= least:
             verdicts = verdicts if len(named) > 1 else []
             made.append(Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts))
@@ -114,19 +118,13 @@ def months(work: Sequence[WorkRow]) -> list[Group]:
 
 def trend(work: Sequence[WorkRow]) -> list[str]:
     """Return whether more of the work lands than before, and less of it is fixed; none of fewer than two units."""
-    timed = [row for row in work if row.values["ended"]]
-    shares: dict[str, tuple[list[WorkRow], Callable[[Group], CountedShare]]] = {
-        "Landed": ([row for row in timed if row.unit.state in JUDGED], lambda one: one.landed),
-        "Reverted or fixed later": ([row for row in timed if row.unit.defective is not None], lambda one: one.fixed),
-    }
     texts = []
-    for what, (rows, share) in shares.items():
+    for what, (decided, share, _) in _SHARES.items():
+        rows = [row for row in work if row.values["ended"] and decided(row)]
         if half := len(rows) // 2:
             halves = {"the older half": Group.of("", rows[:half]), "the newer half": Group.of("", rows[half:])}
-            unknown = {name: one.summary["unclear"] if what == "Landed" else 0 for name, one in halves.items()}
-            verdict = _verdict("", [(name, share(one), unknown[name]) for name, one in halves.items()])
             older, newer = map(share, halves.values())
-            texts.append(f"{what}, of the older half: {older}; of the newer half: {newer}{verdict}")
+            texts.append(f"{what}, of the older half: {older}; of the newer half: {newer}: {_verdict(what, halves)}")
     return texts
 
 
@@ -137,17 +135,18 @@ def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Grou
     return [Group.of(name, rows) for name, rows in found.items()]
 
 
-def _verdict(what: str, shares: Sequence[tuple[str, CountedShare, int]]) -> str:
-    """Return which of some shares is larger, as far as their intervals lie apart, whatever became of the unknown."""
-    bounds = [
-        (wilson(*share)[0], wilson(share.part + unknown, share.whole)[1], name)
-        for name, share, unknown in shares
-        if share.whole
-    ]
+def _verdict(what: str, groups: Mapping[str, Group]) -> str:
+    """Return in which group a share is larger, as far as intervals lie apart whatever became of the unknown."""
+    _, share_of, unknown_of = _SHARES[what]
+    bounds = []
+    for name, group in groups.items():
+        part, whole = share_of(group)
+        if whole:
+            bounds.append((wilson(part, whole)[0], wilson(part + unknown_of(group), whole)[1], name))
     if len(bounds) < 2:
-        return f"{what}: too little is known to compare."
+        return "too little is known to compare."
     (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
-    return f"{what}: {f'{most} more often than {least}' if low > high else NO_DIFFERENCE}."
+    return f"{most} more often than {least}." if low > high else f"{NO_DIFFERENCE}."
 
 
 def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:

@@ -187,7 +187,7 @@ class AttributedScan(Scan):
                 ran=tuple(of_it.ran_for(v.kind) for v in question.verifiers),
                 seen=sightings.places_seen(share.made, made_at, last, breaks),
                 lines=tuple(one for part in share.voting for one in lines_of[part]),
-                elsewhere=sum(one.total for part in set(share.voting) - set(share.own) for one in lines_of[part]),
+                elsewhere=sum(one.total for part in share.voting if part not in share.own for one in lines_of[part]),
                 work=of_it.work(),
                 by_agents=least_share(added.get(question.written, {}), [wrote[n] for n in share.voting if n in wrote]),
                 claims=tuple(claims_seen(share, spoken, of_it)),

@@ -90,11 +90,13 @@ def amended(
         for one in (one for one in commits if one in lost and not one.amends):
             near = by_time[bisect_left(by_time, (one.begun - NS,)) : bisect_left(by_time, (one.time + 1,))]
             became = [name for _, name in near if held[name].was_made_in(session, one)]
-            found |= dict.fromkeys([one], became[0]) if len(became) == 1 else {}
+            if len(became) == 1:
+                found[one] = became[0]
     times = Counter(found.values())
     found = {one: name for one, name in found.items() if times[name] == 1}
     for one, before in amends(made, lost).items():
-        found |= {one: found[before]} if before in found else {}
+        if before in found:
+            found[one] = found[before]
     return found
 
 
