@@ -13,10 +13,12 @@ from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
+from zlib import crc32
 
 import msgspec
 
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.hunks import added_lines
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
@@ -111,7 +113,7 @@ class Counted(NamedTuple):
     main_fix: tuple[str, int] | None = None
 
 
-_STAMP = b"objects, whole reverts"  # of git: what is kept depends on these alone, which never change
+_STAMP = b"objects, written lines"  # of git: what is kept depends on these alone, which never change
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
@@ -229,17 +231,34 @@ class _Outcomes:
         fixes = {commit for commit in fixes if not self._taken_back((commit,), work.until)}
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         by = self._taken_back((work.commit, work.also), work.until)
-        return Counted(fate.added, len(fate.taken), fixed, by, self._main_fix(fixes, fate))
+        return Counted(fate.added, len(fate.taken), fixed, by, self._main_fix(work.commit, fixes, fate))
 
-    def _main_fix(self, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
+    def _main_fix(self, work: str, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
         """Return the fix that changed most lines of some work, if it says nothing else and they are most of its own."""
         plain = [commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)]
         lines = Counter(commit for commits in fate.taken for commit in {*plain}.intersection(commits))
         commit, count = max(lines.items(), key=lambda one: (one[1], one[0]), default=("", 0))
-        if count < _LEAST_FIXED or count * 100 < DEFECTIVE_PERCENT * fate.added:
+        least = max(_LEAST_FIXED, fate.added * DEFECTIVE_PERCENT / 100)
+        size = self._history.sizes([commit]).get(commit) if count >= least else None
+        if size is None or count * 2 < size.removed:
             return None
-        size = self._history.sizes([commit]).get(commit)
-        return (commit, count) if size and count * 2 >= size.removed else None
+        count = min(count, self._fixed_of_written(work, commit))
+        return (commit, count) if count >= max(least, size.removed / 2) else None
+
+    def _fixed_of_written(self, work: str, fix: str) -> int:
+        """Count the lines of code that a fix took away and some work wrote: lines that it also took away it moved."""
+        first, before = self._graph.first_parent(work), self._graph.first_parent(fix)
+        written = self._lines_beyond(first, work) - self._lines_beyond(work, first)
+        return (written & self._lines_beyond(fix, before)).total()
+
+    def _lines_beyond(self, one: str, other: str) -> Counter[int]:
+        """Count the lines of code that another commit has beyond those of one, by their text without blanks."""
+        pairs = [(other, one)] if other else []
+        found: Counter[int] = Counter()
+        for added in added_lines(self._repository, pairs, lambda line: crc32(b"".join(line.split()))).values():
+            for (path, text), count in added.lines.items():
+                found[text] += count * is_code(path, globs=self._rules.code_globs)
+        return found
 
     def _taken_back(self, commits: tuple[str, ...], until: str) -> str | None:
         place = self._graph.position[commits[0]]

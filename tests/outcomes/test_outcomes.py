@@ -162,6 +162,16 @@ class TestFixes:
         fix = started.commit(rest, "fix: a crash")
         assert outcome(started, work).main_fix == ((fix, changed) if main else None)
 
+    @cases("moved, main", {"which it also took away": (3, False), "which stay where they were": (0, True)})
+    def test_lines_that_the_work_only_moved_are_not_what_a_fix_fixed(
+        self, started: Repo, moved: int, main: bool
+    ) -> None:
+        started.commit({"c.py": lines("c", 9)})
+        work = started.commit({"b.py": lines("b", 40) + lines("c", 3), "c.py": lines("c", 9 - moved, moved)})
+        fix = started.commit({"b.py": lines("b", 40)}, "fix: a crash")
+        found = outcome(started, work)
+        assert (found.lines_fixed, found.main_fix) == (3, (fix, 3) if main else None)
+
     def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(self, started: Repo) -> None:
         z = lines("z", 3)
         later = ({"b.py": z + lines("b", 10)}, "fix: before it"), ({"b.py": z + lines("b", 9, 1)}, "feature")
