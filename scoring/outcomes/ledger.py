@@ -22,7 +22,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, RESPONSE, REWROTE
+from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.streams import File
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
@@ -275,16 +275,18 @@ def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenL
     """Count sub-agents that were started and are not here, and files that commands wrote, of which no line is known."""
     started: Counter[int] = Counter()
     wrote: Counter[int] = Counter()
-    here: dict[int, set[Path]] = {}
+    here: dict[int, set[str]] = {}
     inside: set[int] = set()
     for file in work.files:
         spans, tables = file.rows.spans, file.rows.tables
         part_of = partial(_part_of, file, parts)
-        if all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered):
-            for part in {parts[line] for line, fresh in zip(file.ids, file.fresh, strict=True) if fresh}:
-                here.setdefault(part, set()).add(file.transcript.path)
-        else:  # older versions write sub-agents into the session's own file
-            inside.update(part_of(row[1]) for row in tables.get(RESPONSE, ()) if spans[row[0]].agent)
+        alone = all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered)
+        for n, (span, covered) in enumerate(zip(spans, file.rows.covers, strict=True)):
+            for part in map(part_of, covered) if span.agent else ():
+                if alone or span.agent_id:
+                    here.setdefault(part, set()).add(file.agent(n))
+                else:  # older versions write sub-agents into the session's own file, and do not tell them apart
+                    inside.add(part)
         started.update(part_of(number) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
         for at, number, path, how in tables.get(EDIT, ()):
             part, key = part_of(number), (spans[at].cwd, file.rows.texts[path])

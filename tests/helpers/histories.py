@@ -87,6 +87,12 @@ class Session:
         """The user says something to Claude Code."""
         self._claude(second, False, type="user", message={"role": "user", "content": words})
 
+    def repeats(self, second: float, agent: "Session") -> None:
+        """What a sub-agent said and did is written into the lines of its session, as some versions do."""
+        for n, line in enumerate(agent.lines):
+            data = {"type": "agent_progress", "agentId": agent.id, "message": line}
+            self._claude(second + n / 10, False, type="progress", data=data)
+
     def interrupt(self, second: float) -> None:
         """The user stops the agent."""
         if self.harness == "codex":

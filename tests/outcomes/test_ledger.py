@@ -173,14 +173,17 @@ def test_lines_are_not_known_where_some_are_not_here(
     assert (unit["lines_written"], unit["yield"]) == (written, yielded)
 
 
-@pytest.mark.parametrize("is_here", [True, False])
-def test_sub_agents_that_are_not_here_are_counted(history: History, work: Work, is_here: bool) -> None:
+@pytest.mark.parametrize("here", ["in its own transcript", "in the lines of its session", "in both", ""])
+def test_sub_agents_that_are_not_here_are_counted(history: History, work: Work, here: str) -> None:
     committed(history)
-    second = history.session("s2")
+    second, agent, is_here = history.session("s2"), Session("a1", str(history.repo)), bool(here)
     given = {"description": "look", "prompt": "look", "subagent_type": "general-purpose"}
     second.turn(300, 4, {"type": "tool_use", "id": "t1", "name": "Task", "input": given})
-    if is_here:
+    agent.turn(305, 32)
+    if here in ("in its own transcript", "in both"):
         second.turn(305, 32, side=True)
+    if here in ("in the lines of its session", "in both"):
+        second.repeats(305, agent)
     writes(second, 310, 8, "src/c.py")
     mark = history.commit(400, "Add more", files={"src/c.py": TEXT})
     second.commits(400, 16, mark, "Add more")

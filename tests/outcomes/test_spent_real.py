@@ -43,6 +43,8 @@ def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], di
     for path in sorted(folder.glob("*.jsonl")):
         lines = map(values, path.read_bytes().splitlines())
         for said in (one for of in lines if largest or len(of) == 1 for one in of):
+            if largest and said.get("type") == "progress" and isinstance(said["data"].get("message"), dict):
+                said = said["data"]["message"]  # of a sub-agent, which ccusage leaves out
             message = said.get("message") or {}
             if said.get("type") == "assistant" and message.get("usage"):
                 counts = {kind: message["usage"].get(f"{name}_tokens") or 0 for kind, name in FIELDS.items()}
@@ -50,7 +52,10 @@ def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], di
 
 
 def total(folder: Path, largest: bool) -> dict[str, int]:
-    """Return the sums, each response once by its largest copy; else by its first, and by each without a request."""
+    """Return the sums, each response once by its largest copy, and those of sub-agents in lines of their sessions.
+
+    Else without these, each by its first copy, and each copy without a request.
+    """
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for number, (name, counts) in enumerate(responses(folder, largest)):
         key = name[:1] if largest else name if name[1] else (*name, str(number))

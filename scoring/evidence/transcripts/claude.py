@@ -72,6 +72,7 @@ class _Line(msgspec.Struct, gc=False):
     sessionId: str | None = None  # noqa: N815 - as it is written
     requestId: str | None = None  # noqa: N815 - as it is written
     isSidechain: bool | None = None  # noqa: N815 - as it is written
+    agentId: RawField = UNSET  # noqa: N815 - as it is written
     isMeta: RawField = UNSET  # noqa: N815 - as it is written
     isCompactSummary: RawField = UNSET  # noqa: N815 - as it is written
     isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
@@ -82,9 +83,10 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class _Progress(msgspec.Struct, gc=False):
-    """What a sub-agent did, as it is repeated to the session that waits for it."""
+    """What a sub-agent said or did, as it is repeated to the session that waits for it."""
 
     message: _Line | None = None
+    agentId: RawField = UNSET  # noqa: N815 - as it is written
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -122,7 +124,7 @@ class ClaudeReader(JsonReader):
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
         self._seen = Observations(tools)
-        self._spans: dict[tuple[str | None, str | None, str | None, bool], int] = {}
+        self._spans: dict[tuple[str | None, str | None, str | None, bool, str], int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_Key, tuple[int, ...]] = {}  # their rows
         self._times: dict[_Key, int] = {}  # of the earliest copy, where nothing is looked at
@@ -145,10 +147,11 @@ class ClaudeReader(JsonReader):
             if time is None:
                 self.skipped[NO_TIME] += 1
                 continue
-            message = line.message
-            echo = self._echo_of(line)
-            agent = self._seen.looks and (line.isSidechain is True or echo is not None)
-            where = line.cwd, line.sessionId, None if message is None else message.model, agent
+            if line.type == "progress" and self._seen.looks:
+                line = _repeated(line)
+            message, agent = line.message, line.isSidechain is True and self._seen.looks
+            agent_id = text_in(value_of(line.agentId)) if agent else ""
+            where = line.cwd, line.sessionId, None if message is None else message.model, agent, agent_id
             span = spans.get(where)
             if span is None:
                 span = spans[where] = len(covers)
@@ -167,26 +170,7 @@ class ClaudeReader(JsonReader):
                     self._seen.prompt(text_in(given, "prompt"))
             if message is not None and (line.type == "assistant" or line.type == "user"):
                 self._take_message(number, time, span, line, message)
-            elif echo is not None and type(echo.content) is list:
-                self._cwd = line.cwd or ""
-                for item in echo.content:
-                    if isinstance(item, _Item):
-                        self._look_at(item)
         return foreign
-
-    def _echo_of(self, line: _Line) -> _Message | None:
-        """Return what a sub-agent said or did, in a line that repeats it for the session that waits."""
-        if not self._seen.looks or line.type != "progress":
-            return None
-        found = value_of(line.data, _progress, _Progress()).message
-        return found.message if found else None
-
-    def _look_at(self, item: _Item) -> None:
-        """Look at what a sub-agent did; its calls and tokens count where its own lines are."""
-        if item.type == "tool_use":
-            self._call(item)
-        elif item.type == "tool_result" and not (text := _text_of(item.content)).startswith(REFUSED):
-            self._seen.result(item.tool_use_id, item.is_error is True, lambda: text)
 
     def _key(self, position: int, line: _Line) -> int:
         """Return the key of a line: that of its id, or of its bytes."""
@@ -283,8 +267,8 @@ class ClaudeReader(JsonReader):
     def rows(self) -> Rows:
         """Return what was taken; calls that the user refused are none."""
         spans = [
-            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT], agent=agent)
-            for cwd, session, model, agent in self._spans
+            LineSpan(cwd or "", session or "", model=(model or "")[:MODEL_LIMIT], agent=agent, agent_id=helper)
+            for cwd, session, model, agent, helper in self._spans
         ]
         responses, refused = [*self.tables[RESPONSE], *self._responses.values()], self._seen.refused_calls
         calls = [row for row in self.tables[CALL] if row[2] not in refused]
@@ -292,6 +276,16 @@ class ClaudeReader(JsonReader):
         tables = {kind: found for kind, found in tables.items() if found}
         rows = Rows(spans, list(map(list, self._covers)), tables, dict(self.skipped))
         return self._seen.fill(rows, self._opens is True)
+
+
+def _repeated(line: _Line) -> _Line:
+    """Return what a line repeats of a sub-agent, as the line of its own that it is; any other line as it is."""
+    found: _Progress = value_of(line.data, _progress, _Progress())
+    if found.message is None or found.message.message is None:
+        return line
+    said = found.message
+    said.cwd, said.sessionId, said.isSidechain, said.agentId = line.cwd, line.sessionId, True, found.agentId
+    return said
 
 
 def _for_an_hour(usage: _Usage) -> int:

@@ -21,6 +21,7 @@ class LineSpan(NamedTuple):
     remote: str = ""  # the URL of the repository
     model: str = ""
     agent: bool = False  # whether the lines are of a sub-agent
+    agent_id: str = ""  # the id of that, where others are in its session
 
 
 class Rows(msgspec.Struct, array_like=True):

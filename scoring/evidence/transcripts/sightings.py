@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -26,7 +25,10 @@ _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "reg
 
 
 class Sighting(NamedTuple):
-    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows."""
+    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows.
+
+    ``agent`` is the id or the transcript of a sub-agent, "" of the session itself.
+    """
 
     time: int
     session: SessionKey
@@ -39,12 +41,12 @@ class Sighting(NamedTuple):
     good: int | None = None
     bad: int | None = None
     how: int = 0
-    agent: bool = False
+    agent: str = ""
 
     @property
-    def by(self) -> tuple[SessionKey, Path | None]:
-        """The session, and the transcript of a sub-agent."""
-        return self.session, self.file.transcript.path if self.agent else None
+    def by(self) -> tuple[SessionKey, str]:
+        """Who did it."""
+        return self.session, self.agent
 
 
 @dataclass
@@ -196,8 +198,7 @@ def _look(
         for span, number, *row in file.rows.tables.get(kind, ()):
             n = file.at(number)
             if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
-                agent = file.rows.spans[span].agent
-                yield owner, Sighting(file.times[n], session, file, number, "call", agent=agent), row
+                yield owner, Sighting(file.times[n], session, file, number, "call", agent=file.agent(span)), row
 
     for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(rows.RUN, ()):
         n = file.at(number)
@@ -206,8 +207,8 @@ def _look(
             continue
         if places.get(owner) != places.get(owners[file.ids[n]]):
             n, number, passed, good, bad = first, begun, -1, -1, -1
-        label_text, agent = texts[label] if label >= 0 else "", file.rows.spans[span].agent
-        run = Sighting(file.times[n], session, file, number, "run", key, label_text, agent=agent)
+        label_text = texts[label] if label >= 0 else ""
+        run = Sighting(file.times[n], session, file, number, "run", key, label_text, agent=file.agent(span))
         run = run._replace(
             passed=None if passed < 0 else bool(passed), good=None if good < 0 else good, bad=None if bad < 0 else bad
         )

@@ -89,6 +89,11 @@ class File:
                 found.setdefault(span.session or named[-1], set()).update(map(self.at, numbers))
         return dict(sorted(found.items(), key=lambda one: max(one[1])))
 
+    def agent(self, span: int) -> str:
+        """Return the id of the sub-agent that wrote a span, or its transcript; "" for the session itself."""
+        of = self.rows.spans[span]
+        return (of.agent_id or os.fspath(self.transcript.path)) if of.agent else ""
+
     def names(self, session: str, place: int) -> bool:
         """Whether a line names a session as its own; a line that names none is of the file's own session."""
         return len(self._by_name) <= 1 or place in self._by_name[session]

@@ -578,19 +578,34 @@ class TestTheTable:
         made.entry(two, "b")
         assert read(made)[2].method == ("commit" if started else "shared")
 
-    def test_what_a_sub_agent_does_is_seen_in_what_its_session_is_shown(self, made: History, read: Read) -> None:
-        """Its calls and tokens are not: they count where its own transcript is."""
+    @cases(
+        "recorded, own, editor, output, tests",
+        {
+            "in the lines of its session alone": (True, False, "a1", 15, (1, 1, False)),
+            "and in a transcript of its own, which is the same work": (True, True, "a1", 15, (1, 1, False)),
+            "in that alone": (False, True, "a1", 15, (1, 1, False)),
+            "nowhere": (False, False, "a1", 9, (0, 0, None)),
+            "and another one edited": (True, False, "a2", 15, (0, 0, None)),
+        },
+    )
+    def test_what_a_sub_agent_does_counts_once(
+        self, made: History, read: Read, recorded: bool, own: bool, editor: str, output: int, tests: tuple[Any, ...]
+    ) -> None:
         session, agent = made.session("s1"), Session("a1", str(made.repo))
         session.turn(9, 1)
-        agent.edit(10, 2, "src/a.py")
+        other = agent if editor == agent.id else Session(editor, agent.cwd)
+        other.edit(10, 2, "src/a.py")
         agent.run(11, 4, "pytest -q", "1 failed in 0.1s", failed=True)
-        for n, line in enumerate(agent.lines):
-            session._claude(10 + n, False, type="progress", data={"message": line})
+        for one in dict.fromkeys((agent.id, other.id)) if recorded else ():
+            session.repeats(10, agent if one == agent.id else other)
+        alone = {"sessionId": session.id, "isSidechain": True, "agentId": agent.id}
+        session.side += [line | alone for line in agent.lines] if own else []
+        session._claude(15, False, type="progress", data={"type": "bash_progress", "output": "1 failed in 0.1s"})
         mark = made.commit(20, "work", files={"src/a.py": "x"})
         session.commits(20.2, 8, mark, "work")
         made.entry(mark, "work")
         got = read(made)[1]
-        assert (got.output, got.tests[:3]) == (9, (1, 1, False))
+        assert (got.output, got.tests[:3]) == (output, tests)
 
     @pytest.mark.parametrize("known", [True, False], ids=["a checkpoint is known before", "none is"])
     def test_a_stated_start(self, made: History, read: Read, known: bool) -> None:
