@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "STATEMENTS.md").read_text("utf-8")
 
 
 class Statement(NamedTuple):
-    """A row of the page."""
+    """A statement of the page; ``where`` names its places, and those of the others in its row."""
 
     id: str
     text: str
@@ -34,7 +34,11 @@ class Statement(NamedTuple):
 def statements() -> Iterator[Statement]:
     for block in re.findall(r"<!-- statements -->\n(.*?)<!-- /statements -->", PAGE, re.S):
         for line in block.splitlines()[2:]:
-            yield Statement(*(cell.strip() for cell in line.strip().strip("|").split(" | ", 4)))
+            ids, texts, *rest = (cell.strip() for cell in line.strip().strip("|").split(" | ", 4))
+            first, *last = re.findall(r"\d+", ids)
+            numbers = range(int(first), int(*last or [first]) + 1)
+            for number, text in zip(numbers, texts.split(" · "), strict=True):
+                yield Statement(f"{ids[0]}{number}", text, *rest)
 
 
 ROWS = [row._replace(prints=row.prints.strip("` ")) for row in statements()]
@@ -43,7 +47,7 @@ COMMANDS = [row for row in ROWS if row.command]
 
 def test_the_four_documents_are_there_with_every_statement_once() -> None:
     assert {row.id[0] for row in ROWS} == set("ABCD")
-    assert len(ROWS) >= 297
+    assert len(ROWS) >= 365
     assert len({row.id for row in ROWS}) == len(ROWS)
     assert len({(row.id[0], row.text) for row in ROWS}) == len(ROWS)
     assert len(COMMANDS) >= 100
@@ -90,7 +94,7 @@ def test_a_place_that_is_not_there_is_noticed(where: str, found: bool) -> None:
 
 
 def test_every_place_is_there() -> None:
-    assert [(row.id, row.where) for row in ROWS if not is_there(row.where)] == []
+    assert [(row.id, place) for row in ROWS for place in row.where.split(" · ") if not is_there(place)] == []
 
 
 # The files that the commands name
