@@ -1,6 +1,5 @@
 """The rubric document says what the rubric data says, and its arithmetic holds to the last digit."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ import yaml
 from helpers.rubrics import voting
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
-from scoring.evidence.beside import deliberation_facts
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record
@@ -122,7 +120,7 @@ def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None
 
 @pytest.mark.parametrize("name", ALL_SIGNALS)
 def test_a_signal_section_covers_source_mapping_absence_and_weight(name: str) -> None:
-    leads = re.findall(r"^\*\*(Source|Mapping|Absent|Weight)\b", section(name, 3), re.M)
+    leads = re.findall(r"^- \*\*(Source|Mapping|Absent|Weight)\b", section(name, 3), re.M)
     assert leads == ["Source", "Mapping", "Absent", "Weight"]
 
 
@@ -227,11 +225,6 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     record = parse_iteration_record(yaml.safe_dump(evidence["entry"]))
     files = evidence.get("changed_files")
     facts = TranscriptFacts(**evidence.get("transcript", {}))
-    deliberation = None
-    if "deliberation" in evidence:
-        rounds = [{"round": n, "outputs": {"claims": claims}} for n, claims in enumerate(evidence["deliberation"], 1)]
-        (log_dir / f"iter-{record.iteration}.dr.json").write_text(json.dumps({"rounds": rounds}), "utf-8")
-        deliberation = deliberation_facts(log_dir, record.iteration)
     if "hook_results" in evidence:
         write_hook_file(log_dir, record.iteration, evidence["hook_results"])
     return assemble_signal_set(
@@ -244,7 +237,7 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
         BackfillSignals(record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate),
         objective_checks(facts),
         extract_hook_outcomes_signal(log_dir, record.iteration),
-        deliberation_value(deliberation, record.iteration),
+        deliberation_value(None, record.iteration),
     )
 
 
@@ -267,7 +260,7 @@ def calculate(expression: str) -> float:
 
 def test_there_is_an_example_with_every_signal_and_one_with_absent_signals() -> None:
     absent = {name: any(row["sub-score"] == "absent" for row in example.rows) for name, example in EXAMPLES.items()}
-    assert absent == {"every-signal-present": False, "three-signals-absent": True, "a-deliberation-votes": True}
+    assert absent == {"every-signal-present": False, "three-signals-absent": True}
 
 
 EQUATIONS = [
