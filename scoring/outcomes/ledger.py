@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -42,7 +42,8 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``facts`` are its iterations, the lowest first, ``counted`` what its lines say (None without any). ``minutes``
+    ``facts`` are its iterations, the lowest first; its ``lines`` are by session, each with its time, and ``counted``
+    is what they say (None without any). ``minutes``
     are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all where
     ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``. ``outcome``: the worst.
     """
@@ -55,8 +56,7 @@ class Unit:
     facts: list[IterationFacts] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
-    trees: list[Tree] = field(default_factory=list)
-    lines: dict[int, int] = field(default_factory=dict)
+    lines: dict[Tree, dict[int, int]] = field(default_factory=dict)
     counted: TranscriptFacts | None = None
     session: tuple[str, str] | None = None
     minutes: float | None = None
@@ -197,7 +197,7 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     if not scan.checkpoints:
         return
     taken = {name for unit in units.values() for name in unit.checkpoints}
-    owner = {line: unit for unit in units.values() for line in unit.lines}
+    owner = {line: unit for unit in units.values() for lines in unit.lines.values() for line in lines}
     last: dict[str, tuple[int, int]] = {}
     for file in scan.work.files if scan.work else ():
         if file.checkpoint and file.checkpoint not in taken:
@@ -222,13 +222,10 @@ def _add_lines(
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
             free = _other(part, units, shown, landings)
-            for at in range(part.start, part.end):
-                line = tree.lines[at]
+            for line, time in zip(part.lines, tree.times[part.start : part.end], strict=True):
                 owner = work.given.owners[line]
                 unit = units[by_place[owner]] if owner >= 0 else free
-                unit.lines[line] = tree.times[at]
-                if not any(tree is known for known in unit.trees[-1:]):
-                    unit.trees.append(tree)
+                unit.lines.setdefault(tree, {})[line] = time
 
 
 def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
@@ -247,26 +244,25 @@ def _measure(units: Units, work: AllWork) -> None:
     parts, keys, groups = [-1] * len(work.given.owners), list[tuple[str, str]](), list[range]()
     for unit in order:
         first = len(keys)
-        for tree in unit.trees:
-            inside = [line for line in tree.lines if line in unit.lines]
-            for line in inside:
+        for tree, lines in unit.lines.items():
+            for line in lines:
                 parts[line] = len(keys)
             keys.append(tree.sessions[0])
         groups.append(range(first, len(keys)))
     several = [range(n, n + 1) for group in groups if len(group) > 1 for n in group]
-    counted, _ = count_lines(work.files, parts, groups + several, work.harnesses, last_lines(work.files, parts))
+    counted, _ = count_lines(work.files, parts, groups + several, last_lines(work.files, parts))
     outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
     written = written_lines(work.files, parts, range(len(keys)))
     missing = _missing(work, parts, written)
     for unit, group, found in zip(order, groups, counted, strict=False):
-        unit.counted, unit.ended = found, found.ended
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
-        times = sorted(unit.lines.values())
+        times = sorted(time for lines in unit.lines.values() for time in lines.values())
+        unit.counted, unit.ended = replace(found, began=times[0], ended=times[-1]), times[-1]
         unit.minutes = sum(b - a for a, b in pairwise(times) if b - a <= _PAUSE) / (60 * NS)
         for n in group:
-            for (folder, path), lines in written[n].items():
-                if is_inside(folder, path, work.in_repository):
-                    unit.written.setdefault((folder, path), Counter()).update(lines)
+            for key, added in written[n].items():
+                if is_inside(*key, work.in_repository):
+                    unit.written.setdefault(key, Counter()).update(added)
         unit.missing_subagents = sum(missing[n][0] for n in group if n in missing)
         unit.is_whole = not any(any(missing[n]) for n in group if n in missing)
 
@@ -309,7 +305,7 @@ def _move_talk(units: Units, work: AllWork) -> None:
     rests = [unit for unit in units.values() if unit.kind == "rest"]
     parts = [-1] * len(work.given.owners)
     for n, unit in enumerate(rests):
-        for line in unit.lines:
+        for line in chain.from_iterable(unit.lines.values()):
             parts[line] = n
     written = written_lines(work.files, parts, range(len(rests)))
     for n, unit in enumerate(rests):
@@ -318,7 +314,8 @@ def _move_talk(units: Units, work: AllWork) -> None:
             del units[unit.unit]
             name = f"talk{unit.unit.removeprefix('rest')}"
             talk = units.setdefault(name, Unit(name, "talk"))
-            talk.trees, talk.lines = unit.trees, talk.lines | unit.lines
+            for tree, lines in unit.lines.items():
+                talk.lines.setdefault(tree, {}).update(lines)
 
 
 def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:
@@ -326,23 +323,23 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callab
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})
     written, authors = git.written(known.values()), git.authors(known.values())
-    of_tree: dict[int, tuple[str, str]] = {}
+    of_tree: dict[Tree, tuple[str, str]] = {}
     for unit in every:
         sha = named.get(unit.commit) if unit.commit else None
         commit = written.get(known.get(sha or "", "")) or written.get(unit.commit or "")
         entry = min(unit.facts, key=lambda one: one.record.iteration, default=None)
         if commit:
             unit.subject, unit.author = commit.subject, authors.get(commit.sha, ("", ""))
-            of_tree |= {id(tree): unit.author for tree in unit.trees}
+            of_tree |= dict.fromkeys(unit.lines, unit.author)
             if unit.ended is None and commit.time is not None:
                 unit.ended = clamp_ns(commit.time * NS)
         elif entry:
             unit.subject = entry.record.impl.summary or None
     own = git.own_names()
     for unit in every:
-        if unit.trees and not any(unit.author):
-            tree = unit.trees[0]
-            unit.author = of_tree.get(id(tree)) or (("", "") if is_recorded(tree) else own)
+        if unit.lines and not any(unit.author):
+            tree = next(iter(unit.lines))
+            unit.author = of_tree.get(tree) or (("", "") if is_recorded(tree) else own)
 
 
 def _look_for_lines(

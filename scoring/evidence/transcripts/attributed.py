@@ -19,7 +19,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers, sightings, streams
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Attribution, Share, attribute
 from scoring.evidence.transcripts.claims import claims_seen, spoken_in
-from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals
+from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals, with_times
 from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
@@ -85,7 +85,6 @@ class AllWork(NamedTuple):
 
     files: Sequence[streams.File]
     given: Attribution
-    harnesses: Sequence[Harness]
     in_repository: InRepository
 
 
@@ -139,10 +138,11 @@ class AttributedScan(Scan):
         read = {file.checkpoint for file in files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
         given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
-        self.work = AllWork(files, given, self._harnesses, there.in_repository)
+        self.work = AllWork(files, given, there.in_repository)
         self._name_unread(given.shares, asked, read)
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
-        counted, self._tallies = count_lines(files, given.parts, groups, self._harnesses)
+        counted, self._tallies = count_lines(files, given.parts, groups)
+        counted = with_times(counted, files, given.parts, groups)
         of_part = counted[len(given.shares) :]
         places = {part: place for place, share in enumerate(given.shares) for part in share.own}
         seen = sightings.sightings_of(files, given.parts, given.total, places)

@@ -1,14 +1,13 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import RESPONSE, RUN, STATED, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT, Tallies
@@ -35,19 +34,23 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
 
 
 def count_lines(
-    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], harnesses: Sequence[Harness], of: Last = _NONE
+    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], of: Last = _NONE
 ) -> tuple[list[TranscriptFacts], Tallies]:
-    """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names."""
+    """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
+
+    In place of times the facts have parts.
+    """
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
-    tallies = Tallies(windows, [harness.name for harness in harnesses])
+    harnesses = {file.harness.name: file.harness for file in files}
+    tallies = Tallies(windows, list(harnesses))
     for tally in tallies.of.values():
         tally.counts_open_calls = True
-    counters = {h.name: h.counter(h, tallies.of[h.name], lambda _: True, lambda _: []) for h in harnesses}
+    counters = {name: h.counter(h, tallies.of[name], lambda _: True, lambda _: []) for name, h in harnesses.items()}
     count = max(parts, default=-1) + 1
     for number, file in enumerate(continued(files)):
         if not any(file.fresh):
             continue
-        rows = placed(file.rows, partial(_place_of, file, parts, count + 1))
+        rows = placed(file.rows, _places(file, parts, count + 1))
         if of and RESPONSE in rows.tables:
             name, responses = file.harness.name, rows.tables[RESPONSE]
             last: Any = ((s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses)
@@ -56,53 +59,57 @@ def count_lines(
         del rows  # those of a long transcript would stay until all is counted
     for counter in counters.values():
         counter.finish()
-    times = _times_of(files, parts)
-    counted = []
-    for facts, group in zip(tallies.facts(), groups, strict=True):
-        known = [time for part in group for time in times.get(part, ())]
-        counted.append(replace(facts, began=min(known, default=None), ended=max(known, default=None)))
-    return counted, tallies
+    return tallies.facts(), tallies
 
 
-def _place_of(file: File, parts: Sequence[int], other: int, number: int) -> int:
-    """Return the part of a line, from 1, or another place; 0 for a line that does not count."""
-    n = file.at(number)
-    return 0 if n < 0 or not file.fresh[n] else parts[file.ids[n]] + 1 or other
+def _places(file: File, parts: Sequence[int], other: int) -> Sequence[int]:
+    """Return the part of each line by its number, from 1, or another place; 0 for a line that does not count."""
+    places = array("i", bytes(4 * (max(file.numbers, default=-1) + 1)))
+    for number, line, fresh in zip(file.numbers, file.ids, file.fresh, strict=True):
+        places[number] = (parts[line] + 1 or other) if fresh else 0
+    return places
 
 
-def _times_of(files: Iterable[File], parts: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Return when the first and the last line of each part was written."""
+def with_times(
+    counted: Iterable[TranscriptFacts], files: Iterable[File], parts: Sequence[int], groups: Iterable[range]
+) -> list[TranscriptFacts]:
+    """Return what was counted in groups of parts with the times of the first and the last line of each."""
     found: dict[int, tuple[int, int]] = {}
     for file in files:
         for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
             if fresh and (part := parts[line]) >= 0:
                 began, ended = found.get(part, (time, time))
                 found[part] = min(began, time), max(ended, time)
-    return found
+    timed = []
+    for facts, group in zip(counted, groups, strict=True):
+        known = [time for part in group for time in found.get(part, ())]
+        timed.append(replace(facts, began=min(known, default=None), ended=max(known, default=None)))
+    return timed
 
 
-def placed(rows: Rows, place_of: Callable[[int], int]) -> Rows:
+def placed(rows: Rows, places: Sequence[int]) -> Rows:
     """Return rows with places of iterations for the numbers of lines that have one; tables can be read once."""
-    covers = [[at for number in numbers if (at := place_of(number))] for numbers in rows.covers]
-    tables: dict[int, Any] = {
-        kind: ((span, at, *rest) for span, number, *rest in found if (at := place_of(number)))
-        for kind, found in rows.tables.items()
-        if kind < RUN
-    }
+    count = len(places)
+    covers = [[at for number in numbers if number < count and (at := places[number])] for numbers in rows.covers]
+    counted = {kind: found for kind, found in rows.tables.items() if kind < RUN}
     if STATED in rows.tables:
-        measured = _measured(rows, place_of)
-        tables[RESPONSE] = ((span, at, *rest) for span, number, *rest in measured if (at := place_of(number)))
+        counted[RESPONSE] = _measured(rows, places)
+    tables: dict[int, Any] = {
+        kind: ((span, at, *rest) for span, number, *rest in found if number < count and (at := places[number]))
+        for kind, found in counted.items()
+    }
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
     return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
 
 
-def _measured(rows: Rows, place_of: Callable[[int], int]) -> list[tuple[int, ...]]:
+def _measured(rows: Rows, places: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
     responses = list(rows.tables.get(RESPONSE, ()))
     silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE]
+    place_of = [places[row[1]] if row[1] < len(places) else 0 for row in responses]
     for span, number, since, output, given, reads, writes in rows.tables[STATED]:
         among = [n for n in silent if since <= responses[n][1] <= number]
-        if len({place_of(responses[n][1]) for n in among}) != 1:
+        if len({place_of[n] for n in among}) != 1:
             continue
         model = rows.spans[span].model
         of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among

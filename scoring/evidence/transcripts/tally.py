@@ -135,7 +135,7 @@ class Tally:
             self.end(min(calls)[0], int(self.counts_open_calls), 0)
         if self.counts_open_calls:
             for bit, ends in ((CALLED, self.calls), (ENDED, self.verdicts)):
-                for time, *_ in ends:
+                for time in {time for time, *_ in ends}:
                     self.flag(time, bit)
         for verdicts in _by_key(self.verdicts):
             self.end(min(verdicts)[0], int(not self.counts_open_calls), max(failed for _, _, failed in verdicts))

@@ -125,7 +125,7 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     file = File(TranscriptFile(Path("events.jsonl"), whole=True), CopilotCli(), rows)
     file.ids, file.fresh = list(range(len(rows.lines))), [True] * len(rows.lines)
     groups = [range(part, part + 1) for part in range(len(expected))]
-    found, _ = count_lines([file], [*parts, parts[-1]], groups, [CopilotCli()])
+    found, _ = count_lines([file], [*parts, parts[-1]], groups)
     assert [(f.output_tokens, f.input_tokens - f.cache_reads, f.cache_reads, f.unmeasured) for f in found] == expected
     assert [f.model for f in found] == ["m"] * len(expected)
     assert [bool(f.stated) for f in found] == [f.unmeasured == 0 for f in found]
