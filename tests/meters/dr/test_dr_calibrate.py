@@ -100,41 +100,19 @@ class TestPage:
         assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
         assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
 
-    def test_shows_what_the_command_prints(self, calibration: DaScore) -> None:
-        (block,) = re.findall(r"<!-- calibration: screen -->\n```text\n(.*?)```", PAGE.read_text("utf-8"), re.S)
-        command, _, shown = block.partition("\n")
-        assert command == "$ da-score dr calibrate testdata/dr/examples/calibration --no-semantic --k 2"
-        printed = calibration(PUBLIC, "--no-semantic", "--k", "2").out
-        assert shown == printed.replace(str(PUBLIC), "testdata/dr/examples/calibration")
-
 
 EXAMPLES = re.findall(r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M)
 
 
-class TestExamples:
-    @pytest.mark.parametrize(
-        ("kind", "screen"),
-        [
-            pytest.param(kind, screen, marks=needs_model if "semantic" in kind else ())
-            for kind, screen in EXAMPLES
-            if "uploads" not in kind
-        ],
-    )
-    def test_show_what_the_commands_print(
-        self,
-        kind: str,
-        screen: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        da_score: DaScore,
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        (transcript,) = (text for name, text in EXAMPLES if name == ": uploads.jsonl")
-        Path("uploads.jsonl").write_text(transcript, "utf-8")
-        command, _, shown = screen.partition("\n")
-        assert command.startswith("$ da-score dr ")
-        assert ("--semantic" in command) == ("semantic" in kind)
-        assert da_score(*command.split()[2:], "--cache-dir", "cache") == Outcome(0, shown, "")
+def test_the_example_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (name, transcript), (_, screen) = EXAMPLES
+    Path(name.removeprefix(": ")).write_text(transcript, "utf-8")
+    command, _, shown = screen.partition("\n")
+    assert command.startswith("$ da-score dr ")
+    assert da_score(*command.split()[2:]) == Outcome(0, shown, "")
 
 
 # Agreement
