@@ -1,15 +1,10 @@
 """The page on the deliberation meter says what is so: its presets, rules, worked meeting, config and loop."""
 
-import io
 import json
 import re
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-from helpers.commands import DaScore
 from helpers.meetings import record
 
 from scoring import MeetingVerdict, meeting_config, score_meeting
@@ -169,20 +164,3 @@ def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
     assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)
     assert asked[0] == (1, ())
     assert asked[2] == (3, ("risks_failure_modes", "options_alternatives"))
-
-
-@pytest.mark.slow
-def test_the_example_of_a_run_prints_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    (script,) = re.findall(r"<!-- example: judge.py -->\n```py\n(.*?)^```$", PAGE, re.M | re.S)
-    (screen,) = re.findall(r"<!-- example: run -->\n```text\n(.*?)^```$", PAGE, re.M | re.S)
-    Path("judge.py").write_text(script, "utf-8")
-    steps = re.findall(r"^\$ da-score (.+)\n((?:(?!\$ ).*\n)*)", screen, re.M)
-    assert len(steps) == 5
-    for command, shown in steps:
-        found = da_score(*shlex.split(command.replace("python3", shlex.quote(sys.executable))))
-        assert (found.status, found.err) == (0, "")
-        assert found.out == shown
