@@ -1,4 +1,4 @@
-"""Threads of Amp: where they are, and what their messages say (``docs/EVIDENCE.md``, "Threads of Amp")."""
+"""Threads of Amp: where they are, and what their messages say (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 from typing import Any
 from urllib.parse import unquote, urlsplit

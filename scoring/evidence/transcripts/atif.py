@@ -1,4 +1,4 @@
-"""ATIF, the trajectories of jobs of Harbor: what their steps say (``docs/EVIDENCE.md``, "Trajectories of ATIF")."""
+"""ATIF, the trajectories of jobs of Harbor: what their steps say (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Cursor: where its agents' transcripts are, and what a line says (``docs/EVIDENCE.md``, "Transcripts of Cursor")."""
+"""Cursor: where its transcripts are, and what a line says (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Factory Droid: where its sessions are, and what a line says (``docs/EVIDENCE.md``, "Sessions of Factory Droid")."""
+"""Factory Droid: where its sessions are, and what a line says (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 import re
 from collections.abc import Iterable, Sequence

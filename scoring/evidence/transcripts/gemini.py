@@ -1,4 +1,4 @@
-"""Gemini CLI: where its chats are, and what their messages say (``docs/EVIDENCE.md``, "Chats of Gemini CLI")."""
+"""Gemini CLI: where its chats are, and what their messages say (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

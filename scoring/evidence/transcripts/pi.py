@@ -1,4 +1,4 @@
-"""Pi: where its sessions are, and what a line of one says (``docs/EVIDENCE.md``, "Sessions of Pi")."""
+"""Pi: where its sessions are, and what a line of one says (``docs/EVIDENCE.md``, "What each harness writes")."""
 
 from collections.abc import Mapping
 from pathlib import Path
