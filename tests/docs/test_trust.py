@@ -1,4 +1,4 @@
-"""docs/TRUST.md: the forged, the stale, the unverified and the broken case say on the page what the commands print."""
+"""docs/TRUST.md: the forged, the unverified and the broken case say on the page what the commands print."""
 
 import re
 import shlex
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
-from helpers.projects import edit
 
 from scoring.log.settings import DEFAULT_LOG_DIR as LOG
 
@@ -18,10 +17,6 @@ def forge() -> None:
     path = LOG / "iter-5.score.yaml"
     text = re.sub("^value: .*", "value: 1", path.read_text(), flags=re.M)
     path.write_text(re.sub("^band: .*", "band: excellent", text, flags=re.M))
-
-
-def admit_retries() -> None:
-    edit(LOG / "iter-3.yaml", "retries: 0", "retries: 4")
 
 
 def leave_as_it_is() -> None:
@@ -35,7 +30,6 @@ def break_both() -> None:
 
 CASES: dict[str, Callable[[], None]] = {
     "A forged sidecar": forge,
-    "A stale sidecar": admit_retries,
     "An unverified sidecar": leave_as_it_is,
     "A broken sidecar, and a broken entry": break_both,
 }
