@@ -93,8 +93,8 @@ def rows(block: str) -> list[list[str]]:
 
 
 def counterparts(block: str) -> list[tuple[str, str]]:
-    """Return the reference's name and ours of every row of a block."""
-    return [(theirs.strip("`"), ours.strip("`")) for theirs, ours, _ in rows(block)]
+    """Return the reference's names and ours of every row of a block."""
+    return [(name.strip("`"), ours.strip("`")) for theirs, ours, _ in rows(block) for name in theirs.split(", ")]
 
 
 SAME = re.findall(r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0])
@@ -107,7 +107,9 @@ def snake(name: str) -> str:
 
 
 def by_the_rule(name: str) -> str:
-    """Return what a name of the reference is called here: types keep theirs, functions and methods are spelled anew."""
+    """Return what a name of the reference is called here: types keep theirs, all others are spelled anew."""
+    if name in CONSTANTS:
+        return snake(name.removeprefix("Signal")).upper()
     return name if name in {*STRUCTS, *TEXT_TYPES} else re.sub(r"\w+$", lambda m: snake(m[0]), name)
 
 
