@@ -181,26 +181,6 @@ def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str]
     return [path.name for path in sessions], warnings, log
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    "session_id",
-    [".", "..", "a/b", "../up", r"a\\b", r"a\u0000b", r"a\nb", r"a\x7fb", r"a\u0085b", "x" * 201, "\N{EURO SIGN}" * 67],
-    ids=ascii,
-)
-def test_a_session_id_that_is_no_plain_file_name_gets_no_sidecar(log_dir: Path, repo: Repo, session_id: str) -> None:
-    sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
-    assert sessions == []
-    assert len(warnings) == 1
-    assert warnings[0].endswith(" is no plain file name; this session gets no score file")
-
-
-@pytest.mark.sampled(100)
-@pytest.mark.parametrize("session_id", ["a", "...", ".a", "a b", "-x", "\N{EURO SIGN}", "x" * 200])
-def test_a_session_id_that_is_a_plain_file_name_gets_one(log_dir: Path, repo: Repo, session_id: str) -> None:
-    sessions, warnings, _ = written(log_dir, repo, f'agent: {{session_id: "{session_id}"}}\n')
-    assert (sessions, warnings) == ([f"session-{session_id}.score.yaml"], [])
-
-
 NOT_A_NUMBER = absent_signal("native session_tokens: cache_hit_rate is not a number")
 
 

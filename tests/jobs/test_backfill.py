@@ -157,8 +157,6 @@ def reject(project: Project) -> None:
     edit(project.repo / ".agents/active/verification/redirect/unit.result.yaml", "status: pass", "status: fail")
 
 
-TASKS = Path(".agents/workflow/plans/links/TASKS.yaml")
-
 REASONS: dict[str, tuple[Change, dict[int, str]]] = {
     "nothing": (lambda _: None, {}),
     "no sidecar": (lambda p: p.sidecar(3).unlink(), {3: "no sidecar"}),
@@ -173,28 +171,7 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
     ),
     "an entry that changed": (lambda p: edit(p.entry(3), "retries: 0", "retries: 1"), {3: "inputs changed"}),
     "an entry with another wave, which is not scored": (lambda p: edit(p.entry(3), "wave: links", "wave: x"), {}),
-    "hook outcomes that changed": (
-        lambda p: edit(p.log / "iter-3.hook-outcomes.yaml", "result: allow", "result: advise"),
-        {3: "inputs changed"},
-    ),
-    "hook outcomes that are gone": (lambda p: (p.log / "iter-3.hook-outcomes.yaml").unlink(), {3: "inputs changed"}),
     "an artifact that changed": (reject, {3: "inputs changed"}),
-    "an artifact with a new comment": (
-        lambda p: edit(p.repo / ".agents/active/verification/redirect/unit.result.yaml", "status:", "# x\nstatus:"),
-        {},
-    ),
-    "a review that changed": (
-        lambda p: edit(
-            p.repo / ".agents/active/verification/redirect/review-decision.yaml",
-            "retries_in_loop: 0",
-            "retries_in_loop: 2",
-        ),
-        {3: "inputs changed"},
-    ),
-    "a declared scope that changed": (
-        lambda p: edit(p.repo / TASKS, "[shortlink/app.py, tests/test_app.py]", "[docs/]"),
-        {3: "inputs changed"},
-    ),
     "a turn in the window of an iteration": (lambda p: add_turn(p, "2026-03-03T09:20:00Z"), {3: "inputs changed"}),
     "a new transcript for an iteration without one": (
         lambda p: (p.transcripts / "claude/a.jsonl").write_text(TURN % "2026-03-02T09:00:00Z"),

@@ -156,7 +156,7 @@ class TestWorktrees:
         assert resolve(key, {source: (text, (text,))}) == (expected,)
 
 
-OPTION, FOLDER = {"transcript-dir": ("/o",)}, {"DA_SCORE_TRANSCRIPT_DIR": "/v"}
+OPTION = {"transcript-dir": ("/o",)}
 
 
 class TestTranscripts:

@@ -42,7 +42,6 @@ LANDED = SignalContribution(
 )
 TESTS = SignalContribution("tests", "Test outcomes", False, 0.0, "", 0.17, 0.0, 0.0)
 SCORE = Score(1, "2.1.0", 0.9, True, "excellent", (LANDED, TESTS))
-UNSCORED = Score(2, "2.1.0", 0.0, False, "unscored", (TESTS,))
 
 SCORE_BYTES = (CONTRACT / "plain.score.yaml").read_bytes()
 

@@ -551,17 +551,6 @@ class TestTokenEfficiency:
         detail = f"backfilled from {turns} transcript turn(s): cache_hit_rate {shown}"
         assert efficiency_value(None, facts) == present(sub_score, detail)
 
-    @pytest.mark.parametrize(
-        ("facts", "rate"),
-        [
-            (TranscriptFacts(turns=5), None),
-            (TranscriptFacts(tool_calls=4), 0.0),
-            (TranscriptFacts(tool_calls=4, tool_errors=1), 0.25),
-        ],
-    )
-    def test_is_beside_the_tool_error_rate(self, facts: TranscriptFacts, rate: float | None) -> None:
-        assert facts.tool_error_rate == rate
-
 
 class TestObjectives:
     @pytest.mark.parametrize("facts", [None, TranscriptFacts(), TranscriptFacts(turns=3, tool_calls=2)])
@@ -700,26 +689,3 @@ class TestSignalTable:
             "integrity": [pair.as_dict()],
             "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},
         }
-
-
-def turn(time: int, reads: int = 1) -> str:
-    """Return a transcript line: one turn some seconds after the builder's first commit."""
-    minutes, seconds = divmod(20 * 60 + time, 60)
-    stamp = f"2026-04-12T{13 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}Z"
-    usage = {"cache_read_input_tokens": reads, "cache_creation_input_tokens": 1}
-    return json.dumps({"type": "assistant", "timestamp": stamp, "message": {"usage": usage}})
-
-
-@pytest.fixture(scope="session")
-def hours(tmp_path_factory: pytest.TempPathFactory) -> Past:
-    """Three commits an hour apart, the first one at 13:20 UTC, one beside the trunk, and one whose files are lost."""
-    repo = Repo(tmp_path_factory.mktemp("hours") / "repo")
-    shas = {name: repo.commit({"a": name}) for name in ("one", "two", "three")}
-    repo.branch("beside")
-    shas["side"] = repo.commit({"s": "1"})
-    shas["lost"] = repo.commit({"s": "2"})
-    repo.lose("HEAD^{tree}")
-    return Past(repo, shas, ReferenceHistory(repo.path, []))
-
-
-UNRESOLVED = "commit time unresolvable; cannot window the transcript"

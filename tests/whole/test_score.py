@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -115,11 +114,6 @@ class TestOneIteration:
 
 
 class TestWriting:
-    @pytest.fixture
-    def copy(self, demo: Demo, tmp_path: Path) -> Path:
-        """A log to write into."""
-        return shutil.copytree(demo.iter_log_dir, tmp_path / "copy")
-
     def test_a_session_without_a_file_name_is_warned_of_and_skipped(self, log: Path, repo: Repo) -> None:
         for n, session in enumerate(["a", "../b", "c", "", "d\\n", "/"], 1):
             entry(log, n, session=session)

@@ -140,8 +140,8 @@ def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(da_score: 
     assert "The meeting may go on" in da_score("meeting", "no-decision", parked).out
     da_score("meeting", "run", "--state", parked, "--answer", "park")
     assert "Ended after round 1" in da_score("meeting", "no-decision", parked).out
-    da_score("meeting", "run", "--state", path, "--answer", "yes")
-    assert one_line(da_score("meeting", "no-decision", path)) == f"{path}: the meeting ended with a decision: cache"
+    da_score("meeting", "run", "--state", path, "--answer", "yes", "--option", "queue")
+    assert one_line(da_score("meeting", "no-decision", path)) == f"{path}: the meeting ended with a decision: queue"
 
 
 # Cost
