@@ -33,11 +33,6 @@ def scored_hook_outcomes(directory: Path | str, iteration: int) -> list[HookOutc
     return None if found.records is None else list(found.records)
 
 
-def kept(directory: Path, text: str) -> list[HookOutcome] | None:
-    hook_file(directory, 4).write_text(text)
-    return scored_hook_outcomes(directory, 4)
-
-
 def failure(directory: Path) -> tuple[str, str]:
     found = ends(lambda: hook_facts(directory, 4))
     assert found.records is None
@@ -54,34 +49,6 @@ def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: st
     outcome = HookOutcome(intervention_class="remediate_at_stop", rule_id="r")
     assert scored_hook_outcomes(str(tmp_path), iteration) == [outcome]
     assert scored_hook_outcomes(tmp_path, iteration + 1) is None
-
-
-@pytest.mark.parametrize(
-    ("given", "is_kept"),
-    [
-        pytest.param("prevent_before_action", True, id="prevent"),
-        pytest.param("remediate_at_stop", True, id="remediate"),
-        pytest.param("continuity_advice", False, id="advice"),
-        pytest.param("observe_tool_result", False, id="observation"),
-        pytest.param("Prevent_Before_Action", False, id="other-case"),
-        pytest.param("' prevent_before_action'", False, id="white-space"),
-        pytest.param("null", False, id="null"),
-        pytest.param("", False, id="nothing"),
-    ],
-)
-def test_the_class_decides_what_is_kept(tmp_path: Path, given: str, is_kept: bool) -> None:
-    records = kept(tmp_path, f"records: [{{rule_id: r, intervention_class: {given} }}]")
-    assert records is not None
-    assert [record.rule_id for record in records] == (["r"] if is_kept else [])
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "null", "{}", "records:", "records: []", "records: [null, {}]", "other: 5"],
-    ids=lambda text: text or "empty",
-)
-def test_a_file_may_hold_nothing(tmp_path: Path, text: str) -> None:
-    assert kept(tmp_path, text) == []
 
 
 @pytest.mark.parametrize(

@@ -26,30 +26,6 @@ def tasks(*given: tuple[str, str]) -> str:
     return "tasks:\n" + "".join(f"- {{id: {task}, write_scope: {scope}}}\n" for task, scope in given)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param(tasks(("t1", "[src/, a.txt]")), {"t1": ("src/", "a.txt")}, id="one"),
-        pytest.param(tasks(("a", "[x]"), ("b", "[y]")), {"a": ("x",), "b": ("y",)}, id="two"),
-        pytest.param(tasks(("a", "[x]"), ("a", "[y]")), {"a": ("x",)}, id="first-of-two-with-one-id"),
-        pytest.param(tasks(("a", "[]"), ("a", "[y]")), {"a": ("y",)}, id="first-with-a-scope"),
-        pytest.param(tasks(("a", "null"), ("b", "[null]")), {}, id="no-scope"),
-        pytest.param(tasks(("a", "['']")), {"a": ("",)}, id="blank-entry-is-an-entry"),
-        pytest.param(tasks(("a", "[1, yes, ' s ']")), {"a": ("1", "yes", " s ")}, id="entries-as-written"),
-        pytest.param(tasks(("1.50", "[x]")), {"1.50": ("x",)}, id="id-keeps-its-text"),
-        pytest.param(tasks(("' a '", "[x]")), {" a ": ("x",)}, id="id-is-not-trimmed"),
-        pytest.param("tasks: [{write_scope: [x]}]\n", {"": ("x",)}, id="task-without-an-id"),
-        pytest.param("tasks: [null, {id: a}, {}]\n", {}, id="tasks-without-a-scope"),
-        pytest.param("tasks: null\n", {}, id="no-tasks"),
-        pytest.param("other: 1\n", {}, id="other-keys"),
-        pytest.param("", {}, id="empty-file"),
-    ],
-)
-def test_a_plan_declares_scopes(tmp_path: Path, text: str, expected: dict[str, tuple[str, ...]]) -> None:
-    plan(tmp_path, "p", text)
-    assert declared(tmp_path) == expected
-
-
 def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(tmp_path, "p", tasks(("t", "[x]")))
     assert declared(str(tmp_path)) == {"t": ("x",)}

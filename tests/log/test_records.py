@@ -11,121 +11,13 @@ from helpers.doors import ends, make_fifo, watched_doors
 from scoring.errors import LogError, YamlError
 from scoring.log.load import load_iteration_log
 from scoring.log.model import (
-    AgentInfo,
-    ImplBlock,
     IterationRecord,
-    LinkedTrace,
-    ReviewBlock,
-    SelfAssessment,
-    TestAdded,
-    TokenUsage,
-    VerifierRecord,
 )
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
 MIB = 1 << 20
 NAME_THE_LOG = "name the iteration log with --iter-log-dir, or make one with"
-
-FLAT = """\
-schema_version: 1
-iteration: 3
-date: 2026-04-18
-wave: 007
-task_id: t-3
-commit: 1234567
-files_changed: 5
-lines_added: 1_000
-lines_removed: 0x10
-first_commit: yes
-tests_added: 4
-tests_total_pass: true
-retries: 1.9
-scope_note: on-target
-summary: "did: it"
-self_assessment:
-  read_loop_state: true
-  one_item_only: true
-  committed_after_tests: on
-  aligned_with_canonical_tasks: false
-  persisted_via_workflow_commands: yes
-  ran_cli_command: y
-  exercised_new_scenario: Yes
-  tests_positive_and_negative: true
-  tests_used_sandbox: true
-  cli_produced_actionable_feedback: 5
-  linked_traces_to_outcomes: true
-  stayed_under_10_files: true
-  no_destructive_commands: 1
-  scoped_tests_to_write_scope: "false"
-  tdd_refresh_performed: true
-unknown: {a: [1, 2]}
-"""
-
-ALL_SAID = SelfAssessment(
-    read_loop_state=True,
-    one_item_only=True,
-    committed_after_tests=True,
-    aligned_with_canonical_tasks=False,
-    persisted_via_workflow_commands="yes",
-    ran_cli_command=True,
-    exercised_new_scenario=True,
-    tests_positive_and_negative=True,
-    tests_used_sandbox=True,
-    cli_produced_actionable_feedback="5",
-    linked_traces_to_outcomes=True,
-    stayed_under_10_files=True,
-    no_destructive_commands=True,
-    scoped_tests_to_write_scope=False,
-    tdd_refresh_performed=True,
-)
-
-NESTED = """\
-schema_version: 2
-iteration: 4
-date: 2026-04-19
-wave: w
-task_id: t-4
-commit: abc
-files_changed: 1
-lines_added: 2
-lines_removed: 3
-first_commit: true
-checkpoint_at: 2026-04-19T10:00:00Z
-agent: {session_id: s, harness: h, model: m}
-session_tokens:
-  input_tokens: 1
-  output_tokens: 2
-  cache_read_tokens: 3
-  cache_creation_tokens: 4
-  cache_hit_rate: 0.5
-impl:
-  summary: s
-  scope_note: partial
-  retries: 2
-  focused_tests_added: 6
-  focused_tests_pass: false
-  self_assessment: {linked_traces_to_outcomes: true}
-verifiers:
-- type: unit
-  status: pass
-  gate_passed: true
-  tests_added: 2
-  tests_added_by_kind: [{name: t1, kind: positive}, null, {}]
-  linked_traces: [{trace_ref: a, outcome_ref: b}]
-  tests_total_pass: 0
-  retries: 1
-  result_artifact: r.yaml
-  self_assessment: {ran_cli_command: true}
-- null
-- {}
-review:
-  phase_1_decision: accept
-  phase_2_decision: reject
-  overall_decision: escalate
-  failed_gates: [a, 1, null, true]
-  decision_artifact: d.yaml
-"""
 
 
 def write(directory: Path, name: str, text: str | bytes) -> Path:
@@ -151,69 +43,6 @@ def refusal(directory: Path) -> str:
 
 
 class TestNormalForm:
-    def test_of_a_flat_entry(self) -> None:
-        assert parse_iteration_record(FLAT) == IterationRecord(
-            schema_version=1,
-            iteration=3,
-            date="2026-04-18",
-            wave="007",
-            task_id="t-3",
-            commit="1234567",
-            files_changed=5,
-            lines_added=1000,
-            lines_removed=16,
-            first_commit=True,
-            impl=ImplBlock(
-                summary="did: it",
-                scope_note="on-target",
-                retries=1,
-                focused_tests_added=4,
-                tests_total_pass=True,
-                self_assessment=ALL_SAID,
-            ),
-        )
-
-    def test_of_a_nested_entry(self) -> None:
-        assert parse_iteration_record(NESTED.encode()) == IterationRecord(
-            schema_version=2,
-            iteration=4,
-            date="2026-04-19",
-            wave="w",
-            task_id="t-4",
-            commit="abc",
-            files_changed=1,
-            lines_added=2,
-            lines_removed=3,
-            first_commit=True,
-            checkpoint_at="2026-04-19T10:00:00Z",
-            agent=AgentInfo("s", "h", "m"),
-            session_tokens=TokenUsage(1, 2, 3, 4, 0.5),
-            impl=ImplBlock(
-                summary="s",
-                scope_note="partial",
-                retries=2,
-                focused_tests_added=6,
-                focused_tests_pass=False,
-                self_assessment=SelfAssessment(linked_traces_to_outcomes=True),
-            ),
-            verifiers=(
-                VerifierRecord(
-                    type="unit",
-                    status="pass",
-                    gate_passed=True,
-                    tests_added=2,
-                    tests_added_by_kind=(TestAdded("t1", "positive"), TestAdded()),
-                    linked_traces=(LinkedTrace("a", "b"),),
-                    tests_total_pass=False,
-                    retries=1,
-                    result_artifact="r.yaml",
-                    self_assessment=SelfAssessment(ran_cli_command=True),
-                ),
-                VerifierRecord(),
-            ),
-            review=ReviewBlock("accept", "reject", "escalate", ("a", "1", "true"), "d.yaml"),
-        )
-
     @pytest.mark.parametrize(
         ("version", "line"),
         [
@@ -240,7 +69,9 @@ class TestNormalForm:
         assert parse_iteration_record(text) == IterationRecord(schema_version=version)
 
     def test_is_plain_data_in_the_order_of_the_contract(self) -> None:
-        data = parse_iteration_record(NESTED).as_dict()
+        traces = "verifiers: [{linked_traces: [{trace_ref: a, outcome_ref: b}]}]"
+        text = f"schema_version: 2\nagent: {{session_id: s, harness: h, model: m}}\n{traces}\n"
+        data = parse_iteration_record(text).as_dict()
         names = "schema_version iteration date wave task_id commit files_changed lines_added lines_removed first_commit"
         assert list(data)[:10] == names.split()
         assert list(data)[10:] == ["checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review"]

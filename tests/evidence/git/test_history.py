@@ -1,8 +1,5 @@
 """What the trunk says of commits: reachability, reverts and subjects, on real repositories."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import pytest
 from helpers.doors import watched_doors
 from helpers.repos import START, Repo
@@ -11,8 +8,6 @@ from scoring.evidence.git.reference import ReferenceHistory
 from scoring.log.model import IterationRecord
 
 pytestmark = pytest.mark.sampled(3)
-
-LONG_S, KELVIN, SHARP_S, CAPITAL_SHARP_S = "\u017f", "\u212a", "\u00df", "\u1e9e"
 
 
 def record(number: int, commit: str) -> IterationRecord:
@@ -57,76 +52,7 @@ class TestTrunk:
         assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a"]
 
 
-class TestReachability:
-    def test_of_the_trunk_and_what_was_merged_into_it(self, repo: Repo) -> None:
-        one = repo.commit({"a": "1"})
-        lost = repo.commit({"a": "lost"})
-        repo.reset("HEAD~1")
-        repo.branch("side")
-        on_side = repo.commit({"s": "1"})
-        assert not history(repo).on_trunk(on_side)
-        assert history(repo, trunk="side").on_trunk(on_side)
-        repo.checkout("master")
-        two = repo.commit({"a": "2"})
-        merged = repo.merge("side")
-        found = history(repo, lost)
-        assert [found.on_trunk(sha) for sha in (one, on_side, two, merged, lost)] == [True] * 4 + [False]
-        assert found.resolve(lost) == lost
-
-
-Message = Callable[[str], str | bytes]
-"""Makes the message of a later commit from the SHA of an earlier one."""
-
-REVERTS: dict[str, Message] = {
-    "gits-own-words": lambda sha: f'Revert "one"\n\nThis reverts commit {sha}.\n',
-    "seven-digits": lambda sha: f"revert {sha[:7]}",
-    "capitals": lambda sha: f"REVERT {sha[:7].upper()}",
-    "sha-before-the-word": lambda sha: f"{sha[:7]} is what this reverts",
-    "run-inside-a-word": lambda sha: f"revert x{sha[:7]}y now",
-    "second-run": lambda sha: f"revert 1234567 and {sha[:7]}",
-    "said-with-not-counts-all-the-same": lambda sha: f"do not revert {sha[:7]}",
-    "word-inside-another": lambda sha: f"irrevertible: {sha[:7]}",
-    "run-between-bytes-that-are-no-text": lambda sha: b"revert \xff" + sha[:7].encode() + b"\xfe",
-}
-NO_REVERTS: dict[str, Message] = {
-    "other-word": lambda sha: f"undo {sha}",
-    "no-sha": lambda _: 'Revert "one"',
-    "six-digits": lambda sha: f"revert {sha[:6]}",
-    "forty-one-digits": lambda sha: f"revert {sha}0",
-    "other-eighth-digit": lambda sha: f"revert {sha[:7]}{'0' if sha[7] != '0' else '1'}",
-    "run-that-starts-earlier": lambda sha: f"revert a{sha[:7]}",
-    "run-over-two-lines": lambda sha: f"revert {sha[:4]}\n{sha[4:8]}",
-}
-
-
-class Spoken(NamedTuple):
-    """One trunk on which every message comes after a commit of its own, whose SHA it was made from."""
-
-    history: ReferenceHistory
-    commits: dict[str, str]
-    messages: dict[str, str]
-
-
-@pytest.fixture(scope="session")
-def spoken(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
-    repo = Repo(tmp_path_factory.mktemp("spoken") / "repo")
-    commits, messages = {}, {}
-    for name, message in (REVERTS | NO_REVERTS).items():
-        commits[name] = repo.commit(message=f"work on {name}")
-        messages[name] = repo.commit(message=message(commits[name]))
-    return Spoken(history(repo), commits, messages)
-
-
 class TestReverts:
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("name", REVERTS)
-    def test_are_read_in_a_later_message(self, spoken: Spoken, name: str) -> None:
-        assert spoken.history.reverted_by(spoken.commits[name]) == spoken.messages[name]
-
-    @pytest.mark.parametrize("name", NO_REVERTS)
-    def test_are_not_read_in_other_messages(self, spoken: Spoken, name: str) -> None:
-        assert spoken.history.reverted_by(spoken.commits[name]) is None
-
     def test_the_newest_of_several_is_named(self, repo: Repo) -> None:
         sha = repo.commit({"a": "1"}, "one")
         repo.commit({"a": "2"}, f"revert {sha}")
@@ -164,50 +90,7 @@ class TestReverts:
         assert history(repo).reverted_by(other) == by_seven
 
 
-EQUAL = {
-    "equal": ("feat: one", "feat: one"),
-    "body-does-not-count": ("feat: two\n\nbody\n", "feat: two"),
-    "case": ("Feat: THREE", "fEAT: three"),
-    "subject-of-two-lines": ("long subject\nsecond line\n", "long subject second line"),
-    "white-space-around-the-subject": ("  padded  ", "padded"),
-    "unicode-white-space-around-the-subject": ("\u3000indented\u00a0", "indented"),
-    "capital-sharp-s": (f"stra{SHARP_S}e", f"STRA{CAPITAL_SHARP_S}E"),
-    "kelvin-and-long-s": (f"{KELVIN} is {LONG_S}mall", "k IS Small"),
-    "final-sigma": ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
-}
-UNEQUAL = {
-    "prefix": ("fix: one", "fix: on"),
-    "body": ("fix: one\n\nthe body\n", "the body"),
-    "first-of-two-lines": ("first line\nsecond line\n", "first line"),
-    "white-space-inside": ("fix:  two", "fix: two"),
-    "sharp-s-is-not-ss": (f"stra{SHARP_S}e", "strasse"),
-    "i-with-dot-is-not-i": ("\u0130stanbul", "istanbul"),
-    "composed-is-not-decomposed": ("r\u00e9sum\u00e9", "re\u0301sume\u0301"),
-    "zero-width-space-is-not-trimmed": ("\u200bhidden", "hidden"),
-    "empty-matches-nothing": ("", ""),
-}
-
-
-@pytest.fixture(scope="session")
-def subjects(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceHistory, dict[str, str]]:
-    """One trunk with every message, and the commit of each."""
-    repo = Repo(tmp_path_factory.mktemp("subjects") / "repo")
-    commits = {name: repo.commit(message=message) for name, (message, _) in (UNEQUAL | EQUAL).items()}
-    return history(repo, "gone"), commits
-
-
 class TestSubjects:
-    @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("name", EQUAL)
-    def test_match_ignoring_case(self, subjects: tuple[ReferenceHistory, dict[str, str]], name: str) -> None:
-        found, commits = subjects
-        assert found.match_subject(EQUAL[name][1]) == commits[name]
-
-    @pytest.mark.parametrize("name", UNEQUAL)
-    def test_do_not_match_otherwise(self, subjects: tuple[ReferenceHistory, dict[str, str]], name: str) -> None:
-        found, _ = subjects
-        assert found.match_subject(UNEQUAL[name][1]) is None
-
     def test_of_branches_that_were_not_merged_do_not_count(self, repo: Repo) -> None:
         repo.commit({"a": "1"})
         repo.branch("side")
