@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,13 @@ READERS: dict[str, Callable[[str, Path], SignalValue]] = {
     "scope-note": lambda word, _: scope_claim(IterationRecord(impl=ImplBlock(scope_note=word))),
     "hook-result": hook_result,
 }
+MAPPED = {
+    "review-decision": ("Two-way checks and the integrity track", 2),
+    "verifier-status": ("verifier", 3),
+    "scope-note": ("scope", 3),
+    "hook-result": ("hook_outcomes", 3),
+}
+"""The section that has the words, and its level."""
 WORDS = {
     "review-decision": {"accept", "escalate", "reject"},
     "verifier-status": {"pass", "partial", "fail"},
@@ -152,11 +159,12 @@ WORDS = {
 
 
 def mapping(name: str) -> dict[str, float]:
-    return {word: float(number) for word, number in (row.values() for row in table(blocks("mapping")[name]))}
+    found = re.findall(r"`(\S+)`\s+(\d(?:\.\d+)?)", section(*MAPPED[name]))
+    return {word: float(number) for word, number in found}
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_a_mapping_table_lists_every_word_and_what_it_gives(name: str, tmp_path: Path) -> None:
+def test_a_mapping_lists_every_word_and_what_it_gives(name: str, tmp_path: Path) -> None:
     assert set(mapping(name)) == WORDS[name]
     for word, sub_score in mapping(name).items():
         value = READERS[name](word, tmp_path)
@@ -223,17 +231,11 @@ EXAMPLES = examples()
 def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     """Turn an example's evidence into signals, by the code that does so for a real log."""
     record = parse_iteration_record(yaml.safe_dump(evidence["entry"]))
-    files = evidence.get("changed_files")
-    facts = TranscriptFacts(**evidence.get("transcript", {}))
-    if "hook_results" in evidence:
-        write_hook_file(log_dir, record.iteration, evidence["hook_results"])
+    facts = TranscriptFacts()
     return assemble_signal_set(
         record,
-        replace(extract_iterlog_signals(record, ""), user_corrections=evidence.get("user_corrections", 0)),
-        GitSignals(
-            landed_observed=present_signal(float(evidence["landed"]), ""),
-            scope_observed=present_signal(files["in_scope"] / files["all"], "") if files else absent_signal(""),
-        ),
+        extract_iterlog_signals(record, ""),
+        GitSignals(landed_observed=present_signal(float(evidence["landed"]), ""), scope_observed=absent_signal("")),
         BackfillSignals(record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate),
         objective_checks(facts),
         extract_hook_outcomes_signal(log_dir, record.iteration),
@@ -256,11 +258,6 @@ def calculate(expression: str) -> float:
     arithmetic = re.sub(r"[\d.]+", lambda number: f"{float(number[0])!r}", expression.replace(TIMES, "*"))
     assert re.fullmatch(r"[-+*/()\d.e ]+", arithmetic), expression
     return float(eval(arithmetic))
-
-
-def test_there_is_an_example_with_every_signal_and_one_with_absent_signals() -> None:
-    absent = {name: any(row["sub-score"] == "absent" for row in example.rows) for name, example in EXAMPLES.items()}
-    assert absent == {"every-signal-present": False, "three-signals-absent": True}
 
 
 EQUATIONS = [
