@@ -82,7 +82,7 @@ def test_a_flag_that_is_text_is_one_of_the_words() -> None:
 
 
 def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: DaScore) -> None:
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", SIDECARS, re.M | re.S)
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section(SIDECARS, "Scores"), re.M | re.S)
     da_score("run")
     *rows, last = example.splitlines(keepends=True)
     written = (here.iter_log_dir / "iter-3.score.yaml").read_text("utf-8")

@@ -138,7 +138,7 @@ class TestFile:
         assert read_provenance(tmp_path, 6) is None
 
     def test_of_the_document_is_one(self, tmp_path: Path) -> None:
-        page = (Path(__file__).parents[2] / "docs" / "EVIDENCE.md").read_text("utf-8")
+        page = (Path(__file__).parents[2] / "docs" / "SIDECARS.md").read_text("utf-8")
         (example,) = re.findall(r"```yaml\n(iteration: 5\n.*?)```", page, re.S)
         evidence_path(tmp_path, 5).write_text(example)
         origin = read_provenance(tmp_path, 5)
