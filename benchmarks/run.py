@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.corpus import Corpus, add_size_options, make_corpus, open_corpus, size_of
 from benchmarks.measure import HERE
-from benchmarks.parts import compare, growth, long_log, memory, peer, profile, scale, trunk
+from benchmarks.parts import compare, growth, long_log, memory, profile, scale, trunk
 from benchmarks.setting import Setting
 from benchmarks.tables import put
 from scoring.text import counted
@@ -25,7 +25,6 @@ PARTS: dict[str, Callable[[Setting], str]] = {
     "entries": long_log.measure,
     "trunk": trunk.measure,
     "profile": profile.measure,
-    "peer": peer.measure,
     "scale": scale.measure,
 }
 """Every part, by the name that its marks in the document have."""
@@ -48,9 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"\n{name}", flush=True)
             room = directory / name
             room.mkdir()
-            setting = Setting(
-                corpus, room, options.repeat, options.out, not options.no_plots, options.trunk, options.ccusage
-            )
+            setting = Setting(corpus, room, options.repeat, options.out, not options.no_plots, options.trunk)
             table = PARTS[name](setting)
             print(f"\n{table}", flush=True)
             put(options.out, name, table)
@@ -65,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds that count")
     parser.add_argument("--trunk", type=int, default=50_000, metavar="N", help="how many commits a long trunk has")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs", metavar="DIR", help="where PERFORMANCE.md is")
-    parser.add_argument("--ccusage", default=shutil.which("ccusage"), metavar="FILE", help="the peer, if not on PATH")
     parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
     parser.add_argument("--without", action="append", choices=PARTS, help="leave this part out; likewise")
     parser.add_argument("--no-plots", action="store_true", help="draw nothing")

@@ -11,8 +11,7 @@ class Setting:
     """A backlog, a directory to work in, and how much to measure.
 
     ``directory`` is on the file system of the backlog, so that transcripts can be linked. ``out`` is where the document
-    lies; ``plots`` tells whether to draw; ``trunk`` is the length of a long trunk; ``ccusage`` is the program of that
-    name, None when it is not there.
+    lies; ``plots`` tells whether to draw; ``trunk`` is the length of a long trunk.
     """
 
     corpus: Corpus
@@ -21,7 +20,6 @@ class Setting:
     out: Path
     plots: bool
     trunk: int
-    ccusage: str | None
 
     def room(self, name: str) -> Path:
         """Make a directory for one's own use."""

@@ -205,25 +205,19 @@ class TestParts:
                 Path(command[command.index("--cache-dir") + 1]).mkdir(exist_ok=True)
             return '{"totals": {"totalTokens": 1}}'
 
-        for module in ("measure", "commands", "parts.peer"):
+        for module in ("measure", "commands"):
             monkeypatch.setattr(f"benchmarks.{module}.run", pretend)
 
-    @pytest.mark.parametrize("name", ["compare", "growth", "trunk", "peer"])
+    @pytest.mark.parametrize("name", ["compare", "growth", "trunk"])
     def test_give_a_table(self, name: str, corpus: Corpus, tmp_path: Path) -> None:
-        setting = Setting(corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20, ccusage="ccusage")
-        table = PARTS[name](setting)
-        assert len(table.splitlines()) > 5
-        assert "not installed" not in table
-
-    def test_say_that_the_peer_is_not_there(self, corpus: Corpus, tmp_path: Path) -> None:
-        setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0, ccusage=None)
-        assert "| not installed |" in PARTS["peer"](setting)
+        setting = Setting(corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20)
+        assert len(PARTS[name](setting).splitlines()) > 5
 
 
 @pytest.mark.slow
 def test_commands_of_a_long_log_run(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_log, "_TIMES_AS_MANY", (1, 2))
-    setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0, ccusage=None)
+    setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0)
     assert len(long_log.measure(setting).splitlines()) == 2 + 2
 
 
@@ -235,15 +229,15 @@ class TestCommand:
         pytest.importorskip("orjson")
         shutil.copy(PAGE, tmp_path)
         before = digest(corpus.repo.parent)
-        arguments = ["--corpus", str(corpus.repo.parent), "--out", str(tmp_path), "--repeat", "1", "--ccusage", ""]
-        assert main([*arguments, "--only", "profile", "--only", "peer"]) == 0
+        arguments = ["--corpus", str(corpus.repo.parent), "--out", str(tmp_path), "--repeat", "1"]
+        assert main([*arguments, "--only", "profile", "--only", "compare"]) == 0
         text = (tmp_path / DOCUMENT).read_text("utf-8")
         assert f"{TINY.iterations} iterations, " in text
-        for name in ("profile", "peer"):
+        for name in ("profile", "compare"):
             rows = table(text, name)
             assert len(rows) > 4
             assert all(len(row) == len(rows[0]) for row in rows)
-        assert table(text, "peer")[2][:2] == ["the floor", "1.00"]
+        assert table(text, "compare")[2][:2] == ["the floor", "1.00"]
         assert "load average" in capsys.readouterr().out
         assert digest(corpus.repo.parent) == before, "a backlog that was taken must stay as it was"
 
