@@ -1,4 +1,4 @@
-"""docs/TRUST.md: the forged, the unverified and the broken case say on the page what the commands print."""
+"""docs/TRUST.md: the forged and the unverified case say on the page what the commands print."""
 
 import re
 import shlex
@@ -23,15 +23,9 @@ def leave_as_it_is() -> None:
     """The options on the page say that no transcripts are read."""
 
 
-def break_both() -> None:
-    (LOG / "iter-3.score.yaml").write_text("value: [\n")
-    (LOG / "iter-10.yaml").write_text("a: [\n")
-
-
 CASES: dict[str, Callable[[], None]] = {
     "A forged sidecar": forge,
     "An unverified sidecar": leave_as_it_is,
-    "A broken sidecar, and a broken entry": break_both,
 }
 
 
