@@ -11,7 +11,6 @@ PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
 
 RECIPES = {
     "A signal",
-    "A weight",
     "A rubric",
     "A harness",
     "An agent",
