@@ -34,11 +34,12 @@ class Statement(NamedTuple):
 def statements() -> Iterator[Statement]:
     for block in re.findall(r"<!-- statements -->\n(.*?)<!-- /statements -->", PAGE, re.S):
         for line in block.splitlines()[2:]:
-            ids, texts, *rest = (cell.strip() for cell in line.strip().strip("|").split(" | ", 4))
+            ids, texts, where, command, prints = (c.strip() for c in line.strip().strip("|").split(" | ", 4))
             first, *last = re.findall(r"\d+", ids)
             numbers = range(int(first), int(*last or [first]) + 1)
-            for number, text in zip(numbers, texts.split(" · "), strict=True):
-                yield Statement(f"{ids[0]}{number}", text, *rest)
+            shown = prints.split(" · ") if prints else [""] * len(numbers)
+            for number, text, piece in zip(numbers, texts.split(" · "), shown, strict=True):
+                yield Statement(f"{ids[0]}{number}", text, where, command, piece)
 
 
 ROWS = [row._replace(prints=row.prints.strip("` ")) for row in statements()]
