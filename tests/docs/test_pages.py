@@ -135,7 +135,7 @@ def test_the_exit_status_is_the_one_that_is_stated(command: list[str], status: i
 
 
 def test_the_contents_of_a_page_name_its_sections() -> None:
-    for page in ("LOG.md", "EVIDENCE.md", "SIDECARS.md"):
+    for page in ("LOG.md", "EVIDENCE.md"):
         text = (DOCS / page).read_text("utf-8")
         contents = re.search(r"^Contents: (.*?)\n\n", text, re.M | re.S)
         assert contents
