@@ -14,6 +14,7 @@ from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.facts import IterationWindow, ReadingOptions, TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
+from scoring.signals import values
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
@@ -23,15 +24,6 @@ from scoring.signals.signal import role_of
 from scoring.signals.table import objective_checks, signal_set
 from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
-from scoring.signals.values import (
-    ROLE_IMPL,
-    ROLE_VERIFIER,
-    Deliberation,
-    IntegrityObservation,
-    IterationObjectives,
-    SignalSet,
-    SignalValue,
-)
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
 
 MeterUse: TypeAlias = Literal["votes", "observed", "unread"]  # DR transcripts vote, are only shown, are left alone
@@ -41,19 +33,19 @@ MeterUse: TypeAlias = Literal["votes", "observed", "unread"]  # DR transcripts v
 class GitSignals:
     """What git topology says."""
 
-    landed_observed: SignalValue
-    scope_observed: SignalValue
+    landed_observed: values.SignalValue
+    scope_observed: values.SignalValue
 
 
 @dataclass(frozen=True, slots=True)
 class IterlogSignals:
     """What the entry and its artifacts say; ``retries`` and ``user_corrections`` may be negative, as in the log."""
 
-    scope_claimed: SignalValue
-    tests_claimed: SignalValue
-    verifier: SignalValue
-    verifier_claimed: SignalValue
-    landed_claimed: SignalValue
+    scope_claimed: values.SignalValue
+    tests_claimed: values.SignalValue
+    verifier: values.SignalValue
+    verifier_claimed: values.SignalValue
+    landed_claimed: values.SignalValue
     retries: int
     user_corrections: int
     corrections_reported: bool = True
@@ -64,7 +56,7 @@ class BackfillSignals:
     """What transcripts say of tokens and tools; of tool calls the share that failed, 0 to 1, None without any."""
 
     iteration: int
-    token_efficiency: SignalValue
+    token_efficiency: values.SignalValue
     tool_error_rate: float | None
 
 
@@ -75,7 +67,7 @@ def build_signal_sets(
     meter: MeterUse = "votes",
     evidence: str = EVIDENCE_REFERENCE,
     **options: Unpack[Options],
-) -> list[SignalSet]:
+) -> list[values.SignalSet]:
     """Load an iteration log and return the signals of its iterations, in order; LogError, NotARepositoryError.
 
     Without ``transcript_dirs`` the rules (``evidence``) decide where to look; ``meter`` what becomes of DR transcripts.
@@ -95,11 +87,11 @@ def assemble_signal_set(
     iterlog: IterlogSignals,
     git: GitSignals,
     backfill: BackfillSignals,
-    objective: IterationObjectives,
-    hook_outcomes: SignalValue,
-    diminishing_returns: SignalValue | None = None,
-    deliberation: Deliberation | None = None,
-) -> SignalSet:
+    objective: values.IterationObjectives,
+    hook_outcomes: values.SignalValue,
+    diminishing_returns: values.SignalValue | None = None,
+    deliberation: values.Deliberation | None = None,
+) -> values.SignalSet:
     """Join what was found out about one iteration into its signals; None was not asked for. Pure."""
     corrections = Corrections(iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported)
     signals = {
@@ -114,13 +106,15 @@ def assemble_signal_set(
     if diminishing_returns is not None:
         signals[DIMINISHING_RETURNS] = diminishing_returns
     pairs = (
-        IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
-        IntegrityObservation(VERIFIER, role_of(record, ROLE_VERIFIER), iterlog.verifier_claimed, iterlog.verifier),
-        IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
-        IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
+        values.IntegrityObservation(LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
+        values.IntegrityObservation(
+            VERIFIER, role_of(record, values.ROLE_VERIFIER), iterlog.verifier_claimed, iterlog.verifier
+        ),
+        values.IntegrityObservation(TESTS, values.ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
+        values.IntegrityObservation(SCOPE, values.ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
     )
     known = tuple(pair for pair in pairs if not pair.is_empty)
-    return SignalSet(record.iteration, signals, objective, known, deliberation)
+    return values.SignalSet(record.iteration, signals, objective, known, deliberation)
 
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
@@ -146,7 +140,7 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     )
 
 
-def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
+def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
     """Read what the hook gates did in one iteration. Never raises."""
     return hook_value(hook_facts(iter_log_dir, iteration), iteration)
 
@@ -177,7 +171,7 @@ def extract_iteration_objectives(
     window: IterationWindow | None,
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
-) -> IterationObjectives:
+) -> values.IterationObjectives:
     """Check what the transcripts show in one window; None is no window, and no coverage."""
     if window is None:
         return objective_checks(None)

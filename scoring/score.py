@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -23,7 +22,7 @@ from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars import scores
-from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint, fingerprints, inputs_of
+from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint, fingerprints, inputs_of, score_mark
 from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
 from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
@@ -51,8 +50,7 @@ class ScoredIteration(Frozen, frozen=True):
     score: Score
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's evidence rules keep that."""
-    inputs: str = ""
-    """The fingerprint of its inputs, taken before they were read; "" without a cache."""
+    inputs: str = ""  # the fingerprint of its inputs, taken before they were read; "" without a cache
 
     @property
     def persisted(self) -> scores.PersistedScore:
@@ -86,7 +84,7 @@ class ScoredLine(NamedTuple):
 class LogSummary(Frozen, frozen=True):
     """What tables show of a scored log; ``shares`` of iterations (0 to 1) in which each signal is present.
 
-    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``digest`` names all scores.
+    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``marks`` stand for all scores.
     """
 
     rubric: Rubric
@@ -94,22 +92,7 @@ class LogSummary(Frozen, frozen=True):
     sessions: Sequence[SessionScore]
     shares: Mapping[str, float]
     written: tuple[int, int] | None = None
-    digest: str = ""
-
-
-class ScoresDigest:
-    """A name for the scores of a log, and for the trunk that they were scored with."""
-
-    def __init__(self) -> None:
-        self._hash = blake2b(digest_size=16)
-
-    def add(self, score: Score | scores.PersistedScore, facts: IterationFacts) -> None:
-        """Add an iteration, in order."""
-        known = score.iteration, score.rubric_version, score.scored, score.value, score.band, facts.landing.sha
-        self._hash.update(repr((*known, facts.record.agent.session_id, facts.trunk.commit)).encode())
-
-    def __str__(self) -> str:
-        return self._hash.hexdigest()
+    marks: Sequence[bytes] = ()
 
 
 class ScoredLog(Frozen, frozen=True):
@@ -121,12 +104,9 @@ class ScoredLog(Frozen, frozen=True):
     broken: tuple[str, ...] = ()
 
     @property
-    def digest(self) -> str:
-        """The name of its scores, as a summary has it."""
-        digest = ScoresDigest()
-        for one in self.iterations:
-            digest.add(one.score, one.facts)
-        return str(digest)
+    def marks(self) -> list[bytes]:
+        """What stands for each of its scores."""
+        return [score_mark(one.score, one.facts) for one in self.iterations]
 
     @property
     def summary(self) -> LogSummary:
@@ -303,11 +283,11 @@ def score_whole_log(
     waiting: list[_Prepared] = []
     evidence: list[Evidence] = []
     facts: list[IterationFacts] = []
-    digest = ScoresDigest()
+    marks: list[bytes] = []
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         how = partial(score_iterations, observe=observe, compare=False, opened=evidence.append)
         for (one,) in how(records, iter_log_dir, sources, rubric):
-            digest.add(one.score, one.facts)
+            marks.append(score_mark(one.score, one.facts))
             if beside:
                 facts.append(without_files_beside(one.facts))
             lost: tuple[Loss, ...] = ()
@@ -333,7 +313,7 @@ def score_whole_log(
         beside(evidence[0], facts)
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
     written = (len(refs), len(session_files)) if write and refs else None
-    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, str(digest))
+    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, marks)
 
 
 def _compared(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:

@@ -10,28 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
+import scoring.yamlnodes as nodes
 from scoring.errors import YamlError
 from scoring.text import INT_MAX, INT_MIN, trim
-from scoring.yamlnodes import (
-    BINARY,
-    BOOL,
-    INT,
-    LONGEST_INTEGER,
-    NULL,
-    NULLS,
-    OLD_BOOLEANS,
-    STR,
-    YES,
-    Alias,
-    MappingNode,
-    Node,
-    Scalar,
-    Sequence,
-    is_merge,
-    resolve,
-    shown_scalar,
-    target_of,
-)
 from scoring.yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
@@ -39,9 +20,9 @@ _TRUE_TEXT = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
 
 
-_NAMELESS = NULLS | {"<<"}
+_NAMELESS = nodes.NULLS | {"<<"}
 
-Take: TypeAlias = Callable[["Reader", Node], Any]  # how one field takes its node
+Take: TypeAlias = Callable[["Reader", nodes.Node], Any]  # how one field takes its node
 
 
 TRUE_FLAGS = frozenset({"true"})
@@ -59,15 +40,15 @@ class Reader:
         self._open_aliases: set[int] = set()
         self._path: list[str] = []
 
-    def string(self, node: Node) -> str:
+    def string(self, node: nodes.Node) -> str:
         """Take any scalar as its source text; null is empty, binary is decoded."""
         scalar = self._scalar(node, "text")
         if scalar.tag:
             tag, value = scalar.resolved()
-            return str(value) if tag == BINARY else "" if tag == NULL else scalar.value
+            return str(value) if tag == nodes.BINARY else "" if tag == nodes.NULL else scalar.value
         return "" if scalar.is_null else intern(scalar.value)  # entries have many texts in common
 
-    def integer(self, node: Node) -> int:
+    def integer(self, node: nodes.Node) -> int:
         """Take a whole number in any spelling, a float cut to a whole number, or null as 0; 64 bits, signed."""
         _, value = self._scalar(node, "a whole number").resolved()
         if value is None:
@@ -82,7 +63,7 @@ class Reader:
             raise self._misfit(node, "a whole number of 64 bits")
         return value
 
-    def number(self, node: Node) -> float:
+    def number(self, node: nodes.Node) -> float:
         """Take a number; null is 0. The result may be infinite or not a number."""
         _, value = self._scalar(node, "a number").resolved()
         if value is None:
@@ -91,18 +72,18 @@ class Reader:
             raise self._misfit(node, "a number")
         return float(value)
 
-    def boolean(self, node: Node) -> bool:
+    def boolean(self, node: nodes.Node) -> bool:
         """Take true, false, or one of YAML 1.1's words for them; null is false."""
         _, value = self._scalar(node, "true or false").resolved()
         if value is None:
             return False
         if isinstance(value, bool):
             return value
-        if isinstance(value, str) and value in OLD_BOOLEANS:
-            return value in YES
+        if isinstance(value, str) and value in nodes.OLD_BOOLEANS:
+            return value in nodes.YES
         raise self._misfit(node, "true or false")
 
-    def flag(self, node: Node) -> bool | None:
+    def flag(self, node: nodes.Node) -> bool | None:
         """Take a tri-state flag: true, false, or None for not reported (null, empty).
 
         A plain boolean is true only in the spellings that the reader was given; a decimal integer is true unless 0;
@@ -110,16 +91,16 @@ class Reader:
         """
         scalar = self._scalar(node, "a test flag")
         text = scalar.value
-        tag = scalar.tag or (STR if scalar.quoted else resolve(text)[0])
-        if tag == NULL:
+        tag = scalar.tag or (nodes.STR if scalar.quoted else nodes.resolve(text)[0])
+        if tag == nodes.NULL:
             scalar.resolved()  # raises where the tag is wrong
             return None
-        if tag == BOOL:
+        if tag == nodes.BOOL:
             return text in self._true_flags
-        if tag == INT and len(text) <= LONGEST_INTEGER and _DECIMAL.fullmatch(text):
+        if tag == nodes.INT and len(text) <= nodes.LONGEST_INTEGER and _DECIMAL.fullmatch(text):
             if INT_MIN <= int(text) <= INT_MAX:
                 return int(text) != 0
-        elif tag == STR:
+        elif tag == nodes.STR:
             text = trim(text)
             if text == "":
                 return None
@@ -127,11 +108,11 @@ class Reader:
                 return text in _TRUE_TEXT
         raise self._misfit(scalar, "a test flag (true, false, or a count)")
 
-    def items(self, node: Node, take: Take) -> list[Any]:
+    def items(self, node: nodes.Node, take: Take) -> list[Any]:
         """Take a list, each item by ``take``; null items are dropped, null is empty."""
         target = self._enter(node)
         try:
-            if isinstance(target, Sequence):
+            if isinstance(target, nodes.Sequence):
                 return [take(self, item) for item in target.items if not self.is_null(item)]
             if self._is_nothing(target):
                 return []
@@ -139,7 +120,9 @@ class Reader:
         finally:
             self._leave(node)
 
-    def struct(self, node: Node, fields: Mapping[str, Take], merged_into: set[str] | None = None) -> dict[str, Any]:
+    def struct(
+        self, node: nodes.Node, fields: Mapping[str, Take], merged_into: set[str] | None = None
+    ) -> dict[str, Any]:
         """Take a mapping into fields; keys that no field has are ignored, null is empty.
 
         Merge keys (``<<``) fill in fields that the mapping itself does not give; of several, the first one that gives
@@ -150,18 +133,18 @@ class Reader:
         try:
             if self._is_nothing(target):
                 return {}
-            if not isinstance(target, MappingNode):
+            if not isinstance(target, nodes.MappingNode):
                 raise self._misfit(target, "a mapping")
             pairs = target.pairs
             _refuse_duplicates(pairs)
             values: dict[str, Any] = {}
             given: set[str] = set() if merged_into is None else merged_into
-            merges: list[Node] = []
+            merges: list[nodes.Node] = []
             for key, value in pairs:
                 name = self._name(key)
                 if name is None:
-                    if is_merge(key):
-                        merges = value.items if isinstance(value, Sequence) else [value]
+                    if nodes.is_merge(key):
+                        merges = value.items if isinstance(value, nodes.Sequence) else [value]
                     continue
                 if merged_into is not None and name in merged_into:
                     continue
@@ -173,40 +156,40 @@ class Reader:
                     finally:  # a list may go on after an item that does not fit
                         self._path.pop()
             for source in merges:
-                if not isinstance(target_of(source), MappingNode):
+                if not isinstance(nodes.target_of(source), nodes.MappingNode):
                     raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
                 values |= self.struct(source, fields, given)
             return values
         finally:
             self._leave(node)
 
-    def _name(self, key: Node) -> str | None:
+    def _name(self, key: nodes.Node) -> str | None:
         """Return the name that a key of a mapping gives; None for null and for a merge."""
-        if type(key) is Scalar and not key.tag and key.value not in _NAMELESS and not self._open_aliases:
+        if type(key) is nodes.Scalar and not key.tag and key.value not in _NAMELESS and not self._open_aliases:
             self._decoded += 1
             return key.value
-        return None if is_merge(key) or self.is_null(key) else self.string(key)
+        return None if nodes.is_merge(key) or self.is_null(key) else self.string(key)
 
-    def is_null(self, node: Node) -> bool:
+    def is_null(self, node: nodes.Node) -> bool:
         """Tell whether a node reads as null."""
-        target = target_of(node)
-        return isinstance(target, Scalar) and target.is_null
+        target = nodes.target_of(node)
+        return isinstance(target, nodes.Scalar) and target.is_null
 
-    def _is_nothing(self, target: Node) -> bool:
+    def _is_nothing(self, target: nodes.Node) -> bool:
         """Tell whether a node reads as null; a null tag on text that is not null is an error."""
-        return isinstance(target, Scalar) and target.is_null and target.resolved()[1] is None
+        return isinstance(target, nodes.Scalar) and target.is_null and target.resolved()[1] is None
 
-    def _scalar(self, node: Node, wanted: str) -> Scalar:
-        if type(node) is Scalar and not self._open_aliases:
+    def _scalar(self, node: nodes.Node, wanted: str) -> nodes.Scalar:
+        if type(node) is nodes.Scalar and not self._open_aliases:
             self._decoded += 1
             return node
         target = self._enter(node)
         self._leave(node)
-        if not isinstance(target, Scalar):
+        if not isinstance(target, nodes.Scalar):
             raise self._misfit(target, wanted)
         return target
 
-    def _enter(self, node: Node) -> Scalar | Sequence | MappingNode:
+    def _enter(self, node: nodes.Node) -> nodes.Scalar | nodes.Sequence | nodes.MappingNode:
         """Count one decoding step, follow an alias, and refuse aliases that multiply or contain themselves."""
         self._decoded += 1
         if self._open_aliases:
@@ -217,21 +200,21 @@ class Reader:
                 and self._aliased / self._decoded > _allowed_alias_ratio(self._decoded)
             ):
                 raise YamlError(f"line {node.line}: aliases multiply beyond reason")
-        if isinstance(node, Alias):
+        if isinstance(node, nodes.Alias):
             if id(node) in self._open_aliases:
                 raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
             self._open_aliases.add(id(node))
-        return target_of(node)
+        return nodes.target_of(node)
 
-    def _leave(self, node: Node) -> None:
+    def _leave(self, node: nodes.Node) -> None:
         self._open_aliases.discard(id(node))
 
-    def _misfit(self, node: Node, wanted: str) -> YamlError:
-        target = target_of(node)
-        if isinstance(target, Scalar):
-            what = f"quoted {shown_scalar(target.value)}" if target.quoted else shown_scalar(target.value)
+    def _misfit(self, node: nodes.Node, wanted: str) -> YamlError:
+        target = nodes.target_of(node)
+        if isinstance(target, nodes.Scalar):
+            what = f"quoted {nodes.shown_scalar(target.value)}" if target.quoted else nodes.shown_scalar(target.value)
         else:
-            what = "a list" if isinstance(target, Sequence) else "a mapping"
+            what = "a list" if isinstance(target, nodes.Sequence) else "a mapping"
         field = ".".join(self._path)
         return YamlError(f"line {node.line}: {field}{': ' if field else ''}{what} where {wanted} belongs")
 
@@ -239,20 +222,22 @@ class Reader:
 def items_of(take: Take) -> Take:
     """Return how a list field takes its node: each item by ``take``, null items dropped, null as empty."""
 
-    def take_list(reader: Reader, node: Node) -> list[Any]:
+    def take_list(reader: Reader, node: nodes.Node) -> list[Any]:
         return reader.items(node, take)
 
     return take_list
 
 
-def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
-    if len({key.value for key, _ in pairs if isinstance(key, Scalar)}) == len(pairs):
+def _refuse_duplicates(pairs: Collection[tuple[nodes.Node, nodes.Node]]) -> None:
+    if len({key.value for key, _ in pairs if isinstance(key, nodes.Scalar)}) == len(pairs):
         return
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
-        text = key.value if isinstance(key, Scalar) else key.name if isinstance(key, Alias) else ""
+        text = key.value if isinstance(key, nodes.Scalar) else key.name if isinstance(key, nodes.Alias) else ""
         if (identity := (type(key), text)) in lines:
-            raise YamlError(f"line {key.line}: key {shown_scalar(text)} is already given on line {lines[identity]}")
+            raise YamlError(
+                f"line {key.line}: key {nodes.shown_scalar(text)} is already given on line {lines[identity]}"
+            )
         lines[identity] = key.line
 
 

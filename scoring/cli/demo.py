@@ -14,7 +14,7 @@ from scoring.evidence.git.walk import subjects_of
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
-from scoring.views.examined import LogView
+from scoring.views.examined import LogView, landing_text, named_commit
 from scoring.views.integrity import integrity_page, summarize_integrity
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.score_pages import iteration_page
@@ -43,7 +43,9 @@ def command(directory: Path | None, settings: Settings) -> None:
     show(run_page(scored.summary, demo.iter_log_dir, written, more.of(on_terminal(), every=True, sessions=True)))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
-    show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective))
+    landing = lowest.facts.landing
+    about = [named_commit(landing.sha, more.subjects.get(lowest.record.commit, "")), landing_text(landing)]
+    show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective, about=about))
     show([Line(), *integrity_page(claims, demo.iter_log_dir)])
     say(
         f"\nThe demo is in {demo.root}. Try:\n"

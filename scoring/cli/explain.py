@@ -4,8 +4,8 @@ import click
 
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import on_terminal, reply
-from scoring.cli.reading import iteration_named, log_view, stop_if_left_out
+from scoring.cli.output import full_text, on_terminal, reply
+from scoring.cli.reading import iteration_named, log_view, meaning_of, stop_if_left_out
 from scoring.log.find import Selection
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.settings import Settings
@@ -33,7 +33,11 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
         horizon = view.outcomes.horizon_days if view.outcomes else 0
         subject = subject_of(view.repo_dir, one.facts)
         explanation = explain(one, entry_places(log_dir, number), kept.own if kept else None, horizon, subject)
-        reply(settings.json, explanation.as_dict(), explanation_text(explanation, bounds=on_terminal()))
+        drawn = on_terminal()
+        version = one.score.rubric_version
+        full = drawn or full_text(version, settings.rubric)
+        meaning = meaning_of(settings, version, [(one.score, one.facts)]) if full else None
+        reply(settings.json, explanation.as_dict(), explanation_text(explanation, drawn, meaning))
         return
     stop_if_left_out(log_dir, number)
     raise no_such_entry(log_dir, number)

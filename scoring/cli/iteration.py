@@ -12,7 +12,7 @@ from rubric import find_rubric, rubric_behind
 from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import broken_entries, iteration_named, sources, stop_if_left_out, view_under
+from scoring.cli.reading import broken_entries, iteration_named, meaning_of, sources, stop_if_left_out, view_under
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import PROFILE, HookOutcome, deliberation_facts, deliberation_file, hook_facts
 from scoring.evidence.facts import IterationFacts
@@ -21,13 +21,13 @@ from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, resolve_settings
 from scoring.score import ScoredIteration, score_iterations, write_iterations
-from scoring.sidecars.fingerprint import fingerprints
+from scoring.sidecars.fingerprint import NOT_MEASURED, fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
-from scoring.views.examined import Examined, named_commit, subject_of
+from scoring.views.examined import Examined, landing_text, named_commit, subject_of
 from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
 from scoring.views.spending import spending_of
 
@@ -75,8 +75,11 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
         warn(f"iteration {number}: its sidecar is {state}")
     hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
-    named = named_commit(facts.landing.sha, subject) if facts else ""
-    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, named), not full)
+    about, meaning = [], NOT_MEASURED
+    if facts and (full or on_terminal()):
+        about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
+        meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
+    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning), not full)
 
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:

@@ -1,7 +1,7 @@
 """Which logs a command reads, from where it takes evidence, and under which rules."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,14 @@ from scoring.errors import GitError, LogError, NotFoundError, SettingsError, War
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
 from scoring.log.find import FoundLog, Selection, find_logs
 from scoring.log.load import load_iteration_log
-from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
 from scoring.text import short
 
 if TYPE_CHECKING:
+    from scoring.evidence.facts import IterationFacts
     from scoring.outcomes.outcome import OutcomeRules
+    from scoring.sidecars.fingerprint import Meaning
+    from scoring.sidecars.scores import PersistedScore
     from scoring.views.columns import DataRow
     from scoring.views.examined import LogView
 
@@ -166,6 +169,21 @@ def view_under(version: str, settings: Settings, selection: Selection) -> "LogVi
     how = options(settings, RULES[rubric.evidence], silent)
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
     return LogView(*log, rubric, selection=selection, options=how)
+
+
+def scores_about(settings: Settings, version: str) -> tuple[object, ...]:
+    """Return whose meaning is kept: the scores of a log under a rubric, for outcomes by some rules."""
+    return settings.iter_log_dir.resolve(), version, outcome_rules(settings)
+
+
+def meaning_of(
+    settings: Settings, version: str, scores: "Iterable[tuple[PersistedScore, IterationFacts]]"
+) -> "Meaning":
+    """Return what is known of whether some scores under a rubric foretell what becomes of the work."""
+    from scoring.sidecars.fingerprint import kept_meaning, score_mark
+
+    marks = [score_mark(score, facts) for score, facts in scores]
+    return kept_meaning(cache_dir_of(settings), scores_about(settings, version), marks)
 
 
 def rows_of(

@@ -9,13 +9,13 @@ from rubric import find_rubric
 from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
-from scoring.cli.reading import log_view, outcome_rules
+from scoring.cli.reading import log_view, outcome_rules, scores_about
 from scoring.errors import InputError, OptionError
 from scoring.files import atomic_stream
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import Case, keep_meaning, validity
-from scoring.score import ScoresDigest
+from scoring.outcomes.validity import Case, validity
+from scoring.sidecars.fingerprint import keep_meaning
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
@@ -87,14 +87,16 @@ def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: 
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=observe)
     cases: list[Case] = []
     read: list[Known] = []
-    scores, rules = ScoresDigest(), outcome_rules(settings)
+    marks: list[bytes] = []
+    rules = outcome_rules(settings)
     examined = view.examine(lambda *found: read.append(Known(*found)))
-    found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, scores))
+    found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks))
     found.project, found.pages = where_it_is(view.repo_dir)
     found.work, found.horizon_days = work_of(view, *read), rules.horizon_days
     found.validity = validity(cases, "defective", view.rubric.version, found.horizon_days)
     if selection == Selection():  # run shows it too
-        keep_meaning(cache_dir_of(settings), view.iter_log_dir, str(scores), rules, found.validity)
+        about = scores_about(settings, view.rubric.version)
+        keep_meaning(cache_dir_of(settings), about, marks, found.validity.verdict)
     return found
 
 

@@ -9,15 +9,7 @@ from typing import Any
 import click
 
 from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, model, released_rubric, rubric_versions
-from scoring.cli.app import (
-    EVIDENCE_OPTIONS,
-    OUTCOME_OPTIONS,
-    PATH,
-    SCORING_OPTIONS,
-    settings_options,
-    shared_options,
-    swept,
-)
+from scoring.cli import app
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
 from scoring.files import write_atomically
@@ -39,7 +31,7 @@ def command() -> None:
 
 
 @command.command("list", epilog="Example:  da-score rubric list --json")
-@settings_options()
+@app.settings_options()
 def list_(settings: Settings) -> None:
     """List the released rubrics."""
     rows = []
@@ -53,7 +45,7 @@ def list_(settings: Settings) -> None:
 
 @command.command("show", epilog="Example:  da-score rubric show 2.0.2")
 @click.argument("rubric", metavar="[VERSION|FILE]", required=False)
-@settings_options()
+@app.settings_options()
 def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
     found = find_rubric(rubric or settings.rubric)
@@ -61,8 +53,8 @@ def show(rubric: str | None, settings: Settings) -> None:
 
 
 @command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
-@click.argument("file", type=PATH)
-@settings_options()
+@click.argument("file", type=app.PATH)
+@app.settings_options()
 def validate(file: Path, settings: Settings) -> None:
     """Check a rubric file; exit 1 and say what is wrong when it is not valid."""
     found = load_rubric(file)
@@ -73,7 +65,7 @@ def validate(file: Path, settings: Settings) -> None:
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@shared_options(*EVIDENCE_OPTIONS)
+@app.shared_options(*app.EVIDENCE_OPTIONS)
 @click.option("--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log.")
 def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
@@ -81,7 +73,7 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     Shows weights and bands side by side. Where there is an iteration log, shows too which scores move from A to B, by
     how much, and which signals move them. Writes nothing.
     """
-    settings = swept(resolve_settings(options))
+    settings = app.swept(resolve_settings(options))
     before, after = find_rubric(a), find_rubric(b)
     found, log, tasks = diff_rubrics(before, after), None, {}
     default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
@@ -97,9 +89,9 @@ NOT_BETTER = 3  # the exit status when fitted weights are no better than the old
 
 
 @command.command("fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml")
-@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@app.settings_options(*app.SCORING_OPTIONS, *app.OUTCOME_OPTIONS)
 @click.option("--outcome", type=click.Choice(OUTCOMES), required=True, help="What the weights are to foretell.")
-@click.option("-o", "--out", type=PATH, required=True, metavar="FILE", help="Where the rubric goes.")
+@click.option("-o", "--out", type=app.PATH, required=True, metavar="FILE", help="Where the rubric goes.")
 @click.option("--anyway", is_flag=True, help="Write the rubric also when its weights are not clearly better.")
 def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> int:
     """Propose weights that foretell an outcome, and say what they are worth on newer sessions.

@@ -8,12 +8,12 @@ from rubric import find_rubric
 from rubric.model import FULL_TEXT
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
-from scoring.cli.reading import broken_entries, log_view, outcome_rules, sources
+from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_about, sources
 from scoring.evidence.git.walk import subjects_of
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import kept_meaning
 from scoring.score import LogSummary, ScoredIteration, score_whole_log
+from scoring.sidecars.fingerprint import kept_meaning
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import Known, work_of
@@ -63,9 +63,8 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
 
 
 def _more(settings: Settings, selection: Selection, log: LogSummary, read: list[Known]) -> RunShown:
-    rules, log_dir = outcome_rules(settings), settings.iter_log_dir
     # What was read is taken out, so that it does not stay while a long page is made.
     rows = work_of(log_view(settings, selection=selection, outcomes=True), read.pop() if read else None)
     subjects = subjects_of(settings.repo_dir, [line.commit for line in log.lines if line.commit])
-    meaning = kept_meaning(cache_dir_of(settings), log_dir, log.digest, rules, log.rubric.version)
-    return RunShown(rows, subjects, meaning, rules.horizon_days)
+    meaning = kept_meaning(cache_dir_of(settings), scores_about(settings, log.rubric.version), log.marks)
+    return RunShown(rows, subjects, meaning, outcome_rules(settings).horizon_days)

@@ -9,13 +9,15 @@ from msgspec.structs import replace
 from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import view_under
+from scoring.cli.reading import meaning_of, view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.sessions import SessionIterRef, SessionScore, session_score
+from scoring.sidecars.fingerprint import NOT_MEASURED
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
+from scoring.views.examined import landings_text
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import together
 from scoring.views.table import AnyCell, named_cells
@@ -41,7 +43,7 @@ def command(session_id: str, settings: Settings) -> None:
     members = _members(session, log_dir)
     states: dict[int, State] = {}
     names: dict[int, tuple[AnyCell, ...]] = {}
-    state, used = CURRENT, None
+    state, used, became, meaning = CURRENT, None, "", NOT_MEASURED
     view = replace(view_under(session.rubric_version, settings, Selection(session=session_id)), subjects=True)
     try:
         now = list(view.examine())
@@ -52,6 +54,9 @@ def command(session_id: str, settings: Settings) -> None:
         members = {one.record.iteration: one.by_evidence.score for one in now}
         rows = [(one.record.iteration, one.record.task_id, one.subject, one.facts.landing.sha) for one in now]
         names = {row[0]: named_cells(*row) for row in rows}
+        became = landings_text([one.facts.landing for one in now])
+        scores = ((one.by_evidence.score, one.facts) for one in now)
+        meaning = meaning_of(settings, session.rubric_version, scores) if full or drawn else meaning
         kept, session = session, session_score(view.rubric, session_id, list(map(SessionIterRef.of, members.values())))
         state = session_state(kept, session)
     if settings.json:
@@ -63,7 +68,7 @@ def command(session_id: str, settings: Settings) -> None:
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
     source = session_score_path(log_dir, session_id)
-    show(session_page(session, members, source, drawn, full, used, states, names), not full)
+    show(session_page(session, members, source, drawn, full, used, states, names, became, meaning), not full)
 
 
 def _in_full(given: str, log_dir: Path) -> str:

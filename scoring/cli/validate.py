@@ -6,9 +6,10 @@ from msgspec.structs import replace
 from rubric import find_rubric
 from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
-from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
+from scoring.cli.reading import broken_entries, outcome_rules, scores_about, sources_of_each
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, keep_meaning, log_cases, validity
+from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, log_cases, validity
+from scoring.sidecars.fingerprint import keep_meaning
 from scoring.views.outcome_pages import gain_lines, validity_page
 
 
@@ -39,13 +40,14 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=used[0].version)
     rules, sources = outcome_rules(settings), sources_of_each(used, settings)
-    digests: list[str] = []
-    log_dir, cache_dir = settings.iter_log_dir, cache_dir_of(settings)
-    cases = log_cases(used, log_dir, sources, rules, outcome, broken_entries, lambda log: digests.append(log.digest))
+    marks: list[list[bytes]] = []
+    cases = log_cases(
+        used, settings.iter_log_dir, sources, rules, outcome, broken_entries, lambda log: marks.append(log.marks)
+    )
     found = [validity(of, outcome, rubric.version, rules.horizon_days) for rubric, of in zip(used, cases, strict=True)]
     if outcome == "defective":
-        for scores, measured in zip(digests, found, strict=True):
-            keep_meaning(cache_dir, log_dir, scores, rules, measured)
+        for scores, measured in zip(marks, found, strict=True):
+            keep_meaning(cache_dir_of(settings), scores_about(settings, measured.rubric), scores, measured.verdict)
     gains = [gain_over(cases[0], of, outcome) for of in cases[1:]]
     if settings.json:
         payload = [one.as_dict() for one in found]

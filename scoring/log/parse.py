@@ -5,19 +5,7 @@ from types import GenericAlias, UnionType
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from scoring.errors import YamlError
-from scoring.log.model import (
-    SCHEMA_FLAT,
-    SCHEMA_NESTED,
-    AgentInfo,
-    ImplBlock,
-    IterationRecord,
-    LinkedTrace,
-    ReviewBlock,
-    SelfAssessment,
-    TestAdded,
-    TokenUsage,
-    VerifierRecord,
-)
+from scoring.log import model
 from scoring.yamlnodes import BOOL, FLOAT, INT, Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
@@ -82,14 +70,14 @@ def _field(kind: Any, description: str) -> Field:
 
 _BLOCKS: dict[Any, EntryBlock] = {}
 for _model, _name in {
-    SelfAssessment: "AssessmentFields",
-    AgentInfo: "AgentFields",
-    TokenUsage: "TokenFields",
-    ImplBlock: "ImplFields",
-    TestAdded: "TestFields",
-    LinkedTrace: "TraceFields",
-    VerifierRecord: "VerifierFields",
-    ReviewBlock: "ReviewFields",
+    model.SelfAssessment: "AssessmentFields",
+    model.AgentInfo: "AgentFields",
+    model.TokenUsage: "TokenFields",
+    model.ImplBlock: "ImplFields",
+    model.TestAdded: "TestFields",
+    model.LinkedTrace: "TraceFields",
+    model.VerifierRecord: "VerifierFields",
+    model.ReviewBlock: "ReviewFields",
 }.items():  # a block comes before those that hold it
     _BLOCKS[_model] = EntryBlock(_name, _model, _fields(_model))
 
@@ -99,8 +87,8 @@ def _version(number: int) -> Field:
     return Field(version, f"The version of this form of entries: {number}.", required=True)
 
 
-_IMPL = _BLOCKS[ImplBlock]
-_TOP = _fields(IterationRecord)
+_IMPL = _BLOCKS[model.ImplBlock]
+_TOP = _fields(model.IterationRecord)
 _TOP["iteration"] = _TOP["iteration"]._replace(holds=_WHOLE, required=True)
 _ONLY_NESTED = ("branch", "known_from", "checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review")
 _COMMON = {name: field for name, field in _TOP.items() if name not in _ONLY_NESTED}
@@ -118,14 +106,14 @@ FLAT_IMPL = {
 NESTED_IMPL = _IMPL._replace(fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"})
 
 ENTRIES: dict[int, EntryBlock] = {
-    SCHEMA_FLAT: EntryBlock(
+    model.SCHEMA_FLAT: EntryBlock(
         "FlatEntry",
-        IterationRecord,
+        model.IterationRecord,
         _COMMON | {"schema_version": _version(1)} | {name: _IMPL.fields[there] for name, there in FLAT_IMPL.items()},
     ),
-    SCHEMA_NESTED: EntryBlock(
+    model.SCHEMA_NESTED: EntryBlock(
         "NestedEntry",
-        IterationRecord,
+        model.IterationRecord,
         _COMMON
         | {"schema_version": _version(2)}
         | {name: _TOP[name] for name in _ONLY_NESTED}
@@ -205,35 +193,35 @@ def _takes(fields: Fields) -> dict[str, Take]:
     return {name: _retries if name == "retries" else _take(field) for name, field in fields.items()}
 
 
-_FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (SCHEMA_FLAT, SCHEMA_NESTED))
+_FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (model.SCHEMA_FLAT, model.SCHEMA_NESTED))
 
 
-def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
+def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> model.IterationRecord:
     """Read one entry of either schema; YamlError for broken YAML, a misfit, or a schema other than 1 and 2."""
     node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
     reader = Reader(true_flags)
     version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version") if node else None
-    if node and version == SCHEMA_FLAT:
+    if node and version == model.SCHEMA_FLAT:
         return flat_record(reader, node)
-    if node and version == SCHEMA_NESTED:
-        return IterationRecord(**{"impl": _made(ImplBlock, {})} | reader.struct(node, _NESTED))
+    if node and version == model.SCHEMA_NESTED:
+        return model.IterationRecord(**{"impl": _made(model.ImplBlock, {})} | reader.struct(node, _NESTED))
     wrong = "is missing" if version is None else f"{version} is not supported"
     raise YamlError(f"schema_version {wrong}; write 1 (flat) or 2 (nested)")
 
 
-def flat_record(reader: Reader, node: Node) -> IterationRecord:
+def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
     """Take a node as a schema-1 entry, whatever schema it names."""
     values = reader.struct(node, _FLAT)
     impl = {there: values.pop(name) for name, there in FLAT_IMPL.items() if name in values}
-    return IterationRecord(**values | {"schema_version": SCHEMA_FLAT}, impl=_made(ImplBlock, impl))
+    return model.IterationRecord(**values | {"schema_version": model.SCHEMA_FLAT}, impl=_made(model.ImplBlock, impl))
 
 
 def parse_archive(
     data: bytes, true_flags: Collection[str] = TRUE_FLAGS, broken: Callable[[YamlError], None] | None = None
-) -> list[IterationRecord]:
+) -> list[model.IterationRecord]:
     """Read ``historical.yaml``, a list ``iterations`` of schema 1; YamlError, or ``broken`` takes misfits."""
 
-    def fitting_record(reader: Reader, node: Node) -> IterationRecord | None:
+    def fitting_record(reader: Reader, node: Node) -> model.IterationRecord | None:
         try:
             return flat_record(reader, node)
         except YamlError as e:

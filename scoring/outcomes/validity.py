@@ -21,11 +21,11 @@ from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.outcomes.ledger import Unit, ledger
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
 from scoring.score import ScoredLog, score_log_under
+from scoring.sidecars.fingerprint import TOO_FEW, USEFUL, WEAK
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
 from scoring.statistics import GroupedDraws, Interval, within
-from scoring.store import Store
 
 OutcomeName: TypeAlias = Literal["defective", "survival", "reverted", "label", "landed", "yield", "reward"]
 OUTCOMES: tuple[OutcomeName, ...] = ("defective", "survival", "reverted", "label", "landed", "yield", "reward")
@@ -35,8 +35,7 @@ BEFORE_LANDING = ("landed", "yield")  # to be foretold by what is known of the w
 LEAST_LINES = 5  # added lines of code from which on an iteration counts here
 LEAST_CASES, LEAST_OF_A_KIND = 30, 10
 
-TOO_FEW, COIN, WEAK, USEFUL = "too few", "no better than a coin", "weak", "useful"
-WRONG_WAY, LINES_DO = "points the wrong way", "no better than counting lines"
+COIN, WRONG_WAY, LINES_DO = "no better than a coin", "points the wrong way", "no better than counting lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,51 +226,6 @@ def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float
     said = WRONG_WAY if high < 0.5 else USEFUL if low > 0.6 else WEAK if low > 0.5 else COIN
     best = max((base for base in baselines if base is not None), default=None)
     return f"{said}, {LINES_DO}" if best is not None and score.auc <= best else said
-
-
-class Meaning(NamedTuple):
-    """What is known of whether scores foretell what becomes of the work: a verdict, None where none was found yet."""
-
-    verdict: str | None
-
-    @property
-    def means_something(self) -> bool:
-        """Whether they do so better than a coin."""
-        return (self.verdict or "").startswith((USEFUL, WEAK))
-
-    @property
-    def is_no_sign(self) -> bool:
-        """Whether it is known that they do not: no better than a coin, or worse."""
-        return (self.verdict or "").startswith((COIN, WRONG_WAY))
-
-    @property
-    def name(self) -> str:
-        """What a score is called: not simply a score where it foretells nothing of what becomes of the work."""
-        return "Evidence score" if self.is_no_sign else "Score"
-
-    def __str__(self) -> str:
-        if self.verdict is None:
-            return "not measured: da-score validate"
-        return "not known yet: too few outcomes" if self.verdict == TOO_FEW else self.verdict
-
-
-def _about(log_dir: Path, scores: str, rules: OutcomeRules) -> tuple[str, bytes]:
-    return f"validity\0{log_dir.resolve()}", f"{scores} {rules!r}".encode()
-
-
-def keep_meaning(cache_dir: Path | None, log_dir: Path, scores: str, rules: OutcomeRules, found: Validity) -> None:
-    """Keep what was found of the scores of a log, which have a digest, in the cache directory."""
-    name, stamp = _about(log_dir, scores, rules)
-    with Store(cache_dir) as store:
-        store.put("fingerprint", f"{name}\0{found.rubric}", stamp, found.verdict.encode())
-
-
-def kept_meaning(cache_dir: Path | None, log_dir: Path, scores: str, rules: OutcomeRules, rubric: str) -> Meaning:
-    """Return what was last found of these scores, on this trunk and for these outcomes."""
-    name, stamp = _about(log_dir, scores, rules)
-    with Store(cache_dir, keeps=False) as store:
-        found = store.get("fingerprint", f"{name}\0{rubric}", stamp)
-    return Meaning(found.decode("utf-8", "replace") if found else None)
 
 
 def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> dict[str, Any]:

@@ -1,24 +1,28 @@
 """What a score was computed from, in a few bytes, so that a later run can tell whether it is still right.
 
+Beside it what ``validate`` last found of the scores of a log, and which these were.
+
 In the store, per iteration: ``inputs`` (the entry and its files), ``facts`` (transcripts in its window) and ``git``,
 which ages no score by itself. Losing them costs a comparison of bytes.
 """
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rubric import Rubric
+from rubric import Rubric, Score
 from scoring.errors import InputError
 from scoring.evidence.beside import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
+from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import files_beside
 from scoring.store import Store
 
@@ -115,3 +119,52 @@ def fingerprints(cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: b
     """Give the fingerprints of a log under a rubric, kept in ``cache_dir``; without ``keeps`` they are only read."""
     with Store(cache_dir, keeps) as store:
         yield Fingerprints(store, log_dir, rubric)
+
+
+TOO_FEW, WEAK, USEFUL = "too few", "weak", "useful"
+
+
+class Meaning(NamedTuple):
+    """What is known of whether scores foretell what becomes of the work: a verdict, None where none was found yet."""
+
+    verdict: str | None = None
+
+    @property
+    def means_something(self) -> bool:
+        """Whether they do so better than a coin."""
+        return (self.verdict or "").startswith((USEFUL, WEAK))
+
+    @property
+    def name(self) -> str:
+        """What a score is called: not simply a score where it is not known to foretell what becomes of the work."""
+        return "Score" if self.means_something else "Evidence score"
+
+    def __str__(self) -> str:
+        unknown = {None: "not measured: da-score validate", TOO_FEW: "not known yet: too few outcomes"}
+        return unknown.get(self.verdict) or str(self.verdict)
+
+
+NOT_MEASURED = Meaning()
+_MARK = 8  # bytes that stand for one score
+
+
+def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
+    """Return what stands for a score, of this work and with this trunk."""
+    known = score.iteration, score.rubric_version, score.scored, score.value, score.band, facts.landing.sha
+    about = repr((*known, facts.record.agent.session_id, facts.trunk.commit))
+    return blake2b(about.encode("utf-8", "backslashreplace"), digest_size=_MARK).digest()
+
+
+def keep_meaning(cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str) -> None:
+    """Keep what was found ``about`` the scores with these marks: of a log, under a rubric, by rules of outcomes."""
+    with Store(cache_dir) as store:
+        store.put("fingerprint", f"validity\0{about!r}", _NO_STAMP, verdict.encode() + b"\n" + b"".join(marks))
+
+
+def kept_meaning(cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]) -> Meaning:
+    """Return what was last found of scores; nothing where one of them was not among those measured."""
+    with Store(cache_dir, keeps=False) as store:
+        found = store.get("fingerprint", f"validity\0{about!r}", _NO_STAMP) or b""
+    verdict, _, measured = found.partition(b"\n")
+    known = {measured[at : at + _MARK] for at in range(0, len(measured), _MARK)}
+    return Meaning(verdict.decode("utf-8", "replace") if marks and known.issuperset(marks) else None)

@@ -8,16 +8,8 @@ from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
+from scoring.signals import values
 from scoring.signals.signal import Pair, Signal, attribution, named_fields, seen_source, some_of, unattributed
-from scoring.signals.values import (
-    ROLE_IMPL,
-    ROLE_VERIFIER,
-    SignalValue,
-    absent_signal,
-    claim_signal,
-    inapplicable_signal,
-    present_signal,
-)
 from scoring.signals.verifier import verifier_value
 from scoring.text import counted, cut
 
@@ -40,17 +32,17 @@ class Tests(Signal):
     supply = "set impl.focused_tests_pass and impl.tests_total_pass in the entry"
     read_from_lines = True
 
-    def value(self, facts: IterationFacts) -> SignalValue:
+    def value(self, facts: IterationFacts) -> values.SignalValue:
         """Return what the entry reports."""
         return flags_claim(facts.record, facts.all_flags)
 
-    def seen(self, facts: IterationFacts) -> SignalValue:
+    def seen(self, facts: IterationFacts) -> values.SignalValue:
         """Return the verdict of the last test run."""
         if facts.observed is None:
             return super().seen(facts)
         files = facts.changed.files
         if files and not facts.changed.unknown and all(map(is_document, files)):
-            return inapplicable_signal("not applicable: the commit changed nothing but documents")
+            return values.inapplicable_signal("not applicable: the commit changed nothing but documents")
         return tests_value(facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
@@ -58,12 +50,12 @@ class Tests(Signal):
         record, observed = facts.record, facts.observed
         if observed is None:
             found = verifier_value(record, facts.statuses, facts.all_flags)
-            yield ROLE_IMPL, flags_claim(record, facts.all_flags), found
+            yield values.ROLE_IMPL, flags_claim(record, facts.all_flags), found
             return
         run = tests_value(observed)
-        yield ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
+        yield values.ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
         if record.verifiers:
-            yield ROLE_VERIFIER, _share_of(_verifier_flags(record)), run
+            yield values.ROLE_VERIFIER, _share_of(_verifier_flags(record)), run
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a test run does."""
@@ -87,24 +79,24 @@ class Tests(Signal):
         yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *total, *flags)
 
 
-def tests_value(observed: Observed) -> SignalValue:
+def tests_value(observed: Observed) -> values.SignalValue:
     """Judge the last test run: 0 failed, with a cap, 0.5 passed before code was edited, 1 passed after all edits."""
     tests = observed.tests
     if missing := unattributed(observed):
-        return absent_signal(missing)
+        return values.absent_signal(missing)
     if not tests.runs:
         calls = counted(observed.tool_calls, "tool call")
-        return absent_signal(f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls")
+        return values.absent_signal(f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls")
     if tests.last_passed is None:
         ended = f"{tests.failed} failed" if observed.failed_calls is not None else "how they ended is not stated"
         runs = f"{counted(tests.runs, 'test run')}, {ended}"
-        return absent_signal(f"{NO_VERDICT} ({runs}){attribution(observed)}", NO_VERDICT)
+        return values.absent_signal(f"{NO_VERDICT} ({runs}){attribution(observed)}", NO_VERDICT)
     said = _in_words(tests)
     fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
     if not tests.last_passed:
         detail = f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}"
-        return present_signal(0, detail, cap=FAILED_CAP, fact=fact)
-    return present_signal(0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact)
+        return values.present_signal(0, detail, cap=FAILED_CAP, fact=fact)
+    return values.present_signal(0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact)
 
 
 def _in_words(tests: TestsSeen) -> str:
@@ -116,7 +108,7 @@ def _in_words(tests: TestsSeen) -> str:
     return f"{counted(tests.runs, 'test run')}, {tests.failed} failed; {last}"
 
 
-def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue:
+def flags_claim(record: IterationRecord, all_flags: bool = False) -> values.SignalValue:
     """Take the share of the reported test flags that are true; ``all_flags`` as in the facts."""
     return _share_of(_impl_flags(record, all_flags) + _verifier_flags(record))
 
@@ -131,12 +123,12 @@ def _verifier_flags(record: IterationRecord) -> list[tuple[str, bool | None]]:
     return [(cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers]
 
 
-def _share_of(flags: list[tuple[str, bool | None]]) -> SignalValue:
+def _share_of(flags: list[tuple[str, bool | None]]) -> values.SignalValue:
     """Return the share of test flags, each with what it is of, that are true; those that are None do not count."""
     reported = [flag for _, flag in flags if flag is not None]
     if not reported:
-        return absent_signal("no test-pass flags set in iteration log")
+        return values.absent_signal("no test-pass flags set in iteration log")
     detail = f"{sum(reported)}/{len(reported)} test-pass flags true"
     false = [name for name, flag in flags if flag is False]
     said = f"{some_of(false, _MOST_NAMED)}: fail" if false else f"{counted(len(reported), 'flag')}: pass"
-    return claim_signal(sum(reported) / len(reported), detail, said)
+    return values.claim_signal(sum(reported) / len(reported), detail, said)

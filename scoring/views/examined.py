@@ -4,6 +4,7 @@ That is the sidecar's, with what it is worth; without one, or when asked to, it 
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -27,8 +29,9 @@ from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
+from scoring.signals.landed import landed_value
 from scoring.signals.values import SignalSet
-from scoring.text import as_utf8, cut, short
+from scoring.text import as_utf8, counted, cut, short
 from scoring.views.spending import Spending, Used, spending_of
 
 if TYPE_CHECKING:
@@ -36,8 +39,7 @@ if TYPE_CHECKING:
 
 _SUBJECT = 200  # characters of the subject of a commit
 
-ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
-"""Where a score comes from: the file on disk, or this very pass."""
+ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]  # where a score comes from: the file on disk, or this very pass
 
 
 class Examined(Frozen, frozen=True):
@@ -109,6 +111,28 @@ def named_commit(sha: str | None, subject: str) -> str:
     """Return a commit by its short SHA and subject, as a line; "" where neither is known."""
     text = cut(as_utf8(subject), _SUBJECT)
     return f"Commit {short(sha)}{f': {text}' if text else ''}" if sha else f"Work: {text}" if text else ""
+
+
+def landing_text(landing: Landing) -> str:
+    """Return whether the work of an iteration landed, and how that is known, as a line."""
+    return f"{_fate(landing)}: {landed_value(landing).detail}"
+
+
+def landings_text(landings: Sequence[Landing]) -> str:
+    """Return how many of some iterations landed, as a line."""
+    count = Counter(map(_fate, landings))
+    fates = [f"{count[_LANDED]} landed", counted(count[_REVERTED], "was reverted", "were reverted")]
+    fates += [f"{count[_MISSING]} did not land", counted(count[_UNKNOWN], "is unclear", "are unclear")]
+    return f"Of {counted(len(landings), 'iteration')} {', '.join(fates)}."
+
+
+_LANDED, _REVERTED, _MISSING, _UNKNOWN = "Landed", "Reverted", "Did not land", "Not known whether it landed"
+
+
+def _fate(landing: Landing) -> str:
+    if landing.unknown:
+        return _UNKNOWN
+    return _REVERTED if landing.reverted_by else _LANDED if landing.landed else _MISSING
 
 
 class LogView(Frozen, frozen=True):

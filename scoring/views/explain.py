@@ -8,15 +8,17 @@ from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import ClaimResult, Method
 from scoring.log.load import EntryPlaces
+from scoring.sidecars.fingerprint import Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, printable, short
-from scoring.views.examined import Examined, named_commit
+from scoring.views.examined import Examined, landing_text, named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
-from scoring.views.table import band_text, value_text
+from scoring.views.session_pages import score_text
+from scoring.views.table import band_text
 
 _WORTH_SAYING = 0.0005
 _LONGEST_NAME = 200
@@ -56,8 +58,7 @@ class Explanation:
     @property
     def raises(self) -> list[ExplainedSignal]:
         """What would have raised the score, most first."""
-        worth = [s for s in self.signals if s.could_add >= _WORTH_SAYING]
-        return sorted(worth, key=lambda s: -s.could_add)
+        return sorted((s for s in self.signals if s.could_add >= _WORTH_SAYING), key=lambda s: -s.could_add)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -118,24 +119,34 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
     )
 
 
-def explanation_text(explanation: Explanation, bounds: bool = False) -> str:
-    """Return why an iteration scored what it did; with ``bounds`` also those, and what each vote goes by."""
-    return "".join(printable(line) + "\n" for line in _lines(explanation, bounds))
+def explanation_text(explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None) -> str:
+    """Return why an iteration scored what it did; with ``terminal`` also bounds, and what each vote goes by.
+
+    What became of it comes first, and the score by what it means; without a ``meaning`` it is the text of old rubrics.
+    """
+    return "".join(printable(line) + "\n" for line in _lines(explanation, terminal, meaning))
 
 
-def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
+def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> Iterator[str]:
     one, score = explanation.one, explanation.one.score
     task = f" ({cut(one.record.task_id, _LONGEST_NAME)})" if one.record.task_id else ""
-    if score.scored:
-        value = value_text(score.value, True, score.bounds if bounds else None)
+    became = outcome_text(one.outcome, explanation.horizon_days) if one.outcome else ""
+    if meaning:
+        yield f"Iteration {score.iteration}{task}"
+    elif score.scored:
         means = "which is" if score.band != BAND_INSUFFICIENT else "but there is"
-        yield f"Iteration {score.iteration}{task} scored {value}, {means} {band_text(score.band)}."
+        yield f"Iteration {score.iteration}{task} scored {score.value:.3f}, {means} {band_text(score.band)}."
     else:
         yield f"Iteration {score.iteration}{task} has no score: no signal is present."
     if named := named_commit(one.facts.landing.sha, explanation.subject):
         yield named
     provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
-    yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
+    if meaning:
+        yield from filter(None, (landing_text(one.facts.landing), became))
+        yield f"{score_text(meaning, score, score.bounds)}."
+        yield f"It is {provenance}, and rests on {score.coverage}."
+    else:
+        yield f"Rubric {score.rubric_version}, {provenance}; it rests on {score.coverage}."
     if one.state.name != "current":
         yield f"This score is {one.state}."
     if one.differs:
@@ -163,11 +174,9 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     if silent := [s for s in explanation.signals if not s.present]:
         yield from ("", "What did not vote")
         for signal in silent:
-            if not signal.applicable:
-                yield f"  {signal.label}: {signal.detail}; it has no part in this iteration"
-                continue
-            yield f"  {signal.label}: {signal.detail}"
-            if signal.advice:
+            without = "" if signal.applicable else "; it has no part in this iteration"
+            yield f"  {signal.label}: {signal.detail}{without}"
+            if signal.advice and signal.applicable:
                 yield f"    to let it vote: {signal.advice}"
     yield from ("", "What would have raised the score")
     for signal in explanation.raises:
@@ -181,11 +190,9 @@ def _lines(explanation: Explanation, bounds: bool) -> Iterator[str]:
     words = list(claim_lines(one.facts))
     if one.signals.integrity or words:
         yield from ("", "What was claimed, and what was seen")
-        yield from (f"  {_claim(observation)}" for observation in one.signals.integrity)
-        yield from (f"  {line}" for line in words)
-    if one.outcome:
-        yield from ("", "What became of it, which has no part in the score")
-        yield f"  {outcome_text(one.outcome, explanation.horizon_days)}"
+        yield from (f"  {line}" for line in (*map(_claim, one.signals.integrity), *words))
+    if became and not meaning:
+        yield from ("", "What became of it, which has no part in the score", f"  {became}")
 
 
 def _claim(observation: IntegrityObservation) -> str:

@@ -12,7 +12,7 @@ from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
-from scoring.score import ScoresDigest
+from scoring.sidecars.fingerprint import score_mark
 from scoring.text import counted, printable, short
 from scoring.views.examined import Examined
 from scoring.views.table import NAMED, AnyCell, Block, Cell, Column, Line, Table, band_text, named_cells
@@ -69,12 +69,10 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
     return f"{text[0].upper()}{text[1:]}. {verdict}"
 
 
-def with_cases(
-    examined: Iterable[Examined], version: str, cases: list[Case], scores: ScoresDigest
-) -> Iterator[Examined]:
-    """Yield the iterations of a pass; ``cases`` gets those under one rubric with a known outcome, ``scores`` all."""
+def with_cases(examined: Iterable[Examined], version: str, cases: list[Case], marks: list[bytes]) -> Iterator[Examined]:
+    """Yield the iterations of a pass; ``cases`` gets those under one rubric with a known outcome, ``marks`` all."""
     for one in examined:
-        scores.add(one.score, one.facts)
+        marks.append(score_mark(one.score, one.facts))
         case = case_of(one.facts, one.signals, one.score, one.outcome, "defective")
         if case and one.score.rubric_version == version:
             cases.append(case)

@@ -11,38 +11,20 @@ from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen
 from scoring.outcomes.outcome import HORIZON_DAYS
-from scoring.outcomes.validity import Meaning
 from scoring.score import LogSummary, ScoredIteration, ScoredLine
+from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted
+from scoring.views import table
 from scoring.views.became import became_page, look_at_page
 from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
-from scoring.views.table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    ITER,
-    NAMED,
-    SCORE,
-    TASK,
-    AnyCell,
-    Block,
-    Column,
-    Line,
-    Table,
-    band_cell,
-    band_text,
-    bounds_text,
-    coverage_cell,
-    named_cells,
-    number,
-)
+from scoring.views.table import Block, Column, Line, Table
 from scoring.views.work_pages import WorkRow, look_at, work_by, work_summary
 
 LOST = Column("", only="full", prose=True)
-_OLD = [ITER, TASK, SCORE, BAND._replace(width=26), COVERAGE, Column("DATE", width=0)]
+_OLD = [table.ITER, table.TASK, table.SCORE, table.BAND._replace(width=26), table.COVERAGE, Column("DATE", width=0)]
 """The columns of ``run`` on a pipe, under rubrics with the reference's text there."""
 _MOST_ROWS = 20  # that a terminal shows without being asked for more
 _FEW_SESSIONS = 20  # fewer of them are shown without being asked for
@@ -57,7 +39,7 @@ class RunShown(Frozen, frozen=True):
 
     rows: Sequence[WorkRow] = ()
     subjects: Mapping[str, str] = field(default_factory=dict)
-    meaning: Meaning = Meaning(None)
+    meaning: Meaning = NOT_MEASURED
     horizon_days: float = HORIZON_DAYS
     terminal: bool = False
     every: bool = False
@@ -96,7 +78,10 @@ def _old_page(scored: LogSummary, source: Path, written: tuple[int, int] | None)
     yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
     yield Line(f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}")
     yield Line()
-    rows = [(o.iteration, o.task_id, number(o.value, o.scored), band_cell(o.band), "", o.date) for o in scored.lines]
+    rows = [
+        (o.iteration, o.task_id, table.number(o.value, o.scored), table.band_cell(o.band), "", o.date)
+        for o in scored.lines
+    ]
     yield Table(_OLD, rows)
     if scored.sessions:
         yield from (Line(), Table(SESSIONS, session_rows(scored.sessions, {}, intervals=False)))
@@ -114,7 +99,7 @@ def scores_head(
     text = f"{counted(len(scores), 'iteration')} in {source}, {len(enough)} with enough evidence"
     if enough and meaning.means_something:
         bands = Counter(band for _, band in enough)
-        listed = ", ".join(f"{count} {band_text(band)}" for band, count in bands.most_common())
+        listed = ", ".join(f"{count} {table.band_text(band)}" for band, count in bands.most_common())
         text += f"; mean {sum(value for value, _ in enough) / len(enough):.3f}: {listed}"
     yield Line(text)
 
@@ -125,25 +110,26 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
     yield from scores_head(meaning, scored.rubric.version, scores, source)
     yield Line()
     shown = lines if more.every or not more.terminal else lines[-_MOST_ROWS:]
-    columns = [*NAMED, SCORE._replace(head=meaning.name.upper()), BOUNDS, BAND, COVERAGE]
-    yield Table([*columns, Column("DATE"), LOST], [_iteration_row(line, more) for line in shown], full=True)
+    score = table.SCORE._replace(head=meaning.name.partition(" ")[0].upper())
+    columns = [*table.NAMED, score, table.BOUNDS, table.BAND, table.COVERAGE, Column("DATE"), LOST]
+    yield Table(columns, [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
         yield Line(f"The last {len(shown)} of {counted(len(lines), 'iteration')}; --all shows every one.", "dim")
     if scored.sessions and (more.sessions or len(scored.sessions) < _FEW_SESSIONS):
         members = {line.iteration: line for line in lines}
-        columns = [SCORE._replace(head=meaning.name.upper()) if one == SCORE else one for one in SESSIONS]
+        columns = [score if one == table.SCORE else one for one in SESSIONS]
         rows = session_rows(scored.sessions, members, more.terminal, meaning.means_something)
         yield from (Line(), Table(columns, rows, full=True))
     elif scored.sessions:
         yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
 
 
-def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[AnyCell, ...]:
-    value, bounds = number(line.value, line.scored), bounds_text(line.bounds, line.scored)
+def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[table.AnyCell, ...]:
+    value, bounds = table.number(line.value, line.scored), table.bounds_text(line.bounds, line.scored)
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    band = band_cell(line.band, more.meaning.means_something)
-    named = named_cells(line.iteration, line.task_id, more.subjects.get(line.commit) or line.summary, line.commit)
-    return *named, value, bounds, band, coverage_cell(line.coverage), line.date, lost
+    band = table.band_cell(line.band, more.meaning.means_something)
+    named = table.named_cells(line.iteration, line.task_id, more.subjects.get(line.commit) or line.summary, line.commit)
+    return *named, value, bounds, band, table.coverage_cell(line.coverage), line.date, lost
 
 
 def run_payload(scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None) -> dict[str, Any]:

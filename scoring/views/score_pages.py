@@ -11,13 +11,14 @@ from rubric import SignalContribution
 from scoring.evidence.beside import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.score import ScoredIteration
+from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
-from scoring.views.session_pages import spending_section
+from scoring.views.session_pages import score_text, spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import Block, Column, Line, Place, Table, TableRow, band_text, number, pairs, value_text
+from scoring.views.table import Block, Column, Line, Place, Table, TableRow, band_text, number, pairs
 
 _BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
 _BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]
@@ -35,18 +36,19 @@ def iteration_page(
     full: bool = False,
     state: State | None = None,
     spending: Spending | None = None,
-    commit: str = "",
+    about: Sequence[str] = (),
+    meaning: Meaning = NOT_MEASURED,
 ) -> Iterator[Block]:
-    """Yield how a score came about, of the sidecar ``source``; with ``full`` a pipe shows all but ``objectives``."""
-    name, band = f"Iteration {score.iteration}   rubric {score.rubric_version}", band_text(score.band)
-    yield Line(f"{name}   score {number(score.value, score.scored)}   band {band}", only="pipe")
-    sure = value_text(score.value, score.scored, score.bounds)
-    yield Line(f"{name}   score {sure}   band {band}", "bold", only="terminal")
+    """Yield what is known ``about`` the work, and how its score came about; with ``full`` a pipe shows both too."""
+    name = f"Iteration {score.iteration}"
+    only: Place | None = None if full else "terminal"
+    if not full:
+        value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
+        yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
+    said = Line(name, "bold"), *map(Line, about), Line(score_text(meaning, score, score.bounds))
+    yield from (line._replace(only=only) for line in said)
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
-    only: Place | None = None if full else "terminal"
-    if commit:
-        yield Line(commit, only=only)
     yield Line(str(score.coverage), "dim", only=only)
     if state is not None:
         yield Line(f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only)
@@ -164,8 +166,7 @@ def claims_payload(facts: IterationFacts) -> dict[str, Any]:
     """Return the claims in words as data; nothing where lines are not attributed."""
     if facts.observed is None:
         return {}
-    found = facts.observed.claims
-    return {"claims": [{"kind": claim.kind, "result": claim.result, "where": claim.where} for claim in found]}
+    return {"claims": [{"kind": of.kind, "result": of.result, "where": of.where} for of in facts.observed.claims]}
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:

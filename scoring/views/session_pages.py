@@ -8,7 +8,8 @@ from typing import Any
 from rubric import Bounds
 from rubric.breakdown import Rested
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.scores import session_as_dict
+from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
+from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views import table
@@ -64,26 +65,33 @@ def session_page(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
     names: Mapping[int, tuple[table.AnyCell, ...]] | None = None,
+    became: str = "",
+    meaning: Meaning = NOT_MEASURED,
 ) -> Iterator[table.Block]:
-    """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything."""
-    name = f"Session {session.session_id}   rubric {session.rubric_version}   "
-    value = table.number(session.value, session.scored)
-    yield table.Line(f"{name}score {value}   band {table.band_text(session.band)}", only="pipe")
-    yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    sure = table.value_text(session.value, session.scored, _bounds(session, members))
-    yield table.Line(
-        [table.Cell(name, style="bold"), f" score {sure}   ", table.band_cell(session.band)], only="terminal"
-    )
+    """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything.
+
+    What ``became`` of the work comes first, and the score by what it means; a pipe has neither unless it is full.
+    """
+    name = f"Session {session.session_id}"
+    if not full:
+        value, band = table.number(session.value, session.scored), table.band_text(session.band)
+        yield table.Line(f"{name}   rubric {session.rubric_version}   score {value}   band {band}", only="pipe")
+        yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
+    only: table.Place | None = None if full else "terminal"
+    yield table.Line(name, "bold", only=only)
+    said = filter(None, (became, score_text(meaning, session, _bounds(session, members))))
+    yield from (table.Line(text, only=only) for text in said)
     rests = _coverage_cell(session, members, " iterations", " on average").shown()
-    yield table.Line(rests, "dim", only=None if full else "terminal")
+    yield table.Line(rests, "dim", only=only)
     if intervals and (interval := _interval(session)):
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield table.Line()
     known, named = states or {}, names or {}
+    graded = meaning.means_something or not (full or intervals)
     rows = [
         (
             *named.get(ref.iteration, table.named_cells(ref.iteration, "", "", None)),
-            *_member_cells(ref, members.get(ref.iteration), known.get(ref.iteration)),
+            *_member_cells(ref, members.get(ref.iteration), known.get(ref.iteration), graded),
         )
         for ref in session.per_iteration
     ]
@@ -100,14 +108,24 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[tab
         yield from (table.Line(text, only=only) for text in lines)
 
 
-def _member_cells(ref: SessionIterRef, member: Rested | None, state: State | None) -> tuple[table.AnyCell, ...]:
+def score_text(meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None) -> str:
+    """Return a score with its bounds and with what it is worth here; a grade only where that means something."""
+    band = table.band_cell(score.band, meaning.means_something).text
+    value = table.value_text(score.value, score.scored, bounds) + (f", {band}" if band else "")
+    return f"{meaning.name} {value}, under rubric {score.rubric_version}: {meaning}"
+
+
+def _member_cells(
+    ref: SessionIterRef, member: Rested | None, state: State | None, graded: bool
+) -> tuple[table.AnyCell, ...]:
     bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
     coverage = table.coverage_cell(member.coverage) if member else table.Cell(None, "-")
     worth = table.Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         worth = table.Cell(state.name, str(state), style, brief=state.name)
-    return table.number(ref.value, ref.scored), bounds, table.band_cell(ref.band), coverage, worth
+    band = table.band_cell(ref.band, graded)
+    return table.number(ref.value, ref.scored), bounds, band, coverage, worth
 
 
 def _interval(session: SessionScore) -> Interval | None:

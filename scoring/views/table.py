@@ -182,15 +182,15 @@ COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
 SHA = Column("SHA")
 SUBJECT = Column("SUBJECT", prose=True)
-NAMED = [ITER, TASK, SUBJECT, SHA]
-"""What the row of an iteration begins with."""
+NAMED = [ITER, TASK, SUBJECT, SHA]  # what the row of an iteration begins with
 
 
 def band_cell(band: str, graded: bool = True) -> Cell:
     """Return a band as a cell, in its colour and by the name that people read; a grade only where that means much."""
     if not graded and band in _GRADES:
         return Cell(band, "")
-    return Cell(band, band_text(band), BAND_STYLES.get(band, ""), brief=band)
+    text = band_text(band)
+    return Cell(band, text, BAND_STYLES.get(band, ""), brief=text.removesuffix(" evidence"))
 
 
 def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:

@@ -167,16 +167,18 @@ class TestTerminal:
         (row,) = (line for line in lines if line.startswith("   2  "))
         assert "   2  choose-alphabet" in row
         assert "0.500  (0.13–0.87)  2/7 · 26 %" in row
-        assert f"{CODEX_SESSION}  0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight" in lines
+        assert f"{CODEX_SESSION}     0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight" in lines
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 
     @pytest.mark.usefixtures("scored")
     def test_shows_the_coverage_of_an_iteration(self, on_a_terminal: OnTerminal) -> None:
         status, shown = on_a_terminal("iteration", "5")
         lines = lines_of(shown)
-        assert (status, lines[0]) == (0, "Iteration 5   rubric 2.1.0   score 0.288  (0.29–0.29)   band poor")
+        assert (status, lines[0]) == (0, "Iteration 5")
         assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
-        assert lines[2] == "7 of 7 signals, 100.0 % of the weight"
+        assert lines[2] == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
+        assert lines[3].startswith("Evidence score 0.288  (0.29–0.29), under rubric 2.1.0: not measured: da-score")
+        assert "7 of 7 signals, 100.0 % of the weight" in lines[4:6]
         below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
         assert below.startswith(
             "    outside: shortlink/app.py, shortlink/store.py · 2/4 changed files within declared "

@@ -251,7 +251,7 @@ class TestInit:
         assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
-        assert da_score("run", "--no-cache").out.count(f"Scores under rubric {NEWEST}: not measured") == 1
+        assert da_score("run", "--no-cache").out.count(f"Evidence scores under rubric {NEWEST}: not measured") == 1
 
     @pytest.mark.slow
     def test_says_in_comments_what_it_found(self, whole: Place, init: Init) -> None:

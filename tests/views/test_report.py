@@ -129,7 +129,7 @@ class TestPage:
         assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
         assert "feat(limits): limit requests per client reverted by dc5fe68d151e 2026-03-03 · f05ce0048e" in first
         assert "0.749" not in first
-        assert rest.index("Who does better?") < rest.index("Scores Do they mean anything here?")
+        assert rest.index("Who does better?") < rest.index("Evidence scores Do they mean anything here?")
 
     def test_grades_no_score_that_means_nothing(self, demo: Demo, html: str) -> None:
         assert 'class="band excellent"' not in html
@@ -192,7 +192,7 @@ class TestTerminal:
     def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(self, demo: Demo) -> None:
         text = pipe_text(report_lines(digest_of(demo)))
         assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
-        assert "\nScores under rubric 2.1.0: not measured: da-score validate\n" in text
+        assert "\nEvidence scores under rubric 2.1.0: not measured: da-score validate\n" in text
         assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (True, False, False)
         assert "reverted by dc5fe68d151e" in text.partition("\nLook at\n")[2]
 
@@ -264,7 +264,7 @@ def wait_for(shown: Page, said: str) -> None:
     is_open = """([title, score]) => document.querySelector('#breakdown[open] #b-title')?.textContent.startsWith(title)
         && document.getElementById('b-body').textContent.startsWith(score)"""
     title, _, score = said.partition(" ")[2].partition(": ")
-    shown.wait_for_function(is_open, arg=[f"Iteration {title}: ", f"score {score} · "])
+    shown.wait_for_function(is_open, arg=[f"Iteration {title}: ", f"evidence score {score} · "])
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

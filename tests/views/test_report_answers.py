@@ -256,7 +256,7 @@ class TestPage:
 
     def test_a_score_on_too_little_evidence_is_not_shown(self) -> None:
         shown = page(made(line(1, {"landed": 1.0}, band="insufficient"), line(2, {"landed": 1.0})))
-        assert re.findall(r'data-label="score">([^<]+?)\s*</td>', shown) == ["-", "1.000"]
+        assert re.findall(r'data-label="evidence score">([^<]+?)\s*</td>', shown) == ["-", "1.000"]
 
     def test_empty_parts_are_one_line(self) -> None:
         shown = page(made(line(1, {"landed": 1.0, "tests": None})))

@@ -2,16 +2,18 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, lines_of, one_line
+from helpers.harness_lines import cases
 from helpers.projects import CODEX_SESSION, LOG
 
 from rubric import Bounds, Coverage, default_rubric
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.outcomes.validity import Foretold, Meaning, Validity, keep_meaning, kept_meaning
 from scoring.score import LogSummary, ScoredLine
+from scoring.sidecars.fingerprint import Meaning, keep_meaning, kept_meaning
 from scoring.views.run_pages import RunShown, run_page
 from scoring.views.spending import cost_text
 from scoring.views.table import pipe_text
@@ -102,7 +104,9 @@ class TestScores:
     @pytest.mark.parametrize(
         ("verdict", "said", "mean"),
         [
-            pytest.param(None, "Scores under rubric 2.1.0: not measured: da-score validate", False, id="not measured"),
+            pytest.param(
+                None, "Evidence scores under rubric 2.1.0: not measured: da-score validate", False, id="not measured"
+            ),
             pytest.param("weak", "Scores under rubric 2.1.0: weak", True, id="they foretell"),
             pytest.param(
                 "no better than a coin", "Evidence scores under rubric 2.1.0: no better than a coin", False, id="a coin"
@@ -118,14 +122,24 @@ class TestScores:
         assert "--all" not in shown(20)
         assert "--all" not in shown(25, every=True)
 
-    def test_keep_their_verdict_for_the_same_inputs_only(self, tmp_path: Path) -> None:
-        nothing, rules = Foretold(0, None, None), OutcomeRules()
-        found = Validity("defective", "3.1.0", 14, 0, nothing, "weak", nothing, {}, {}, {}, ())
-        keep_meaning(tmp_path, Path("log"), "scores", rules, found)
-        assert kept_meaning(tmp_path, Path("log"), "scores", rules, "3.1.0").verdict == "weak"
-        assert kept_meaning(tmp_path, Path("log"), "other scores", rules, "3.1.0").verdict is None
-        assert kept_meaning(tmp_path, Path("log"), "scores", OutcomeRules(7), "3.1.0").verdict is None
-        assert kept_meaning(None, Path("log"), "scores", rules, "3.1.0").verdict is None
+    @cases(
+        "kept, rubric, days, marks, verdict",
+        {
+            "all of them": (True, "3.1.0", 14, (b"score  1", b"score  2"), "weak"),
+            "one of them": (True, "3.1.0", 14, (b"score  2",), "weak"),
+            "another one": (True, "3.1.0", 14, (b"score  2", b"score  3"), None),
+            "none": (True, "3.1.0", 14, (), None),
+            "another horizon": (True, "3.1.0", 7, (b"score  2",), None),
+            "another rubric": (True, "3.0.0", 14, (b"score  2",), None),
+            "no store": (False, "3.1.0", 14, (b"score  2",), None),
+        },
+    )
+    def test_keep_their_verdict_where_each_was_measured(
+        self, tmp_path: Path, kept: bool, rubric: str, days: int, marks: Sequence[bytes], verdict: str | None
+    ) -> None:
+        keep_meaning(tmp_path, (Path("log"), "3.1.0", OutcomeRules(14)), (b"score  1", b"score  2"), "weak")
+        place = tmp_path if kept else None
+        assert kept_meaning(place, (Path("log"), rubric, OutcomeRules(days)), marks).verdict == verdict
 
 
 @pytest.mark.usefixtures("scored")

@@ -4,18 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.transcripts import fields
 from scoring.evidence.transcripts.events import EventReader, ToolNames, identity, note_call
-from scoring.evidence.transcripts.fields import (
-    count_in,
-    items_in,
-    keys_of,
-    member,
-    milliseconds,
-    text_in,
-    time_in,
-    value_in,
-    value_of,
-)
 from scoring.evidence.transcripts.harness import Harness, Home
 from scoring.evidence.transcripts.rows import LineSpan
 
@@ -35,47 +25,47 @@ class PiReader(EventReader):
 
     def entry(self, line: dict[str, Any]) -> None:
         """Say what a line holds."""
-        kind, message = line.get("type"), member(line, "message")
+        kind, message = line.get("type"), fields.member(line, "message")
         if kind == "session":
             self.version = line.get("version")
-            before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
-            self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=_session_of(before))
+            before = fields.text_in(line, "parentSession") or fields.text_in(line, "branchedFrom")
+            self.where = LineSpan(fields.text_in(line, "cwd"), fields.text_in(line, "id"), parent=_session_of(before))
             return
         if kind != "message" and kind not in _SUMMARIES:
             if kind not in _STATES:
                 self.unknown(kind)
             return
-        time = time_in(line, "timestamp") or milliseconds(member(message, "timestamp"))
-        role = member(message, "role")
+        time = fields.time_in(line, "timestamp") or fields.milliseconds(fields.member(message, "timestamp"))
+        role = fields.member(message, "role")
         if role == "user" and not self.where.agent and self.events == 0 and self.where.parent:
-            self.where = self.where._replace(agent=text_in(message, "content").startswith(_TASK))
+            self.where = self.where._replace(agent=fields.text_in(message, "content").startswith(_TASK))
         if role == "assistant":
-            self.where = self.where._replace(model=text_in(message, "model"))
+            self.where = self.where._replace(model=fields.text_in(message, "model"))
         # An id has eight digits and is the file's own, so the time is part of what an event is known by.
         if not self.event(time, *identity(line.get("id"), self.where.session, self.place), time):
             return
         if kind in _SUMMARIES:
             if kind == "compaction":
                 self.seen.compacted()
-            if member(line, "usage") is not None:
-                self.response(text_in(line, "id"), *(count_in(line, "usage", key) for key in _COUNTS))
+            if fields.member(line, "usage") is not None:
+                self.response(fields.text_in(line, "id"), *(fields.count_in(line, "usage", key) for key in _COUNTS))
         elif role == "assistant":
             self._answered(line, message)
         elif role == "user":
-            self.prompt(text_in(message, "content"))
+            self.prompt(fields.text_in(message, "content"))
         elif role == "toolResult":
-            self.result(message.get("toolCallId"), message.get("isError") is True, text_in(message, "content"))
+            self.result(message.get("toolCallId"), message.get("isError") is True, fields.text_in(message, "content"))
         elif role not in _OF_OTHERS:
             self.unknown(role)
 
     def _answered(self, line: dict[str, Any], message: dict[str, Any]) -> None:
         """Take a response of the model; one that was stopped before it began is none."""
-        stopped, content = message.get("stopReason") == _STOPPED, items_in(message, "content")
+        stopped, content = message.get("stopReason") == _STOPPED, fields.items_in(message, "content")
         if content or not stopped:
-            self.response(text_in(line, "id"), *(count_in(message, "usage", key) for key in _COUNTS))
-        self.seen.said(text_in(content))
+            self.response(fields.text_in(line, "id"), *(fields.count_in(message, "usage", key) for key in _COUNTS))
+        self.seen.said(fields.text_in(content))
         for part in content:
-            if member(part, "type") == "toolCall":
+            if fields.member(part, "type") == "toolCall":
                 note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
@@ -98,16 +88,16 @@ class Pi(Harness):
             return [Home(Path(named).expanduser(), "PI_CODING_AGENT_SESSION_DIR")]
         origin = "PI_CODING_AGENT_DIR" if environment.get("PI_CODING_AGENT_DIR", "").strip() else ""
         home = Path(environment[origin].strip() if origin else "~/.pi/agent").expanduser()
-        if set_to := text_in(value_in(home / "settings.json"), "sessionDir").strip():
+        if set_to := fields.text_in(fields.value_in(home / "settings.json"), "sessionDir").strip():
             return [Home(home / Path(set_to).expanduser(), f"{home}/settings.json")]
         return [Home(home / "sessions", origin or "~/.pi/agent/sessions")]
 
     def claims(self, line: bytes) -> bool:
         """Know a session by its first line, and a message by the time that is in it once more."""
-        keys = keys_of(line)
+        keys = fields.keys_of(line)
         if not {"type", "timestamp"} <= keys or "sessionId" in keys:
             return False
-        value = value_of(line)
-        if member(value, "type") == "session":
+        value = fields.value_of(line)
+        if fields.member(value, "type") == "session":
             return {"id", "cwd"} <= keys
-        return member(value, "type") == "message" and type(member(value, "message", "timestamp")) is int
+        return fields.member(value, "type") == "message" and type(fields.member(value, "message", "timestamp")) is int

@@ -4,26 +4,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from scoring.meters import Level, rounded
+from scoring.meters.dr import recommendation
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
-from scoring.meters.dr.recommendation import (
-    CHANGES,
-    HINTS,
-    MAY_BE_CONVERGED,
-    NOT_CLAIMED,
-    CompositeRule,
-    Flag,
-    RoundSignal,
-    RoundSimilarity,
-    Signal,
-    compose,
-    find_flags,
-    recommend,
-    similarities,
-    summary_of,
-)
+from scoring.meters.dr.recommendation import CHANGES, HINTS, CompositeRule, Flag, RoundSignal, RoundSimilarity, Signal
 from scoring.meters.dr.semantic import Embed, Meanings, open_embedder
 from scoring.meters.dr.transcript import Outputs, Round, Transcript, parse_transcript, read_transcript
 
@@ -142,8 +128,12 @@ class DRResult:
             following = f"{last.hint.removesuffix(HINTS['ESCALATE'])}Stop this loop. {CHANGES[last.change]}"
         if last.signal == "CONTINUE" and outputs.open_questions:
             following += f" Take up: {outputs.open_questions[0]}"
-        converged = any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags)
-        notes = [NOT_CLAIMED, *([f"{MAY_BE_CONVERGED}."] if converged else []), *([ROUGH] if self.rough_rounds else [])]
+        converged = any(flag.reason.endswith(recommendation.MAY_BE_CONVERGED) for flag in self.flags)
+        notes = [
+            recommendation.NOT_CLAIMED,
+            *([f"{recommendation.MAY_BE_CONVERGED}."] if converged else []),
+            *([ROUGH] if self.rough_rounds else []),
+        ]
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
@@ -179,7 +169,7 @@ def score_transcript(
     meanings = None
     if embed is not None:
         raw = [claim.raw for of_round in claims for claim in of_round]
-        meanings = Meanings([*raw, *filter(None, map(summary_of, rounds))], embed)
+        meanings = Meanings([*raw, *filter(None, map(recommendation.summary_of, rounds))], embed)
     novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
     meter = ReadinessMeter(profile, words)
     given = [(r.round, r.outputs.next_actions, r.outputs.open_questions) for r in rounds]
@@ -187,15 +177,15 @@ def score_transcript(
     readiness = tuple(
         meter.measure(*parts, before) for parts, before in zip(given, [None, *questions[:-1]], strict=True)
     )
-    stability = similarities(rounds, claims, meanings) if meanings else None
+    stability = recommendation.similarities(rounds, claims, meanings) if meanings else None
     return DRResult(
         k=profile.k,
         novelty=novelty,
         readiness=readiness,
-        recommendations=recommend(novelty, readiness, profile),
+        recommendations=recommendation.recommend(novelty, readiness, profile),
         similarity=stability[-1] if stability else None,
-        composite=compose(novelty, readiness, stability, profile),
-        flags=find_flags(novelty, readiness, questions),
+        composite=recommendation.compose(novelty, readiness, stability, profile),
+        flags=recommendation.find_flags(novelty, readiness, questions),
         added_words=tuple(word for parts in given for word in meter.added_words(*parts)) if words != BUILT_IN else (),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )

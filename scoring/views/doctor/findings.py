@@ -28,10 +28,8 @@ class Finding:
     level: Level
     what: str
     advice: str
-    change: str = ""
-    """What following the advice would change; "" where that is nothing."""
-    gain: float = 0.0
-    """How much evidence it would bring, in iterations with all of the rubric's weight."""
+    change: str = ""  # what following the advice would change; "" where that is nothing
+    gain: float = 0.0  # how much evidence it would bring, in iterations with all of the rubric's weight
 
 
 def most_useful_first(found: Iterable[Finding]) -> list[Finding]:

@@ -24,8 +24,7 @@ GATES: list[Gate] = [
 ]
 """Every gate, in the order of the help."""
 
-SIDECAR = "sidecar"
-"""Under which name a sidecar fails that says more than the evidence gives; no option asks for it."""
+SIDECAR = "sidecar"  # under which name a sidecar fails that says more than the evidence gives; no option asks for it
 
 _AGAIN = "; 'da-score iteration {} --recompute' writes what the evidence gives"
 _MOST_ROWS = 500  # of a table on a page: GitHub shows no summary of more than 1 MiB

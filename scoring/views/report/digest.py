@@ -14,7 +14,8 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
-from scoring.outcomes.validity import Meaning, Validity
+from scoring.outcomes.validity import Validity
+from scoring.sidecars.fingerprint import Meaning
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import Member, group_rows
@@ -58,19 +59,14 @@ class Digest:
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
-    words: WordsSummary | None = None
-    """The claims in words; None under rules that look at none."""
+    words: WordsSummary | None = None  # the claims in words; None under rules that look at none
     validity: Validity | None = None
     """Whether the scores foretell what became of the work; None where that was not asked for."""
-    work: Sequence[WorkRow] = ()
-    """All of the work, by when it ended."""
-    horizon_days: float = 0.0
-    """How many days after it landed work is judged."""
-    is_fleet: bool = False
-    """Whether the work is that of many repositories, of which there are no iterations here."""
+    work: Sequence[WorkRow] = ()  # all of the work, by when it ended
+    horizon_days: float = 0.0  # how many days after it landed work is judged
+    is_fleet: bool = False  # whether the work is that of many repositories, of which there are no iterations here
     project: str = ""
-    pages: str = ""
-    """What comes before the name of a commit in the address of its page; "" where there is none."""
+    pages: str = ""  # what comes before the name of a commit in the address of its page; "" where there is none
 
     @property
     def meaning(self) -> Meaning:
