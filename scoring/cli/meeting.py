@@ -45,11 +45,7 @@ def score(file: str, config: str | None, semantic: bool, settings: Settings) -> 
 
 
 @click.group(
-    "meeting",
-    cls=OwnGroup,
-    own=score,
-    usage="FILE",
-    epilog="Example:  da-score meeting rounds.jsonl --config tactical",
+    "meeting", cls=OwnGroup, own=score, usage="FILE", epilog="Example:  da-score meeting rounds.jsonl --config tactical"
 )
 def command() -> None:
     """Score each round of a deliberation of several experts, and say whether it may end.

@@ -1,7 +1,4 @@
-"""All work in a repository as units, each line in one, and what became of it (``docs/VALIDITY.md``, "All of the work").
-
-The module is long because each field of a unit is found here.
-"""
+"""All work as units, each line in one, and their fate (``docs/VALIDITY.md``, "All of the work"); long, as a unit is."""
 
 import re
 from collections import Counter

@@ -227,7 +227,9 @@ PLACES: dict[str, Work] = {
     "what git prints of hunks": lambda text: list(_blocks(text.encode().split(b"\n"), lambda _: True)),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
-    "a path of a redirection": lambda text: may_be_written("out/a.yaml", {"$": {text, f"$x/{text}", f"{text}/a.yaml"}}),
+    "a path of a redirection": lambda text: [
+        may_be_written("out/a.yaml", one) for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")
+    ],
     "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
     "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),

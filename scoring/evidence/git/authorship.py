@@ -1,7 +1,4 @@
-"""What git says of commits beyond whether they landed: who wrote them (``agents.toml``), and what attribution goes by.
-
-The module is long because every question about commits beyond landing is here.
-"""
+"""What git says of commits beside landing, as who wrote them (``agents.toml``); long, as it answers all of that."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

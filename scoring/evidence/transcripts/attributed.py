@@ -1,7 +1,4 @@
-"""The transcripts of a repository and its checkpoints: each line given to one iteration, what is seen and counted.
-
-The module is long because all of that meets here.
-"""
+"""Transcripts of a repository: each line given to one iteration, what is seen is counted; long, as all meets here."""
 
 import contextlib
 import os
@@ -39,14 +36,7 @@ from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
 from scoring.evidence.transcripts.testruns import TestTools
-from scoring.evidence.transcripts.work_trees import (
-    Neighbourhood,
-    WorkTrees,
-    may_be_written,
-    was_written,
-    written_paths,
-    written_through_links,
-)
+from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees, Writes
 from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-rows", TestTools)
@@ -130,7 +120,8 @@ class AttributedScan(Scan):
         lines = streams.number_lines(files)
         sessions = streams.sessions_of(files)
         made = {commit.sha for session in sessions.values() for commit in session.made}
-        there = neighbourhood(WorkTrees(self._places.repo_dir), made)
+        trees = WorkTrees(self._places.repo_dir)
+        there = neighbourhood(trees, made)
         there.mark(sessions.values())
         streams.count_once(files, lines)
         streams.order_lines(sessions.values())
@@ -150,9 +141,8 @@ class AttributedScan(Scan):
         asked_of = [(q.written, s.voting) for q, s in zip(questions, given.shares, strict=True) if q.written]
         wrote = written_lines(files, given.parts, {part for _, voting in asked_of for part in voting})
         added = lines_added([sha for sha, _ in asked_of])
-        written = written_paths(files) if any(v.artifact for q in questions for v in q.verifiers) else {}
-        verifiers = (verifier for question in questions for verifier in question.verifiers)
-        linked = written_through_links(Path(self._places.repo_dir), {v.place for v in verifiers}, written)
+        artifacts = {verifier.place for question in questions for verifier in question.verifiers if verifier.artifact}
+        writes = Writes.of(Path(self._places.repo_dir), trees, files if artifacts else (), artifacts)
         made_at = sightings.lines_that_made(files, given.shares)
         lines_of = sightings.lines_found(files, given.parts, given.total)
         self._files += _found(files)
@@ -174,7 +164,7 @@ class AttributedScan(Scan):
             voting, of_it = [of_part[part] for part in share.voting], sightings.together(seen[n] for n in share.voting)
             tests, last = of_it.tests(share.end)
             corrections, breaks = of_it.corrections()
-            artifacts = [(v.place, list(filter(None, v[1:]))) for v in question.verifiers]
+            own_files = [file for key in (*share.sessions, *share.also) for file in sessions[key].files]
             observed = replace(
                 observed,
                 shared_with=None if share.shared is None else asked[share.shared].iteration,
@@ -182,8 +172,8 @@ class AttributedScan(Scan):
                 failed_calls=_failed(voting),
                 tests=tests,
                 corrections=corrections,
-                written=frozenset(v for v, of in artifacts if v in linked or any(was_written(p, written) for p in of)),
-                unsure=frozenset(v for v, of in artifacts if any(may_be_written(p, written) for p in of)),
+                written=frozenset(v.place for v in question.verifiers if writes.surely(v.place, v.artifact)),
+                unsure=frozenset(v.place for v in question.verifiers if writes.maybe(own_files, v.place, v.artifact)),
                 ran=tuple(of_it.ran_for(v.kind) for v in question.verifiers),
                 seen=sightings.places_seen(share.made, made_at, last, breaks),
                 lines=tuple(one for part in share.voting for one in lines_of[part]),

@@ -3,8 +3,9 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
-from typing import Literal, NamedTuple
+from functools import partial
+from itertools import dropwhile, islice, pairwise
+from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, STARTERS, ShellCommand
@@ -47,22 +48,36 @@ def program_names(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((name, stem, *(f"{stem} {word}" for word in said[:1]), *targets)))
 
 
-_REWRITES = {name.replace("_", " "): how for names, how in STARTERS["rewrites"].items() for name in names.split()}
-_REWRITERS = frozenset(name.partition(" ")[0] for name in _REWRITES)
+_REWRITES, _WRITERS = (
+    {name.replace("_", " "): how for names, how in STARTERS[table].items() for name in names.split()}
+    for table in ("rewrites", "writers")
+)
+_BEFORE = {before for name in (*_REWRITES, *_WRITERS) if (before := name.rpartition(" ")[0])} | {"git", "gh"}
+
+
+def _called(words: Sequence[str], known: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
+    """Return a program as a table knows it, by its first words too, what it is given and what of that is no option."""
+    name = _VERSIONED.sub("", words[0].rpartition("/")[2])
+    given = list(words[_behind_options(words) if name == "git" else 1 :])
+    operands = [word for word in given if word[:1] != "-"]
+    while name in _BEFORE and name not in known and operands:
+        name = f"{name} {operands.pop(0)}"
+    return name, given, operands
+
+
+def _applies(how: Mapping[str, str], options: Sequence[str]) -> bool:
+    """Whether a program does what a table says of it: with an option "when", with none "unless" (patterns)."""
+    unless, when = (partial(re.fullmatch, how.get(key, "")) for key in ("unless", "when"))
+    return not any(map(unless, options)) and ("when" not in how or any(map(when, options)))
 
 
 def rewritten(words: Sequence[str]) -> str:
     """Return what a simple command changes in place: its last operand, "." for where it runs; "" for nothing."""
-    if (name := words[0].rpartition("/")[2]) not in _REWRITERS:
+    name, given, operands = _called(words, _REWRITES)
+    how = _REWRITES.get(name)
+    if how is None or not _applies(how, [word for word in given if word[:1] == "-"]):
         return ""
-    options = [word for word in words[1:] if word[:1] == "-"]
-    operands = [word for word in words[1:] if word[:1] != "-"]
-    how = _REWRITES.get(name) or _REWRITES.get(f"{name} {operands[0] if operands else ''}")
-    if how is None or any(re.fullmatch(how.get("unless", ""), option) for option in options):
-        return ""
-    if "when" in how and not any(re.fullmatch(how["when"], option) for option in options):
-        return ""
-    return "." if how.get("here") or len(operands) < 1 + (name not in _REWRITES) else operands[-1]
+    return "." if how.get("here") or not operands else operands[-1]
 
 
 _COMMON = frozenset(STARTERS["verifiers"]["common"].split())
@@ -265,21 +280,10 @@ def _reset_of(name: str, words: Sequence[str]) -> Reset | None:
         return Reset("paths", paths) if paths else None
     if name == "restore":
         index_alone = not {"--staged", "-S"}.isdisjoint(words) and {"--worktree", "-W"}.isdisjoint(words)
-        paths = () if index_alone else tuple(_paths(words))
+        source = next((after for word, after in pairwise(words) if word in _RESTORE_VALUED), "")
+        paths = () if index_alone else tuple(word for word in words if word[:1] != "-" and word != source)
         return Reset("paths", paths) if paths else None
     return None
-
-
-def _paths(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of ``git restore`` that are no options and no value of one."""
-    values = iter(words)
-    for word in values:
-        if word == "--":
-            yield from values
-        elif word in _RESTORE_VALUED:
-            next(values, None)
-        elif not word.startswith("-"):
-            yield word
 
 
 def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
@@ -288,11 +292,17 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[tuple[int, str, 
         words = command.words
         if not words or (words[0] != "git" and words[0].rpartition("/")[2] not in ("git", "git.exe")):
             continue
-        at = 1
-        while at < len(words) and words[at].startswith("-"):
-            at += 2 if words[at] in _VALUED else 1
+        at = _behind_options(words)
         if at < len(words):
             yield place, words[at], words[at + 1 :]
+
+
+def _behind_options(words: Sequence[str]) -> int:
+    """Return where the command of git is, behind options of git itself."""
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _VALUED else 1
+    return at
 
 
 # What the objective checks look for in a tool call.
@@ -334,34 +344,69 @@ def _shows_loop_state(command: str) -> bool:
     return False
 
 
-_COPIES = frozenset(("cp", "mv", "install", "ln", "rsync", "scp"))
-_IN_PLACE = frozenset(("sed", "gsed", "perl", "ruby", "awk", "gawk", "yq", "sd"))
-_WHOLE = frozenset(("dd", "truncate", "sponge", "ed", "ex"))
-MAY_WRITE = re.compile(rf"\b(?:{'|'.join(sorted(_COPIES | _IN_PLACE | _WHOLE))})\b")
-"""Finds the programs that copy to a path or change a file in place."""
-_INTO = re.compile(r"--target-directory=(.+)|-[a-zA-Z]*t(.+)")
-_CHANGES = re.compile(r"-[a-zA-Z]*i|--in-?place")
-_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic")
+_INTO = {name: re.compile(f"(?:{how['into']})=?(.*)", re.DOTALL) for name, how in _WRITERS.items() if "into" in how}
+_CODE = {name: re.compile(how) for names, how in STARTERS["code"]["options"].items() for name in names.split()}
+_MAY_WRITE = re.compile(STARTERS["code"]["writes"])
+_QUOTES, _BREAKS = re.compile(r"[\"'`>\\]"), re.compile(r"[\"'`>\\\s;|&()<=,]")
+_FILE_NAME = re.compile(r"[\w.{}$*?%/~#+-]{1,200}\.\w{1,5}")
+_INSERTED = re.compile(r"#?\{[^{}]*\}|%\w")  # what a program puts into a text
+_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic|--parents")
+_PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
 ANY_BELOW = "/**"  # at the end of a path: all that is below it
 
 
-def targets(words: Sequence[str]) -> list[str]:
-    """Return the paths that a command may write by copying, linking or changing in place, those below with a mark."""
-    words = words[1:] if words[:2] == ("git", "mv") else words
-    name, given = words[0].rpartition("/")[2] if words else "", words[1:]
-    plain = [word for word in given if word[:1] != "-"]
-    if name in _WHOLE:
-        return [word.removeprefix("of=") for word in plain]
-    if name in _IN_PLACE:
-        return plain if name == "sd" or any(map(_CHANGES.match, given)) else []
-    if name not in _COPIES or not plain:
-        return []
-    into = next((m[1] or m[2] for word in given if (m := _INTO.fullmatch(word))), "")
-    if not into and not {"-t", "--target-directory"}.isdisjoint(given):
-        into = next((after for word, after in pairwise(given) if word in ("-t", "--target-directory")), "")
-    place = into or (plain[-1] if plain[1:] else "." if name == "ln" else "")
-    sources = [word for word in plain if word != place]
-    names = (posixpath.basename(source.rstrip("/")) for source in sources)
-    found = [place, *(place + ANY_BELOW if "$" in name else posixpath.join(place, name) for name in names)]
-    may_be_folders = name in ("mv", "rsync") or any(map(_FOLDERS.match, given))
-    return found + [path + ANY_BELOW for path in found if may_be_folders and path not in (".", "./", "..")]
+def targets(words: Sequence[str], text: str, passed: bool = False) -> Iterator[str]:
+    """Yield the paths that a command of a line may write: those below with a mark, ``$`` for an unknown folder.
+
+    ``passed`` is whether it gets words from another program: files that the line names, or all below where it runs.
+    """
+    name, given, operands = _called(words, _WRITERS)
+    program = name.partition(" ")[0]
+    if is_code := program in _CODE and (not given or any(map(_CODE[program].fullmatch, given))):
+        is_stated = given and given[-1][:1] not in ("-", "$", "/")
+        yield from _named_in(
+            " ".join(given) if is_stated else text, _BREAKS if program in STARTERS["code"]["words"].split() else _QUOTES
+        )
+    if name == "find":
+        yield from (after for word, after in pairwise(given) if word.startswith(("-fprint", "-fls")))
+        started = list(dropwhile(lambda word: word not in ("-exec", "-execdir", "-ok", "-okdir"), given))[1:]
+        yield from targets(started, text, passed=True) if started else ()
+    how = _WRITERS.get(name, {"to": "value"})
+    options = [word for word in given if word[:1] == "-"]
+    matches = ((_INTO[name].fullmatch(word), after) for word, after in pairwise((*given, "")) if name in _INTO)
+    into = [m[1] or after for m, after in matches if m]
+    found: Sequence[str] = ()
+    match how.get("to") if _applies(how, (*options, *operands[:1])) else "value":
+        case "copy":
+            found = _copied(name, options, operands, into)
+        case "here":
+            found = [posixpath.join(place, "*") for place in into or ["."]]
+        case "below":
+            found = [place + ANY_BELOW for place in into or [".", *operands]]
+        case None:
+            found = [path for word in operands for path in (word, _PACKED.sub("", word), word + ANY_BELOW)]
+    folder = next((after for word, after in pairwise(words) if word == "-C" and program == "git"), "")
+    yield from (posixpath.join(folder, path) for path in (*into, *found))
+    if passed and (name in _WRITERS if not is_code else _MAY_WRITE.search(" ".join(given))):
+        yield from _named_in(f"{text} >", _BREAKS)
+        yield from () if "*." in text or "name" in text else ("." + ANY_BELOW,)
+
+
+def _copied(name: str, options: Sequence[str], operands: Sequence[str], into: Sequence[str]) -> list[str]:
+    """Return what a copy, a move or a link may write: the place that it names, and names in it."""
+    is_place = operands[1:] or any("$" in word for word in operands)
+    place = into[0] if into else operands[-1] if is_place else "." if name == "ln" else ""
+    sources = [word for word in operands if word != place]
+    names = ["*" if "$" in word else posixpath.basename(word.rstrip("/")) for word in sources]
+    found = [place, *(posixpath.join(place, one) for one in names)] if place else []
+    below = found if name in ("mv", "git mv", "rsync") or any(map(_FOLDERS.match, options)) else []
+    if name != "rsync" and "--parents" not in options and not any(w.endswith(("/", "/.", "*")) for w in sources):
+        below = [path for path in below if path not in (".", "./", "..")]  # a folder that is there
+    return [*found, *(path + ANY_BELOW for path in below)]
+
+
+def _named_in(code: str, between: re.Pattern[str]) -> Iterator[str]:
+    """Yield the names of files in a program that may write, as texts between some marks, here and in any folder."""
+    for text in set(between.split(code)) if _MAY_WRITE.search(code) else ():
+        if _FILE_NAME.fullmatch(name := _INSERTED.sub("*", text.strip())):
+            yield from (name, f"$/{name}")

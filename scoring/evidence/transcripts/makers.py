@@ -1,7 +1,4 @@
-"""Where commits cut sessions, and to which iterations the parts belong (``docs/EVIDENCE.md``, "Attribution").
-
-The module is long because what a commit became is decided here too.
-"""
+"""Where commits cut sessions, and whose the parts are (``docs/EVIDENCE.md``); long, as what commits became is here."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter

@@ -142,12 +142,11 @@ class Observations:
         begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
         begun.folder = folder
         span, number = begun.span, begun.number
-        if ">" in text or "tee" in text or commandlines.MAY_WRITE.search(text):
-            written, maybe = list(_written(commands, folder)), list(_maybe_written(commands, folder))
-            begun.edits = self._edits(written, rows.BY_REDIRECTION)
-            too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
-            begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
-            begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text)
+        written, maybe = list(_written(commands, folder)), dict.fromkeys(_maybe_written(commands, folder, text))
+        begun.edits = self._edits(written, rows.BY_REDIRECTION)
+        too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
+        begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
+        begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text) if written else ()
         begun.rewrote = self._edits(_rewritten(commands, folder), rows.BY_REDIRECTION)
         begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
         begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
@@ -346,22 +345,23 @@ def _rewritten(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
         folder = _folder_after((command,), folder)
 
 
-def _maybe_written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
-    """Yield the paths that commands may write where no plain words say which: ``$`` begins what is not known.
-
-    Those that a copy or a change in place may write are among them.
-    """
+def _maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> Iterable[str]:
+    """Yield the paths that commands may write, by a redirection where no plain words say which; ``$`` is not known."""
     start, here = "", folder
     for command in commands:
         inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
-        copied = [posixpath.join(start or here, path) for one in (command, *inside) for path in targets(one.words)]
         redirected = (*command.writes, *(path for one in inside for path in one.writes))
         unsure = [posixpath.join(start, path) for path in redirected if start or inside or _EXPANDED.search(path)]
-        for path in (*copied, *unsure):
+        for one in (command, *inside):
+            paths = targets(one.words, text, "xargs" in one.through) if one.words else ()
+            unsure += (posixpath.join(start or here, path) for path in paths)
+        for path in unsure:
             if folder.startswith(commandlines.TEMPORARY) or not path.startswith(commandlines.TEMPORARY):
-                yield path
-        if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and _folder_after((command,), "") == "":
-            start = "$"
+                yield path if _EXPANDED.search(path) else f"$/{path}"
+        if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and (
+            command.depth or command.after in ("&&", "||", "?") or not _folder_after((command,), "")
+        ):
+            start = "$"  # where the line goes on is not known
         here = _folder_after((command,), here)
 
 

@@ -1,7 +1,4 @@
-"""A shell command line as the simple commands in it (``docs/TEST_TOOLS.md``, "What a test run is"), in linear time.
-
-Nothing is expanded; the time taken is linear in the text. The module is long because the grammar is.
-"""
+"""A shell command line as simple commands (``docs/TEST_TOOLS.md``), in linear time; long, as the grammar is."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -59,7 +56,7 @@ _SPECIAL = re.compile(
 
 _IN_DOUBLE = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
 _EMPTY = re.compile(r"[ \t]{0,9}\)")  # behind the name of a function
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x[\da-fA-F]{1,2}|[uU][\da-fA-F]{1,8}|[0-7]{1,3}|(.))", re.DOTALL)  # a code is not read
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _SCRIPT = re.compile(r"[\s|&;()<>'\"`]")  # what a word was quoted for that a shell is given as its script
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
@@ -228,7 +225,7 @@ class _Reader:
             self._pieces.append(self._text[pos:])
             return len(self._text)
         elif mark.startswith("$'"):
-            self._pieces.append(_ESCAPE.sub(r"\1", mark[2:].removesuffix("'")))
+            self._pieces.append(_ESCAPE.sub(lambda m: m[1] or "?", mark[2:].removesuffix("'")))
         else:
             self._pieces.append(mark)
         return pos

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
@@ -154,29 +155,60 @@ def same_remote(url: str) -> str:
     return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
 
 
-def written_paths(files: Iterable[File]) -> dict[str, set[str]]:
-    """Return the paths that sessions wrote, by their last part; under "$", which begins the unknown, those unsure."""
-    found: dict[str, set[str]] = {"$": set()}
-    for file in files:
-        for text in {file.rows.texts[row[2]] for row in file.rows.tables.get(EDIT, ())}:
-            path = posixpath.normpath(text)
-            found.setdefault(posixpath.basename(path), set()).add(path)
-        found["$"] |= {file.rows.texts[row[2]] for row in file.rows.tables.get(UNSURE, ())}
-    return found
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """The paths that sessions wrote, by their last part, and may have, the artifacts these lead to, and tops."""
+
+    written: Mapping[str, Collection[str]]
+    unsure: Collection[str]
+    linked: tuple[Collection[str], Collection[str]]
+    tops: Collection[str]
+
+    @classmethod
+    def of(cls, root: Path, trees: WorkTrees, files: Sequence[File], places: Collection[str]) -> Self:
+        """Look through files for what wrote artifacts, by their places in the repository."""
+        written: dict[str, set[str]] = {}
+        for path in _paths(files, EDIT):
+            written.setdefault(posixpath.basename(path), set()).add(path)
+        unsure = _paths(files, UNSURE)
+        places_of = {identity: place for place in places if place and (identity := _identity(root / place))}
+        linked, may_be_linked = (
+            {places_of[found] for path in paths if (found := _identity(root / path)) in places_of}
+            for paths in (set().union(*written.values()), {path.removeprefix("$") for path in unsure})
+        )
+        inside, folders = (
+            tuple(f"{top}/" for top in trees.tops),
+            {span.cwd for file in files for span in file.rows.spans},
+        )
+        tops = {*trees.tops, *(folder for folder in folders if not folder.startswith(inside))} if files else ()
+        return cls(written, unsure, (linked, may_be_linked), tops)
+
+    def surely(self, *names: str) -> bool:
+        """Whether an artifact was written, known by its place and by the path that the entry names."""
+        ends = [f"/{posixpath.normpath(name)}" for name in names if name]
+        alike = (f"/{path}" for end in ends for path in self.written.get(posixpath.basename(end), ()))
+        return names[0] in self.linked[0] or any(path.endswith(tuple(ends)) for path in alike)
+
+    def maybe(self, own: Iterable[File], *names: str) -> bool:
+        """Whether it may have been written, by any session or, where all below a folder may be, by its ``own`` ones."""
+        below = [path for path in _paths(own, UNSURE) if path.endswith(ANY_BELOW)]
+        tried = [*((path, ()) for path in self.unsure), *((path, self.tops) for path in below)]
+        return names[0] in self.linked[1] or any(may_be_written(n, *one) for n in names if n for one in tried)
 
 
-def may_be_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
-    """Whether a path of the repository may be one of those that are not known in full."""
-    return any(_may_be(path, unsure) for unsure in written.get("$", ()))
+def _paths(files: Iterable[File], kind: int) -> set[str]:
+    return {posixpath.normpath(file.rows.texts[row[2]]) for file in files for row in file.rows.tables.get(kind, ())}
 
 
-def _may_be(path: str, unsure: str) -> bool:
+def may_be_written(path: str, unsure: str, tops: Collection[str] = ()) -> bool:
+    """Whether a path of the repository may be one that is not known in full; ``tops`` are what may be its folders."""
+    names = posixpath.normpath(path).split("/")
     if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
         return True
-    names = posixpath.normpath(path).split("/")
-    if unsure.endswith(ANY_BELOW) and "$" not in unsure:
-        above = "/" + unsure.removesuffix(ANY_BELOW)
-        return any(above.endswith("/" + "/".join(names[:n])) for n in range(1, len(names)))
+    if unsure.endswith(ANY_BELOW):
+        above = unsure.rstrip("/*")
+        below = any(may_be_written("/".join(names[:n]), above) for n in range(1, len(names)))
+        return below or any(f"{top}/".startswith(f"{above.removeprefix('$')}/") for top in tops)
     for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
         if not names:
             return True
@@ -187,21 +219,8 @@ def _may_be(path: str, unsure: str) -> bool:
     return True
 
 
-_ANY_FOLDERS = re.compile(r"\{[^{}]*,[^{}]*\}|\*\*|`")
+_ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
-
-
-def was_written(path: str, written: Mapping[str, Collection[str]]) -> bool:
-    """Whether a path of the repository is one of those that were written; these may be absolute, anywhere."""
-    name = posixpath.normpath(path)
-    return any(f"/{other}".endswith(f"/{name}") for other in written.get(posixpath.basename(name), ()))
-
-
-def written_through_links(root: Path, places: Iterable[str], written: Mapping[str, Collection[str]]) -> set[str]:
-    """Return those of some places, paths without links from ``root``, that were written through a link."""
-    wanted = {identity: place for place in places if place and (identity := _identity(root / place))}
-    paths = (path for alike in written.values() for path in alike) if wanted else ()
-    return {wanted[found] for path in paths if (found := _identity(root / path)) in wanted}
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
