@@ -118,9 +118,9 @@ def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None
 
 
 @pytest.mark.parametrize("name", ALL_SIGNALS)
-def test_a_signal_section_covers_source_mapping_absence_and_weight(name: str) -> None:
-    leads = re.findall(r"^- \*\*(Source|Mapping|Absent|Weight)\b", section(name, 3), re.M)
-    assert leads == ["Source", "Mapping", "Absent", "Weight"]
+def test_a_signal_section_covers_source_mapping_and_absence(name: str) -> None:
+    leads = re.findall(r"^- \*\*(Source|Mapping|Absent)\b", section(name, 3), re.M)
+    assert leads == ["Source", "Mapping", "Absent"]
 
 
 # Mappings: the words of the document go through the code
