@@ -44,10 +44,10 @@ class TokenEfficiency(Signal):
         return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the lines of the iteration; else the field of the entry, or the window."""
+        """Yield the iteration's lines where the tokens of all count for it; else the entry's field, or the window."""
         if facts.record.session_tokens is not None and not (facts.observed and facts.observed.lines):
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
-        else:
+        elif not (facts.observed and facts.observed.elsewhere):
             yield from work_source(facts)
 
 
@@ -70,7 +70,9 @@ def efficiency_value(
         detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
         return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.measured > 0:
-        rate, by = facts.cache_hit_rate, f"{_taking_part(facts)}{attribution(observed)}"
+        rate, by = facts.cache_hit_rate, _taking_part(facts)
+        if observed is None or observed.shared_with is None:  # tokens that are shared count for the other iteration
+            by += attribution(observed)
         fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
         turns = f"{facts.measured} transcript turn(s)"  # as the reference writes it
         if observed is not None:

@@ -97,7 +97,9 @@ def explain(
 
 def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
     cost = could_add = row.effective_weight - row.contribution
-    if not row.present:
+    if not row.applicable:
+        could_add = 0.0
+    elif not row.present:
         whole = one.score.value * votes + row.nominal_weight
         could_add = whole / (votes + row.nominal_weight) - one.score.value
     signal = signal_of(row.signal)
@@ -184,8 +186,9 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         advice = f": {signal.advice}" if signal.advice and signal.present else ""
         yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
     if not explanation.raises:
-        could_vote = any(s.applicable and not s.present for s in explanation.signals)
-        others = "the signals that did not vote could only lower it" if could_vote else "every signal voted"
+        others = "no other signal has a part" if silent else "every signal voted"
+        if any(s.applicable for s in silent):
+            others = "the signals that did not vote could only lower it"
         yield f"  nothing: every vote is full and {others}"
     words = list(claim_lines(one.facts))
     if one.signals.integrity or words:
@@ -276,7 +279,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
     if more := observed.lines[_MOST_LISTED:]:
         yield f"and {sum(found.total for found in more)} lines in {counted(len(more), 'more transcript')}"
     if observed.elsewhere and observed.shared_with is None:
-        yield f"the tokens and turns of {observed.elsewhere} of these lines count for other work of the session"
+        yield f"the tokens and turns of {observed.elsewhere} of these lines count for another unit of work"
     yield from (f"{what} at {path}:{line}" for what, path, line, _ in observed.seen)
     work, parts = observed.work, []
     if work.edits:

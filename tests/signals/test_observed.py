@@ -284,8 +284,9 @@ class TestOneCommitOneIteration:
 
 def test_evidence_that_is_shared_says_with_whom() -> None:
     shared = replace(SEEN, method="shared", shared_with=4)
-    for name in ("tests", "correction_pressure", "token_efficiency"):
+    for name in ("tests", "correction_pressure"):
         assert judged(observed=shared)[name].detail.endswith("; evidence shared with iteration 4")
+    assert "shared" not in judged(observed=shared)["token_efficiency"].detail  # the tokens are those of its own lines
 
 
 class TestScores:

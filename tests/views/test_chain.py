@@ -216,7 +216,7 @@ class TestExplanation:
         assert found["lines"] == run("explain", "2", "--json")["attribution"]["lines"]
         shown = run("explain", "3")
         assert "  shared with iteration 2, for which the tokens of that part count\n" in shown
-        assert "count for other work of the session" not in shown
+        assert "count for another unit of work" not in shown
 
     @pytest.mark.slow
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
@@ -265,7 +265,7 @@ class TestWords:
             ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
             ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
-            ({"elsewhere": 3}, ["the tokens and turns of 3 of these lines count for other work of the session"]),
+            ({"elsewhere": 3}, ["the tokens and turns of 3 of these lines count for another unit of work"]),
             ({"by_agents": 0.2599}, ["agents wrote at least 25 % of the lines that its commit adds"]),
             ({}, []),
         ],

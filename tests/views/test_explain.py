@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.commands import DaScore
 from helpers.projects import edit
+from msgspec import structs
 
 from scoring.demo import Demo
 from scoring.log.find import Selection
@@ -96,6 +97,13 @@ class TestExplanation:
         assert "every vote is full and the signals that did not vote could only lower it\n" in explanation_text(found)
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
         assert "every vote is full and every signal voted\n" in explanation_text(voted)
+
+    def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
+        one = explained(demo, 2).one
+        for part in (True, False):
+            rows = tuple(replace(row, applicable=part or row.signal != "landed") for row in one.score.breakdown)
+            found = explain(structs.replace(one, score=structs.replace(one.score, breakdown=rows)), None)
+            assert ("landed" in {s.signal for s in found.raises}) is part
 
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
         found = explained(demo, 2)
