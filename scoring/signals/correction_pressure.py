@@ -92,7 +92,7 @@ def pressure_value(corrections: Corrections, error_rate: float | None, seen: boo
         return absent_signal("no retries field, no review artifact and no tool calls")
     detail = f"{retries} retries, {by_user} user corrections"  # as the reference writes it
     if seen:
-        by = counted(by_user, "user correction") if by_user else "no interruption, refusal or correction in words found"
+        by = counted(by_user, "user correction") if by_user else "no user correction found"
         detail = f"{counted(retries, 'retry', 'retries')}, {by}"
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:

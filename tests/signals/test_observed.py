@@ -218,7 +218,7 @@ class TestTokenEfficiency:
         assert signal_set(facts(), claims_vote=True).value("token_efficiency").source == "claimed"
 
 
-NONE_FOUND = "no interruption, refusal or correction in words found"
+NONE_FOUND = "no user correction found"
 
 
 class TestCorrectionPressure:
