@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scoring.evidence.transcripts.facts import Method
+from scoring.evidence.transcripts.facts import NS_MAX, Method
 from scoring.evidence.transcripts.makers import LandedAs, cut_trees, reaches_commit, was_stored_for
 from scoring.evidence.transcripts.session_trees import (
     NO_ITERATION,
@@ -96,8 +96,13 @@ def attribute(
     for place, share in enumerate(shares):
         parts = parts_of.get(place, ())
         voting = _link(place, asked, changed, sessions, share, parts, listed[place], place in whole)
-        for line in (line for part in voting for line in part.lines):
-            votes.setdefault(line, []).append(place)
+        for part in voting:
+            by_agents = all(sessions[key].parent for key in part.sessions)
+            for line in part.lines:
+                if by_agents and owners[line] == NO_ITERATION:
+                    owners[line] = place
+                else:
+                    votes.setdefault(line, []).append(place)
     _series(changed, shares, trees, parts_of)
     for place, first in twice.items():
         shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
@@ -109,12 +114,11 @@ def attribute(
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
     """Return the iterations of a commit that an earlier entry names too, each with the first that does."""
-    first: dict[str, int] = {}
+    first, found = dict[str, int](), dict[int, int]()
     for place, one in enumerate(asked):
-        for name in one.commits:
-            first.setdefault(name, place)
-    earliest = ((place, min((first[name] for name in one.commits), default=place)) for place, one in enumerate(asked))
-    return {place: earlier for place, earlier in earliest if earlier < place}
+        if (earliest := min((first.setdefault(name, place) for name in one.commits), default=place)) < place:
+            found[place] = earliest
+    return found
 
 
 def _result(
@@ -152,7 +156,8 @@ def _link(
     found = {key for part in parts for key in part.sessions}
     kin = found | {(key[0], sessions[key].parent) for key in found}
     since = min((part.tree.times[part.start - 1] if part.start else 0 for part in parts), default=0)
-    voting, other = [], set()
+    began = min((part.tree.times[part.start] for part in parts if part.end > part.start), default=NS_MAX)
+    voting, other, also = [], set(), set()
     for tree in listed:
         if not reaches_commit(tree, one) or any(tree is mine.tree for mine in parts):
             continue
@@ -167,7 +172,8 @@ def _link(
             voting.append(part._replace(start=min(start, part.end)))
         else:
             other |= set(part.sessions)
-    share.also = tuple(sorted(other - found))
+            also |= set(part._replace(start=max(part.start, bisect_left(tree.times, began))).sessions)
+    share.also = tuple(sorted(also - found))
     if parts:
         share.method = "checkpoint" if any(part.tree is tree for part in parts for tree in listed) else "commit"
         last = max((part.tree.times[part.end - 1] for part in parts if part.end > part.start), default=0)

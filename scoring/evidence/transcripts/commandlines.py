@@ -245,6 +245,7 @@ _VALUED = frozenset(
 )
 """Options of git itself that take the next word as their value."""
 _RESTORE_VALUED = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
+_OF_A_REMOTE = re.compile(r"(?:remotes/)?(?:origin|upstream)/|FETCH_HEAD|\S*@\{u")  # to which a reset is an update
 _NO_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _COMMIT_LINE = re.compile(r"^\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})", re.MULTILINE)
 _LIMIT = 1000  # how many commits of one output are read, the first ones
@@ -270,7 +271,7 @@ def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
 
 def _reset_of(name: str, words: Sequence[str]) -> Reset | None:
     if name == "reset" and "--hard" in words:
-        return Reset("hard")
+        return None if any(map(_OF_A_REMOTE.match, words)) else Reset("hard")
     if name == "commit" and "--amend" in words:
         return Reset("amend")
     if name == "revert" and _NO_REVERT.isdisjoint(words):

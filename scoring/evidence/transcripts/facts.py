@@ -257,7 +257,7 @@ class Observed(Frozen, frozen=True):
 
     Attributes:
         problem: why there are none, or none that say anything: ``2 sessions overlap``.
-        also_active: the ids of the sessions that its checkpoints list and that did other work.
+        also_active: the ids of the sessions that its checkpoints list and that did other work since its first line.
         shared_with: the earlier iteration that has the same part, and observations; tokens count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones; ``failed_calls`` None: not stated.
         elsewhere: how many of its lines vote here, while their tokens count for another unit.

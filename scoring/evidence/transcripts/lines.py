@@ -1,7 +1,4 @@
-"""Opens a transcript, cuts it into lines, and gives each to the reader of the harness that claims it.
-
-The module is long, as lines, documents, compressed files and copies that grew are all cut here.
-"""
+"""Gives each line of a transcript to its reader: long, as lines, documents and copies that grew are all cut here."""
 
 import contextlib
 import errno

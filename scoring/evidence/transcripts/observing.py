@@ -142,12 +142,15 @@ class Observations:
         begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
         begun.folder = folder
         span, number = begun.span, begun.number
-        written, maybe = list(_written(commands, folder)), dict.fromkeys(_maybe_written(commands, folder, text))
+        placed = list(_with_folders(commands, folder))
+        written = [posixpath.join(at, path) for one, at in placed for path in one.writes]
+        maybe = dict.fromkeys(_maybe_written(commands, folder, text))
         begun.edits = self._edits(written, rows.BY_REDIRECTION)
         too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
         begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
         begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text) if written else ()
-        begun.rewrote = self._edits(_rewritten(commands, folder), rows.BY_REDIRECTION)
+        changed = ((at, commandlines.rewritten(one.words)) for one, at in placed if one.words)
+        begun.rewrote = self._edits((posixpath.join(*place) for place in changed if place[1]), rows.BY_REDIRECTION)
         begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
         begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
         if "worktree" in text:
@@ -322,33 +325,24 @@ def _keep(tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int],
         tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
         tables[rows.REWROTE] += [(*written, path) for path, _ in begun.rewrote]
         tables[rows.RESET] += begun.resets
-        tables[rows.NOTE] += [(*written, rows.AGENT)] if begun.agent else []
+        tables[rows.NOTE] += [(begun.span, begun.number, rows.AGENT)] if begun.agent else []
 
 
 def _key(call: str | None) -> int:
     return rows.key_of(call) if call else 0
 
 
-def _written(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
-    """Yield the paths that commands write by redirection, one after the other, each from the folder it runs in."""
+def _with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterable[tuple[ShellCommand, str]]:
+    """Yield commands that run one after the other, each with the folder that it runs in."""
     for command in commands:
-        for path in command.writes:
-            yield posixpath.join(folder, path)
-        folder = _folder_after((command,), folder)
-
-
-def _rewritten(commands: Sequence[ShellCommand], folder: str) -> Iterable[str]:
-    """Yield the paths, of folders too, in which commands change files in place, each from the folder it runs in."""
-    for command in commands:
-        if command.words and (path := commandlines.rewritten(command.words)):
-            yield posixpath.join(folder, path)
+        yield command, folder
         folder = _folder_after((command,), folder)
 
 
 def _maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> Iterable[str]:
     """Yield the paths that commands may write, by a redirection where no plain words say which; ``$`` is not known."""
-    start, here = "", folder
-    for command in commands:
+    start = ""
+    for command, here in _with_folders(commands, folder):
         inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
         redirected = (*command.writes, *(path for one in inside for path in one.writes))
         unsure = [posixpath.join(start, path) for path in redirected if start or inside or _EXPANDED.search(path)]
@@ -362,7 +356,6 @@ def _maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> 
             command.depth or command.after in ("&&", "||", "?") or not _folder_after((command,), "")
         ):
             start = "$"  # where the line goes on is not known
-        here = _folder_after((command,), here)
 
 
 _EXPANDED = re.compile(r"[$`*?\[{]")  # what a shell replaces in a path

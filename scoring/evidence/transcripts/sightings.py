@@ -25,10 +25,7 @@ _TEST_VERIFIERS = frozenset(("unit", "test", "tests", "integration", "e2e", "reg
 
 
 class Sighting(NamedTuple):
-    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows.
-
-    ``agent`` is the id or the transcript of a sub-agent, "" of the session itself.
-    """
+    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows."""
 
     time: int
     session: SessionKey
@@ -41,11 +38,11 @@ class Sighting(NamedTuple):
     good: int | None = None
     bad: int | None = None
     how: int = 0
-    agent: str = ""
+    agent: str = ""  # the id or the transcript of a sub-agent
 
     @property
     def by(self) -> tuple[SessionKey, str]:
-        """Who did it."""
+        """The session, and its sub-agent."""
         return self.session, self.agent
 
 
@@ -111,7 +108,7 @@ class Sightings:
         found: dict[tuple[int, int, int], Sighting] = {}
         verdicts = [run for run in self._of("run") if run.passed is not None]
         for reset in self._of("reset"):
-            if reset.how == rows.PATHS and not self._was_edited(reset):
+            if reset.how in (rows.HARD, rows.PATHS) and not self._was_edited(reset):
                 continue
             if reset.how == rows.AMEND:
                 before = bisect_right(verdicts, reset.time, key=attrgetter("time"))
@@ -121,7 +118,7 @@ class Sightings:
         return list(found.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
-        """Whether the session edited the file before that is reset; all files, and a folder, by what is in it."""
+        """Whether the session edited before what is reset: a file, a folder with one in it, or any."""
         name = posixpath.normpath(reset.text) if reset.text else "."
         edited = self.edited.get(reset.session, {}).items()
         return any(
@@ -207,8 +204,8 @@ def _look(
             continue
         if places.get(owner) != places.get(owners[file.ids[n]]):
             n, number, passed, good, bad = first, begun, -1, -1, -1
-        label_text = texts[label] if label >= 0 else ""
-        run = Sighting(file.times[n], session, file, number, "run", key, label_text, agent=file.agent(span))
+        text = texts[label] if label >= 0 else ""
+        run = Sighting(file.times[n], session, file, number, "run", key, text, agent=file.agent(span))
         run = run._replace(
             passed=None if passed < 0 else bool(passed), good=None if good < 0 else good, bad=None if bad < 0 else bad
         )
@@ -221,7 +218,9 @@ def _look(
     for owner, one, (path, how) in owned(rows.EDIT):
         found[owner].found.append(one._replace(kind="edit", text=texts[path], how=how))
     for owner, one, (what, key) in owned(rows.BREAK):
-        found[owner].found.append(one._replace(kind="interrupt" if what == rows.INTERRUPT else "rejection", key=key))
+        if what == rows.REJECTION or not _stopped_earlier(file, owners, one.number):
+            kind: Kind = "interrupt" if what == rows.INTERRUPT else "rejection"
+            found[owner].found.append(one._replace(kind=kind, key=key))
     for owner, one, (how, path) in owned(rows.RESET):
         found[owner].found.append(one._replace(kind="reset", text=texts[path] if path >= 0 else "", how=how))
     for owner, one, (what,) in owned(rows.PROMPT):
@@ -232,6 +231,14 @@ def _look(
         found[owner].words.update(names)
     for owner, one, (*_, key, _) in owned(rows.CALL):
         found[owner].found.append(one._replace(key=key))
+
+
+def _stopped_earlier(file: File, owners: Sequence[int], number: int) -> bool:
+    """Whether an interruption stopped a command that had made the commit before, and has no result that says so."""
+    call = max((n for _, n, *_ in file.rows.tables.get(rows.CALL, ()) if n < number), default=-1)
+    unanswered = (n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY)
+    at = file.at(call) if call in unanswered else -1
+    return at >= 0 and owners[file.ids[at]] != owners[file.ids[file.at(number)]]
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:

@@ -445,15 +445,18 @@ class TestByTime:
 class TestTheTable:
     """The steps of the table, where no test above has them."""
 
-    def test_a_listed_session_that_edited_other_files_is_also_active(self, made: History, read: Read) -> None:
+    @pytest.mark.parametrize("begins", [10, 12], ids=["in the part of the other", "and ended before that"])
+    def test_a_listed_session_that_edited_other_files_is_also_active(
+        self, made: History, read: Read, begins: float
+    ) -> None:
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
-        one.edit(10, 1, "src/a.py")
+        one.edit(begins, 1, "src/a.py")
         two.edit(11, 2, "src/b.py")
         checkpoint = made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
         made.entry(made.commit(20, "a", checkpoint, files={"src/a.py": "x"}), "a")
         made.entry(made.commit(40, "b", files={"src/b.py": "x"}), "b")
         assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 1)
-        assert made.also[1] == ("s2",)
+        assert made.also[1] == (("s2",) if begins < 11 else ())
 
     @pytest.mark.parametrize(
         ("edited", "votes"),
@@ -470,12 +473,13 @@ class TestTheTable:
         if edited:
             two.edit(9, 1, edited)
         two.run(10, 2, "pytest -q", "1 failed in 0.1s", failed=True)
+        one.turn(10.2, 8)
         mark = made.commit(20, "a", "250000000001", files={"src/a.py": "x"})
         one.commits(20.2, 4, mark, "a")
         made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
         made.entry(mark, "a")
         got = read(made)[1]
-        assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, 4)
+        assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, 4 + 8)
         assert got.tests[:2] == ((1, 1) if votes else (0, 0))
         assert made.also[1] == (() if votes else ("s2",))
         assert bool(made.elsewhere[1]) == votes
@@ -577,6 +581,21 @@ class TestTheTable:
         made.entry(one, "a")
         made.entry(two, "b")
         assert read(made)[2].method == ("commit" if started else "shared")
+
+    @pytest.mark.parametrize("command", ["git commit -am a", "make"], ids=["that had made the commit", "of the next"])
+    def test_an_interruption_of_a_command(self, made: History, read: Read, command: str) -> None:
+        """One that stopped the commit before, whose result is missing, is of no work that followed."""
+        session = made.session("s1", harness="codex").open_codex(8)
+        session.turn(9, 1)
+        one = made.commit(20, "a", made.checkpoint(1, ({"session": "s1"}, session.lines)), files={"src/a.py": "x"})
+        session.run(20.2 if command == "git commit -am a" else 25, 2, command, "")
+        del session.lines[-1]
+        session.interrupt(30)
+        two = made.commit(40, "b", files={"src/b.py": "x"})
+        session.commits(40.2, 4, two, "b")
+        made.entry(one, "a")
+        made.entry(two, "b")
+        assert [of.interrupts for of in read(made).values()] == [0, int(command == "make")]
 
     @cases(
         "recorded, own, editor, output, tests",
@@ -680,9 +699,16 @@ class TestTheTable:
         assert got.sessions == {"s0", "agent-1"}
         assert got.tests[:3] == ((1, 1, False) if edits else (0, 0, None))
 
-    @cases("at, votes", {"since the commit before": (25, True), "before that": (15, False)})
+    @cases(
+        "at, commits, votes, output",
+        {
+            "since the commit before": (25, False, True, 1 + 4),
+            "and then made a commit of its own, to which its lines lead": (25, True, True, 4),
+            "before that": (15, False, False, 4),
+        },
+    )
     def test_a_recorded_sub_agent_that_edits_nothing_votes_by_the_times_of_its_session(
-        self, made: History, read: Read, at: float, votes: bool
+        self, made: History, read: Read, at: float, commits: bool, votes: bool, output: int
     ) -> None:
         parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
         parent.open_codex(2)
@@ -691,8 +717,12 @@ class TestTheTable:
         for n, subject in enumerate("ab"):
             made.entry(mark := made.commit(20 + 10 * n, subject, "250000000001"), subject)
             parent.commits(20.2 + 10 * n, 2 << n, mark, subject)
+        if commits:
+            made.entry(mark := made.commit(40, "c"), "c")
+            agent.commits(40.2, 8, mark, "c")
         made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
-        assert read(made)[2].sessions == ({"s1", "a1"} if votes else {"s1"})
+        got = read(made)[2]
+        assert (got.sessions, got.output) == ({"s1", "a1"} if votes else {"s1"}, output)
 
     @pytest.mark.parametrize("method", ["commit", "session"])
     def test_an_entry_about_the_commit_of_another_one_has_nothing(self, made: History, read: Read, method: str) -> None:

@@ -148,6 +148,8 @@ def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
     """Return the output tokens of each response, by its id; of its copies the one with the most counts."""
     outputs: dict[tuple[str, str], int] = {}
     for line in (line for text in texts for line in _objects(text)):
+        if line.get("type") == "progress" and isinstance(line["data"].get("message"), dict):
+            line = line["data"]["message"]  # of a sub-agent
         message = line.get("message")
         if line.get("type") != "assistant" or not isinstance(message, dict) or not message.get("usage"):
             continue

@@ -116,6 +116,7 @@ def test_work_is_taken_back(text: str, found: list[Reset]) -> None:
         pytest.param("git revert --continue", id="a revert that goes on"),
         pytest.param("git commit -m 'git commit --amend'", id="a message"),
         pytest.param("echo git reset --hard", id="only named"),
+        pytest.param("git fetch && git reset --hard origin/x", id="an update to what a remote has"),
         pytest.param("git log --amend", id="another command"),
     ],
 )

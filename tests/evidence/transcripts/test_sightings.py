@@ -122,6 +122,8 @@ def test_what_another_session_does_meanwhile_changes_no_correction(made: History
         pytest.param("src/a.py", "git restore src", 1, id="a folder of it"),
         pytest.param("src/b.py", "git checkout -- src/a.py", 0, id="another file"),
         pytest.param("mysrc/a.py", "git checkout -- src/a.py", 0, id="a name that only ends alike"),
+        pytest.param("src/b.py", "git reset --hard", 1, id="all of it"),
+        pytest.param("", "git reset --hard", 0, id="nothing was edited"),
     ],
 )
 @pytest.mark.parametrize("before", [True, False], ids=["for the commit before", "for this commit"])
@@ -129,7 +131,7 @@ def test_files_that_the_session_edited_are_taken_back(
     made: History, observed: Read, edited: str, command: str, resets: int, before: bool
 ) -> None:
     session = made.session("s1")
-    session.edit(5 if before else 15, 1, edited)
+    session.edit(5 if before else 15, 1, edited) if edited else session.turn(5, 1)
     commit(made, session, 10, "one", 2)
     session.lines.sort(key=lambda line: line["timestamp"])
     session.run(16, 4, command, "")
@@ -174,6 +176,18 @@ def test_a_commit_is_amended(made: History, observed: Read, printed: tuple[str, 
     session.commits(20.2, 64, mark, "work", "git commit --amend --no-edit")
     made.entry(mark, "work", "s1")
     assert observed(made)[1].corrections.resets == resets
+
+
+@pytest.mark.parametrize("calls", [["one"], ["one", "two"]], ids=["one", "two"])
+def test_a_sub_agent_whose_end_is_in_another_checkpoint_is_one(made: History, observed: Read, calls: list[str]) -> None:
+    session = made.session("s1", stored=False)
+    uses = [{"type": "tool_use", "id": call, "name": "Task", "input": {}} for call in calls]
+    session.turn(10, 1, *uses)
+    made.checkpoint(2, ({"session": "s1"}, session.lines))
+    for call in calls:
+        session.result(12, call, "done")
+    made.entry(made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))), "work")
+    assert observed(made)[1].work.agents == len(calls)
 
 
 def test_calls_without_a_turn_are_evidence(made: History, observed: Read) -> None:
