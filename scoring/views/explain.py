@@ -122,10 +122,7 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
 
 
 def explanation_text(explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None) -> str:
-    """Return why an iteration scored what it did; with ``terminal`` also bounds, and what each vote goes by.
-
-    What became of it comes first, and the score by what it means; without a ``meaning`` it is the text of old rubrics.
-    """
+    """Return what became of it and why it scored so; without a ``meaning`` of scores the text of old rubrics."""
     return "".join(printable(line) + "\n" for line in _lines(explanation, terminal, meaning))
 
 
@@ -186,9 +183,8 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         advice = f": {signal.advice}" if signal.advice and signal.present else ""
         yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
     if not explanation.raises:
-        others = "no other signal has a part" if silent else "every signal voted"
-        if any(s.applicable for s in silent):
-            others = "the signals that did not vote could only lower it"
+        could_vote = any(s.applicable for s in silent)
+        others = "the signals that did not vote could only lower it" if could_vote else "every signal voted"
         yield f"  nothing: every vote is full and {others}"
     words = list(claim_lines(one.facts))
     if one.signals.integrity or words:
