@@ -145,7 +145,7 @@ def score_iterations(
     """
     wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
     log_dir, records = Path(iter_log_dir), Records.of(records)
-    with sources.transcripts().start() as scan:
+    with sources.reading_begun() as scan:
         if not records:
             return
         evidence = Evidence(records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics))

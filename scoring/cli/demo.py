@@ -39,8 +39,9 @@ def command(directory: Path | None, settings: Settings) -> None:
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
     rows = work_of(LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None}))
-    more = RunShown(rows, subjects_of(demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit]))
-    show(run_page(scored.summary, demo.iter_log_dir, written, more.of(on_terminal(), every=True, sessions=True)))
+    subjects = subjects_of(demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit])
+    more = RunShown(rows, subjects, terminal=on_terminal(), every=True, sessions=True)
+    show(run_page(scored.summary, demo.iter_log_dir, written, more))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     landing = lowest.facts.landing

@@ -67,12 +67,13 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         facts = found.facts if found else None
         if payload.get("attribution") and facts and facts.observed:
             payload["attribution"]["also_active"] = list(facts.observed.also_active)
-    subject = subject_of(settings.repo_dir, facts) if facts else ""
+    full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
+    brief = not (settings.json or full or on_terminal())  # the text of a reference rubric has no room for all
+    subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
     if settings.json:
         write_json(payload | {"subject": subject or None})
         return
-    full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
-    if state.name != "current" and not (full or on_terminal()):  # the text of a reference rubric has no place for it
+    if brief and state.name != "current":
         warn(f"iteration {number}: its sidecar is {state}")
     hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
     about, meaning = [], NOT_MEASURED

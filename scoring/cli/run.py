@@ -3,6 +3,7 @@
 from tempfile import SpooledTemporaryFile
 
 import click
+from msgspec.structs import replace
 
 from rubric import find_rubric
 from rubric.model import FULL_TEXT
@@ -58,7 +59,7 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
         chosen = "" if selection == Selection() else " that --last, --since and --task choose"
         say(f"score: no iterations found in {log_dir}{chosen}\n")
         return
-    shown = (more or RunShown()).of(terminal, every, sessions)
+    shown = replace(more or RunShown(), terminal=terminal, every=every, sessions=sessions)
     show(run_page(log, log_dir, log.written, shown), bound=rubric.text != FULL_TEXT)
 
 

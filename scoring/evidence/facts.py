@@ -68,7 +68,7 @@ class Evidence:
         records: Sequence[IterationRecord],
         log_dir: Path | str,
         sources: Sources,
-        scan: "Scan",
+        scan: "Scan | None",
         only: Collection[int] | None = None,
         profile: str | None = beside.PROFILE,
         labels: bool = False,
@@ -90,7 +90,7 @@ class Evidence:
             near = records
             if self._only is not None and not sources.rules.compares_entries:
                 near = records.near(self._only, before)
-            opened = self.scan.repository or sources.repo_dir
+            opened = (self.scan and self.scan.repository) or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)
             if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
                 return git, near
@@ -177,5 +177,5 @@ class Evidence:
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
         wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
-        found = self.scan.facts(wanted, self._only is None)
+        found = self.scan.facts(wanted, self._only is None) if self.scan else [TranscriptFacts() for _ in wanted]
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}

@@ -21,7 +21,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
 def ask_transcripts(
-    scan: Scan,
+    scan: Scan | None,
     git: GitFacts,
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],

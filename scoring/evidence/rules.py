@@ -4,6 +4,7 @@ To add rules, add a value and its line in :data:`RULES`; the functions that it n
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -185,3 +186,8 @@ class Sources(Frozen, frozen=True):
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""
         return self.rules.transcripts(self.places, **self.reading)
+
+    def reading_begun(self) -> "AbstractContextManager[Scan | None]":
+        """Begin to read the transcripts; no reader is loaded, and None returned, where rules look only where named."""
+        named = self.rules.attributes or self.places.auto or self.places.directories or self.places.hinted
+        return self.transcripts().start() if named else nullcontext()

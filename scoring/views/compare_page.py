@@ -29,13 +29,8 @@ def comparison_page(
     rows = [table.TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     moved = table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
-    yield from (
-        table.Line(f"Iterations of {source}", "bold"),
-        table.Line(),
-        moved,
-        table.Line(),
-        table.pairs(_total_rows(log.totals()), 12),
-    )
+    yield from (table.Line(f"Iterations of {source}", "bold"), table.Line(), moved, table.Line())
+    yield table.pairs(_total_rows(log.totals()), 12)
 
 
 def _spec_row(spec: SpecChange) -> table.TableRow:

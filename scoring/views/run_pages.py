@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import field, structs
+from msgspec import field
 
 from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
@@ -24,7 +24,7 @@ from scoring.views.table import Block, Column, Line, Table
 from scoring.views.work_pages import WorkRow, look_at, work_by, work_summary
 
 LOST = Column("", only="full", prose=True)
-_OLD = [table.ITER, table.TASK, table.SCORE, table.BAND._replace(width=26), table.COVERAGE, Column("DATE", width=0)]
+_OLD = [table.ITER, table.TASK, table.SCORE, table.BAND._replace(width=26), Column("DATE", width=0)]
 """The columns of ``run`` on a pipe, under rubrics with the reference's text there."""
 _MOST_ROWS = 20  # that a terminal shows without being asked for more
 _FEW_SESSIONS = 20  # fewer of them are shown without being asked for
@@ -44,10 +44,6 @@ class RunShown(Frozen, frozen=True):
     terminal: bool = False
     every: bool = False
     sessions: bool = False
-
-    def of(self, terminal: bool, every: bool, sessions: bool) -> "RunShown":
-        """Return the same for one place, and as much of it as is asked for."""
-        return structs.replace(self, terminal=terminal, every=every, sessions=sessions)
 
 
 def run_page(scored: LogSummary, source: Path, written: tuple[int, int] | None, more: RunShown) -> Iterator[Block]:
@@ -78,11 +74,8 @@ def _old_page(scored: LogSummary, source: Path, written: tuple[int, int] | None)
     yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
     yield Line(f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}")
     yield Line()
-    rows = [
-        (o.iteration, o.task_id, table.number(o.value, o.scored), table.band_cell(o.band), "", o.date)
-        for o in scored.lines
-    ]
-    yield Table(_OLD, rows)
+    cells = ((o, table.number(o.value, o.scored), table.band_cell(o.band)) for o in scored.lines)
+    yield Table(_OLD, [(o.iteration, o.task_id, value, band, o.date) for o, value, band in cells])
     if scored.sessions:
         yield from (Line(), Table(SESSIONS, session_rows(scored.sessions, {}, intervals=False)))
     yield Line()

@@ -18,14 +18,8 @@ from scoring.views.spending import Spending, spending_lines
 SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
 SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = [
-    table.ITER,
-    *(column._replace(only="full") for column in table.NAMED[1:]),
-    table.SCORE,
-    table.BOUNDS,
-    table.BAND,
-]
-_MEMBERS += [table.COVERAGE, table.Column("STATE", only="full", prose=True)]
+_MEMBERS = [table.ITER, *(column._replace(only="full") for column in table.NAMED[1:]), table.SCORE, table.BOUNDS]
+_MEMBERS += [table.BAND, table.COVERAGE, table.Column("STATE", only="full", prose=True)]
 
 
 def session_rows(
