@@ -77,7 +77,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         warn(f"iteration {number}: its sidecar is {state}")
     hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
     about, meaning = [], NOT_MEASURED
-    if facts and (full or on_terminal()):
+    if facts and not brief:
         about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
         meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
     show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning), not full)
