@@ -169,7 +169,7 @@ def bare(line: bytes) -> bytes:
     return text if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT else b""
 
 
-@lru_cache(1 << 14)  # of the lines that agents write, many are written again
+@lru_cache(1 << 15)  # of the lines that agents write, many are written again
 def line_hash(line: bytes) -> int:
     """Return a number of 32 bits for a line that says something, and 0 for any other; white space does not matter."""
     return crc32(text) or 1 if (text := bare(line)) else 0

@@ -26,8 +26,8 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
     found: dict[tuple[str, int, int], tuple[int, int]] = {}
     for file in files if again else ():
         for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
-            n = file.at(number)
-            if key and key in again and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
+            n = file.at(number) if key and key in again else -1
+            if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
                 name = file.harness.name, key, request
                 found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
     return {name: part for name, (_, part) in found.items()}

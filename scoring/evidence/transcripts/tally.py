@@ -193,6 +193,8 @@ def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
         held = by_request.get(request)
         by_request[request] = copy if held is None else held.with_copy(copy)
     found = sorted(by_request.values())
+    if len(found) == 1:
+        return found
     anchors = [copy for copy in found if copy.main and copy.request] or [copy for copy in found if copy.main]
     anchors = anchors or [copy for copy in found if copy.request] or found
     first = anchors[0]
