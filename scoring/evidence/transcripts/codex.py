@@ -1,7 +1,4 @@
-"""Codex: where its rollouts are, and what a line of one says (``docs/EVIDENCE.md``, "What each harness writes").
-
-The module is long, as a reader is complete in one file: totals run on, and a forked session repeats lines.
-"""
+"""Codex: where its rollouts are, and what a line of one says (``docs/EVIDENCE.md``); long, as a reader is one file."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""What transcripts show, how they are asked for, and what the reading met with; times are nanoseconds since 1970, UTC.
-
-The module is long because it lists all that transcripts can say, with types and units.
-"""
+"""What transcripts show, and how they are asked for, in nanoseconds since 1970, UTC; long, as it lists all of that."""
 
 import re
 from collections import Counter

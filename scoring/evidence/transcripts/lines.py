@@ -1,4 +1,4 @@
-"""Gives each line of a transcript to its reader: long, as lines, documents and copies that grew are all cut here."""
+"""Opens a transcript, cuts it into lines, and gives each to the reader that claims it; long, as every form is here."""
 
 import contextlib
 import errno

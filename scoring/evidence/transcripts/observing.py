@@ -1,7 +1,4 @@
-"""Notes what is seen in a transcript, the same for every harness: test runs, commits, edits, corrections.
-
-Calls and results are matched by their id, within one file. The module is long, as all that readers say goes here.
-"""
+"""Notes what is seen in a transcript, for every harness; calls and results match by id; long, as all of it is here."""
 
 import posixpath
 import re
@@ -139,7 +136,7 @@ class Observations:
             return _key(call)
         begun, commands = self._begin(call), commands_of(text)
         begun.alone = len(commands) == 1
-        begun.run = self._tools.run_of(commands) if self._tools.may_run(text) else None
+        begun.run = self._tools.run_of(commands, text) if self._tools.may_run(text) else None
         begun.folder = folder
         span, number = begun.span, begun.number
         placed = list(_with_folders(commands, folder))

@@ -1,9 +1,7 @@
-"""Which commands are test runs, and what their output says about how they ended (``docs/TEST_TOOLS.md``).
-
-The tools are data (``test_tools.toml``). The module is long because commands and output are read with one table.
-"""
+"""Which commands are test runs, and how they ended by what they print (``docs/TEST_TOOLS.md``); long as its rules."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -16,6 +14,7 @@ from scoring.evidence.transcripts.shell import ShellCommand
 DATA = Path(__file__).parent / "test_tools.toml"
 LABEL_LIMIT = 60  # how many characters of a command are named
 _LINE_LIMIT = 1000  # how much of a line behind what was looked for may have numbers
+_MOST_COMPARED = 100  # lines of an output, the last ones, that are compared with what the command line prints
 _OWN = "test-commands"  # the name of the tool that the setting's commands are
 _LATEST = "latest"  # a usual word that has "test" in it and means something else
 _SCRIPT = "script"  # the name of the tool that the repository's own scripts are
@@ -47,6 +46,7 @@ class TestCommand(NamedTuple):
     by_cd: bool = False
     hooked: str = ""
     again: bool = False
+    text: str = ""
 
 
 class TestVerdict(NamedTuple):
@@ -113,8 +113,8 @@ class TestTools:
         """Return whether a command line can be a test run at all: quick, and never False for one that is."""
         return self._table.prefilter.search(text) is not None or any(name in text for name in self._names)
 
-    def run_of(self, commands: Sequence[ShellCommand]) -> TestCommand | None:
-        """Return what tests a command line runs; None when it runs none."""
+    def run_of(self, commands: Sequence[ShellCommand], text: str) -> TestCommand | None:
+        """Return what tests the commands of a text run; None when they run none."""
         called = commandlines.are_run(commands)
         found = [(at, tool) for at, one in enumerate(commands) if called[at] and (tool := self._tool(one))]
         if not found:
@@ -137,6 +137,7 @@ class TestTools:
             any(one.words[:1] in (("cd",), ("pushd",)) for one in commandlines.chain_before(commands, at)),
             "" if not hooks else "before" if hooks[0] < found[0][0] else "behind",
             len(found) > 1 and last.after == "||",
+            text,
         )
 
     def _has_hooks(self, command: ShellCommand) -> bool:
@@ -213,7 +214,10 @@ class TestTools:
                 continue
             own = form.only in ("sole", "named")
             alone = not own or (command is not None and tool.name not in command.beside)
-            lines = (line for _, line in _lines(form, text))
+            lines: Iterable[str] = (line.strip() for _, line in _lines(form, text))
+            if passed and command is not None:  # but for those that the command line has, and ``echo`` may print
+                newest = Counter(islice(lines, _MOST_COMPARED)).items()
+                lines = (line for line, count in newest if count > _times_in(command.text, line))
             is_there = any(alone or (form.only == "named" and "test" in line.lower()) for line in lines)
             if is_there and (passed or not own or not _says(self._table.unstarted, text)):
                 return True
@@ -296,6 +300,10 @@ def _lines(form: _Form, text: str) -> Iterator[tuple[int, str]]:
         if start == 0:
             return
         end = start - 1
+
+
+def _times_in(text: str, line: str) -> int:
+    return len(re.findall(rf"(?<!\w){re.escape(line)}(?!\w)", text)) if line in text else 0
 
 
 def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int | None]:

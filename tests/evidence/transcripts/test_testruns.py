@@ -23,7 +23,7 @@ MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_t
 
 
 def run_of(text: str, tools: testruns.TestTools = TOOLS) -> testruns.TestCommand | None:
-    return tools.run_of(commands_of(text))
+    return tools.run_of(commands_of(text), text)
 
 
 def verdict(text: str, output: str, failed: bool | None = None, tools: testruns.TestTools = TOOLS) -> Verdict:
@@ -365,6 +365,13 @@ PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
         pytest.param("dart test | cat", "00:03 +0 ~2: All tests skipped.", False, NOTHING, id="dart, skipped"),
         pytest.param("dart test", "No tests ran.", False, NOTHING, id="dart, none"),
         pytest.param("dart test | cat", "he said: All tests passed!", False, NOTHING, id="a sentence about dart's"),
+        pytest.param("pytest >x; echo 2 passed in 0.1s", "2 passed in 0.1s", False, NOTHING, id="echo prints it"),
+        pytest.param("pytest >x; cat <<E\n2 passed in 1s\nE", "2 passed in 1s", False, NOTHING, id="cat prints it"),
+        pytest.param("pytest; echo 2 passed in 1s", "2 passed in 1s\n" * 2, False, Verdict(True, 2, 0), id="both do"),
+        pytest.param("pytest; echo 12 passed in 1s", "2 passed in 1s", False, Verdict(True, 2, 0), id="another"),
+        pytest.param(
+            "pytest | cat; echo 1 failed in 1s", "1 failed in 1s", False, Verdict(False, None, 1), id="a failure"
+        ),
     ],
 )
 def test_only_what_is_certain_is_a_verdict(text: str, output: str, failed: bool, found: Verdict) -> None:
