@@ -281,8 +281,8 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
     times = [time for time, _, _ in free]
     for place in waiting:
         share, window = shares[place], asked[place].window
-        if window is None:
-            share.problem = NO_WINDOW
+        if asked[place].checkpoints or window is None:  # a checkpoint says which sessions did it: not any other one
+            share.problem = NO_TRANSCRIPT if asked[place].checkpoints else NO_WINDOW
             continue
         first = 0 if window.start is None else bisect_right(times, window.start)
         inside = [one for one in free[first : bisect_right(times, window.end)] if owners[one[1]] == NO_ITERATION]
@@ -292,5 +292,4 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
             share.method, share.sessions = "time", tuple(keys)
             share.end = inside[-1][0] if asked[place].authored is None else asked[place].authored
         else:
-            nothing = NO_TRANSCRIPT if asked[place].checkpoints else NOT_COVERED
-            share.problem = f"{len(keys)} {OVERLAP}" if keys else nothing
+            share.problem = f"{len(keys)} {OVERLAP}" if keys else NOT_COVERED

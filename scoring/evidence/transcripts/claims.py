@@ -127,9 +127,15 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[Claim
 
 
 def _reply(behind: Iterable[_Event]) -> list[_Event]:
-    """Return what a session said of a commit: behind it, until the user writes, or it edits a file or commits again."""
-    ends = takewhile(lambda one: one.kind not in (EDIT, MADE) and (one.kind, one.value) != (SAID, -1), behind)
-    return [one for one in ends if one.kind == SAID]
+    """Return what a session said of a commit: behind it, until the user writes, it edits, or announces another."""
+    said: list[_Event] = []
+    for one in behind:
+        if one.kind == MADE:  # the last words before it are about that
+            return said[:-1]
+        if one.kind == EDIT or (one.kind, one.value) == (SAID, -1):
+            break
+        said += [one] if one.kind == SAID else []
+    return said
 
 
 def _result(

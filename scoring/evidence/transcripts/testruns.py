@@ -200,7 +200,8 @@ class TestTools:
         several = [(tool, tool.passing if passed else tool.failing) for tool in tools]
         near = [(tool, forms) for tool, forms in several if any(form.has in text for form in forms)]
         said = [tool for tool, forms in near if self._holds(tool, forms, command, text, passed)]
-        counts = [_counts(tool, text, passed) for tool in said]
+        is_cut = command is not None and any(words[0] not in ("tee", "cat") for words in command.filters)
+        counts = [(None, None) if is_cut and tool.sums else _counts(tool, text, passed) for tool in said]
         return TestVerdict(passed, *max(counts, key=lambda two: sum(n is not None for n in two))) if counts else None
 
     def _holds(self, tool: _Tool, forms: Sequence[_Form], command: TestCommand | None, text: str, passed: bool) -> bool:

@@ -28,7 +28,7 @@ from helpers.random_histories import random_history
 
 from rubric import released_rubric
 from scoring.evidence.transcripts import attributed
-from scoring.evidence.transcripts.attribution import PARTLY_HERE, STORED_BEFORE, Attribution, attribute
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, PARTLY_HERE, STORED_BEFORE, Attribution, attribute
 from scoring.evidence.transcripts.rows import RESPONSE
 from scoring.score import ScoredIteration, score_log
 
@@ -432,6 +432,12 @@ class TestByTime:
         got = read(made)[1]
         assert brief(got) == (("time", {"s0"}, 1) if count == 1 else NOTHING)
         assert got.problem == ("" if count == 1 else f"{count} sessions overlap")
+
+    def test_none_for_a_commit_whose_checkpoint_is_not_here(self, made: History, read: Read) -> None:
+        made.session("s0").turn(10, 1)
+        made.entry(made.commit(20, "by hand", "250000000009"), "by hand")
+        got = read(made)[1]
+        assert (brief(got), got.problem) == (NOTHING, NO_TRANSCRIPT)
 
     def test_a_copy_is_no_second_session(self, made: History, read: Read) -> None:
         old = made.session("s1")

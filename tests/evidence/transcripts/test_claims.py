@@ -99,6 +99,10 @@ def prompt(session: Session, second: float) -> None:
     session.lines.append(line | {"message": {"role": "user", "content": "Go on."}})
 
 
+def commits_again(session: Session) -> None:
+    session.run(25, 32, "git commit -am x", "[main 0123456789] other\n 1 file changed")
+
+
 def run(session: Session, second: float, printed: str) -> None:
     session.run(second, 1 << int(second), "pytest -q", printed, failed=printed != PASSED)
 
@@ -177,6 +181,12 @@ RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED
             ["last run failed"],
         ),
         "in the answer to the next prompt": (RUN[PASSED], both(lambda s: prompt(s, 22), lambda s: say(s, 23)), []),
+        "in the words before the next commit": (RUN[PASSED], both(lambda s: say(s, 22), commits_again), []),
+        "and in those before them": (
+            RUN[PASSED],
+            both(lambda s: say(s, 22), lambda s: say(s, 23, "Now the rest."), commits_again),
+            ["confirmed"],
+        ),
         "after further edits": (RUN[PASSED], both(lambda s: s.edit(22, 8, "a.py"), lambda s: say(s, 23)), []),
     },
 )
