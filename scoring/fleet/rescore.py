@@ -10,23 +10,10 @@ from typing import Any
 from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
+from scoring.fleet import tables as fleet_tables
 from scoring.fleet.dataset import DataSet, sql_text
 from scoring.fleet.sources import evidence_key
-from scoring.fleet.tables import (
-    CLAIMS,
-    FLEET_TABLES,
-    ITERATION,
-    MONTH,
-    REPOSITORY,
-    RUBRIC,
-    SEEN,
-    WORK,
-    how_column,
-    partitioned_schema,
-    score_columns,
-    signal_rows,
-    value_kept,
-)
+from scoring.fleet.tables import CLAIMS, ITERATION, MONTH, REPOSITORY, RUBRIC, SEEN
 from scoring.sidecars.fingerprint import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import IterationObjectives, SignalSet, absent_signal
@@ -108,7 +95,7 @@ def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
 
     known = {signal.id for signal in SIGNALS}
     wanted = [spec.id for spec in rubric.signals if spec.id in known]
-    lacks = {name: pc.field(how_column(name, SEEN)).is_null() for name in wanted}
+    lacks = {name: pc.field(fleet_tables.how_column(name, SEEN)).is_null() for name in wanted}
     rows = dataset.rows("kept").filter(pc.field(RUBRIC) == source)
     missing = {spec.id for spec in rubric.signals} - known
     if wanted and rows.count_rows(filter=reduce(or_, lacks.values())):
@@ -135,26 +122,29 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
     key = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
     tables = {
         name: dataset.rows(name).to_table(filter=where).sort_by(key)
-        for name in FLEET_TABLES
-        if name not in ("signals", WORK)
+        for name in fleet_tables.FLEET_TABLES
+        if name not in ("signals", fleet_tables.WORK)
     }
     kept, iterations = tables["kept"], tables["iterations"]
     if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
         raise FleetError(f"{dataset.url}: in {month} kept and iterations differ; score anew with --force")
     scores, signals = [], []
     for row in kept.to_pylist():
-        values = {way: {SignalID(s.id): value_kept(row, s.id, way) for s in rubric.signals} for way in (CLAIMS, SEEN)}
+        values = {
+            way: {SignalID(s.id): fleet_tables.value_kept(row, s.id, way) for s in rubric.signals}
+            for way in (CLAIMS, SEEN)
+        }
         voting = values[CLAIMS if rubric.claims_vote else SEEN]
         score = rubric.score(SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"]))
-        scores.append(score_columns(score))
+        scores.append(fleet_tables.score_columns(score))
         signals += [
             one | {RUBRIC: rubric.version, MONTH: month}
-            for one in signal_rows(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
+            for one in fleet_tables.signal_rows(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
         ]
     for name in scores[0] if scores else ():
         tables["iterations"] = _with(tables["iterations"], name, [one[name] for one in scores])
     tables = {name: _with(rows, RUBRIC, [rubric.version] * rows.num_rows) for name, rows in tables.items()}
-    return tables | {"signals": pa.Table.from_pylist(signals, schema=partitioned_schema("signals"))}
+    return tables | {"signals": pa.Table.from_pylist(signals, schema=fleet_tables.partitioned_schema("signals"))}
 
 
 def _with(rows: Any, name: str, values: list[Any]) -> Any:

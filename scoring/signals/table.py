@@ -12,6 +12,7 @@ from rubric.model import REFERENCE_FLAGS
 from scoring.evidence.beside import PROFILE
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Observed, TranscriptFacts
+from scoring.signals import values as signal_values
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
 from scoring.signals.hook_outcomes import HookOutcomes
@@ -21,14 +22,7 @@ from scoring.signals.scope import Scope
 from scoring.signals.signal import Signal, attribution, unattributed
 from scoring.signals.tests import Tests
 from scoring.signals.token_efficiency import TokenEfficiency
-from scoring.signals.values import (
-    IntegrityObservation,
-    IterationObjectives,
-    SignalSet,
-    SignalValue,
-    absent_signal,
-    present_signal,
-)
+from scoring.signals.values import IterationObjectives, SignalSet, SignalValue, absent_signal, present_signal
 from scoring.signals.verifier import Verifier
 from scoring.text import counted
 
@@ -63,7 +57,7 @@ def signal_set(
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
     values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
-    pairs = (IntegrityObservation(s.id, *pair) for s in SIGNALS for pair in s.pairs(facts))
+    pairs = (signal_values.IntegrityObservation(s.id, *pair) for s in SIGNALS for pair in s.pairs(facts))
     return SignalSet(
         record.iteration,
         values,

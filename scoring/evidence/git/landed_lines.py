@@ -1,4 +1,7 @@
-"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing")."""
+"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
+
+The module is long because names, sides and lines are weighed together.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +12,10 @@ from msgspec.structs import replace
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Pair
-from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.facts import Landing, Tip, Unknown
 from scoring.evidence.git.graph import Contained
-from scoring.evidence.git.hunks import FileLine, added_lines, bare
-from scoring.evidence.git.landing import Landings
+from scoring.evidence.git.hunks import AddedLines, FileLine, added_lines, bare
+from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import reverted_name, reverted_shas, whole_reverts
 from scoring.evidence.git.walk import Commit, CommitNames, named_commits, request_of, without_number
@@ -41,8 +44,8 @@ class LinesThere(NamedTuple):
 class TrunkLines:
     """The significant lines of some commits off the trunk, and which trunk commits add the same, by file and text."""
 
-    def __init__(self, repository: GitRepository, own: Sequence[Pair], trunk: Sequence[Pair]) -> None:
-        """Read what commits add, against their first parents; one that git cannot compare is left out."""
+    def __init__(self, repository: GitRepository, own: list[Pair], sides: list[Pair], trunk: list[Pair]) -> None:
+        """Read what commits and sides add; one that git cannot compare is left out."""
         ids: dict[bytes, int] = {}
 
         def new(line: bytes) -> int:
@@ -51,11 +54,11 @@ class TrunkLines:
                 return 0
             return ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
 
-        self.own = added_lines(repository, own, new)
+        self.own, self.sides = added_lines(repository, own, new), added_lines(repository, sides, new)
         found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0)) if ids else {}
         self.whole = len(found) == len(trunk) or not ids  # whether all of the trunk could be read
         self._files: dict[str, str] = {}
-        for added in (*self.own.values(), *found.values()):
+        for added in (*self.own.values(), *self.sides.values(), *found.values()):
             for was, path in added.moves:
                 self._files[self._file(was)] = self._file(path)
         self._where: dict[FileLine, dict[str, int]] = {}
@@ -67,9 +70,9 @@ class TrunkLines:
                 commits[sha] = commits.get(sha, 0) + count
                 self._with.setdefault(text, set()).add(file)
 
-    def there(self, sha: str, counts: Callable[[str], bool]) -> LinesThere | None:
-        """Return which of a commit's lines the trunk commits added that ``counts`` accepts; None when not known."""
-        if (own := self.own.get(sha)) is None or own.cut:
+    def there(self, own: AddedLines | None, counts: Callable[[str], bool]) -> LinesThere | None:
+        """Return which of some lines the trunk commits added that ``counts`` accepts; None when not known."""
+        if own is None or own.cut:
             return None
         lines: Counter[FileLine] = Counter()
         for (path, text), count in own.lines.items():
@@ -117,6 +120,13 @@ class _Candidate(NamedTuple):
     how: str
     commit: str
     sure: bool = False
+    tip: Tip | None = None
+
+
+def _with_most(there: LinesThere) -> list[str]:
+    """Return the trunk commits that each have nine tenths of some lines, and enough different ones."""
+    most = (commit for commit, n in there.by_commit.items() if n * 10 >= there.lines * 9)
+    return [commit for commit in most if there.distinct[commit] >= _LEAST]
 
 
 class AttributedLandings(Landings):
@@ -164,7 +174,34 @@ class AttributedLandings(Landings):
     def _lines(self) -> TrunkLines:
         read = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
         own, trunk = ([(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read))
-        return TrunkLines(self._repository, own, trunk)
+        sides = [(tip.sha, base) for tip in self._tips for base in self._graph.merge_bases(tip.sha)[:1]]
+        return TrunkLines(self._repository, own, sides, trunk)
+
+    @cached_property
+    def _marks(self) -> Mapping[str, int]:
+        """Which of the commits in question, by their bits, each commit contains."""
+        return self._graph.marks(list(self._asked))
+
+    def _held_by(self, tip: str) -> list[str]:
+        return [sha for n, sha in enumerate(self._asked) if self._marks.get(tip, 0) >> n & 1]
+
+    @cached_property
+    def _tips(self) -> list[Tip]:
+        """The branches and commits that contain a commit in question, those with most of them first."""
+        known = {tip.sha: tip for tip in (*self._iterations, *self._branches) if self._marks.get(tip.sha)}
+        return sorted(known.values(), key=lambda tip: -self._marks[tip.sha].bit_count())[:MOST_TIPS]
+
+    @cached_property
+    def _sides(self) -> dict[str, list[_Candidate]]:
+        """The trunk commits with nine tenths of the lines of a side that holds a commit in question."""
+        found = defaultdict[str, list[_Candidate]](list)
+        for tip in self._tips:
+            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
+            for commit in _with_most(there) if there else ():
+                one = _Candidate(facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES))
+                for sha in self._held_by(tip.sha):
+                    found[sha].append(one)
+        return found
 
     @cached_property
     def _names(self) -> CommitNames:
@@ -189,11 +226,11 @@ class AttributedLandings(Landings):
     @cached_property
     def _requests(self) -> dict[str, list[int]]:
         """The numbers of the pull and merge requests that hold a commit in question and that the trunk names."""
-        marks = self._graph.marks(list(self._asked))
-        heads = [head for head in self._repository.request_heads if head[0] in self._names.requests]
-        return {
-            sha: [number for number, tip in heads if marks.get(tip, 0) >> n & 1] for n, sha in enumerate(self._asked)
-        }
+        found = defaultdict[str, list[int]](list)
+        for number, tip in self._repository.request_heads:
+            for sha in self._held_by(tip) if number in self._names.requests else ():
+                found[sha].append(number)
+        return found
 
     @cached_property
     def _brought(self) -> dict[int, list[str]]:
@@ -209,9 +246,13 @@ class AttributedLandings(Landings):
         times = (self._commits[sha].time, self._commits[sha].authored)
         return min((time for time in times if time is not None), default=0)
 
+    def _counting(self, sha: str, since: int = 0) -> Callable[[str], bool]:
+        contained = Contained(self._graph, sha)
+        return lambda commit: self._times[commit] >= since and commit not in contained
+
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         since, contained = self._written(sha), Contained(self._graph, sha)
-        there = self._lines.there(sha, lambda commit: self._times[commit] >= since and commit not in contained)
+        there = self._lines.there(self._lines.own.get(sha), self._counting(sha, since))
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
         if there is None:
@@ -240,6 +281,8 @@ class AttributedLandings(Landings):
         found += [_Candidate(facts.NUMBERED, commit) for commit in self._numbered.get(subject, ())]
         found += [_Candidate(facts.LISTED, commit) for commit in names.subjects.get(subject, ())]
         found += [_Candidate(facts.SUBJECT, commit) for commit in self._subjects.get(subject, ()) if subject]
+        start, end = self._written(sha), (self._commits[sha].time or 0) + HORIZON
+        found += [one for one in self._sides[sha] if start <= self._times[one.commit] <= end]
         return [one._replace(commit=commit) for one in found for commit in self._single(one.commit)]
 
     def _single(self, sha: str) -> Sequence[str]:
@@ -252,19 +295,19 @@ class AttributedLandings(Landings):
         """Return the landing in a trunk commit that has enough of the lines: half where a name speaks for it."""
         end, place = (self._commits[sha].time or 0) + HORIZON, self._graph.position
         good: dict[str, set[str]] = {}
+        tips = {one.commit: one.tip for one in candidates if one.tip}
         for one in candidates:
             if there.by_commit[one.commit] * 2 >= there.lines:
                 good.setdefault(one.how, set()).add(one.commit)
-        for commit, n in there.by_commit.items():
-            if n * 10 >= there.lines * 9 and there.distinct[commit] >= _LEAST and self._times[commit] <= end:
-                good.setdefault(facts.LINES, set()).add(commit)
-        for how in (*_BY_NAME, facts.LINES):
-            if how in good:
+        good[facts.LINES] = {commit for commit in _with_most(there) if self._times[commit] <= end}
+        for how in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
+            if good.get(how):
                 best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))
                 landed, who = self._standing(best, sha)
                 share = there.by_commit[landed], there.lines
                 number = self._names.request.get(landed)
-                return self._found(sha, how, landed, None, who, whole=False, lines=share, request=number)
+                tip = tips.get(landed) if how == facts.LATER_ANCESTOR else None
+                return self._found(sha, how, landed, None, who, whole=False, tip=tip, lines=share, request=number)
         return None
 
     def _not_found(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing) -> Landing:

@@ -6,17 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from scoring.evidence.transcripts import session_trees
 from scoring.evidence.transcripts.facts import NS_MAX, Method
 from scoring.evidence.transcripts.makers import LandedAs, cut_trees, reaches_commit, was_stored_for
-from scoring.evidence.transcripts.session_trees import (
-    NO_ITERATION,
-    Asked,
-    ChangedFiles,
-    SessionPart,
-    Tree,
-    listed_trees,
-    trees_of,
-)
+from scoring.evidence.transcripts.session_trees import Asked, ChangedFiles, SessionPart, Tree
 from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
 
 # Why an iteration has no lines, or none of its own.
@@ -75,10 +68,10 @@ def attribute(
 ) -> Attribution:
     """Give each line to its iteration; ``listing``: sessions of checkpoints, ``stated``: those with totals alone."""
     changed, twice = ChangedFiles(asked), _named_twice(asked)
-    tree_of = trees_of(files, sessions, {name for names in listing.values() for name in names}, changed)
+    tree_of = session_trees.trees_of(files, sessions, {name for names in listing.values() for name in names}, changed)
     trees = list({id(tree): tree for tree in tree_of.values()}.values())
     names = [dict.fromkeys(name for one in each.checkpoints for name in listing.get(one, ())) for each in asked]
-    listed = [[] if place in twice else found for place, found in enumerate(listed_trees(names, tree_of))]
+    listed = [[] if place in twice else found for place, found in enumerate(session_trees.listed_trees(names, tree_of))]
     here = [
         {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
         for one, found in zip(asked, listed, strict=True)
@@ -86,9 +79,9 @@ def attribute(
     whole = {place for place, of in enumerate(names) if of.keys() <= here[place]}
     shown = cut_trees(asked, sessions, tree_of, trees, listed, landed_as, changed, whole)
     shares = [Share(made=shown.get(place)) for place in range(len(asked))]
-    owners = [NO_ITERATION] * lines
+    owners = [session_trees.NO_ITERATION] * lines
     parts_of: dict[int, list[SessionPart]] = {}
-    for part in (part for tree in trees for part in tree.parts() if part.place != NO_ITERATION):
+    for part in (part for tree in trees for part in tree.parts() if part.place != session_trees.NO_ITERATION):
         parts_of.setdefault(part.place, []).append(part)
         for line in part.lines:
             owners[line] = part.place
@@ -99,7 +92,7 @@ def attribute(
         for part in voting:
             by_agents = all(sessions[key].parent for key in part.sessions)
             for line in part.lines:
-                if by_agents and owners[line] == NO_ITERATION:
+                if by_agents and owners[line] == session_trees.NO_ITERATION:
                     owners[line] = place
                 else:
                     votes.setdefault(line, []).append(place)
@@ -256,7 +249,7 @@ def _by_session(
 
 def _take(owners: list[int], place: int, lines: Iterable[int]) -> int:
     """Give lines that are still free to an iteration, and return how many they are."""
-    free = [line for line in lines if owners[line] == NO_ITERATION]
+    free = [line for line in lines if owners[line] == session_trees.NO_ITERATION]
     for line in free:
         owners[line] = place
     return len(free)
@@ -277,7 +270,9 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
     if not waiting:
         return
     pairs = ((tree.sessions[0], zip(tree.times, tree.lines, strict=True)) for tree in trees)
-    free = sorted((time, n, key) for key, lines in pairs for time, n in lines if owners[n] == NO_ITERATION)
+    free = sorted(
+        (time, n, key) for key, lines in pairs for time, n in lines if owners[n] == session_trees.NO_ITERATION
+    )
     times = [time for time, _, _ in free]
     for place in waiting:
         share, window = shares[place], asked[place].window
@@ -285,7 +280,9 @@ def _by_time(asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tr
             share.problem = NO_TRANSCRIPT if asked[place].checkpoints else NO_WINDOW
             continue
         first = 0 if window.start is None else bisect_right(times, window.start)
-        inside = [one for one in free[first : bisect_right(times, window.end)] if owners[one[1]] == NO_ITERATION]
+        inside = [
+            one for one in free[first : bisect_right(times, window.end)] if owners[one[1]] == session_trees.NO_ITERATION
+        ]
         keys = {key for _, _, key in inside}
         if len(keys) == 1:
             _take(owners, place, (line for _, line, _ in inside))

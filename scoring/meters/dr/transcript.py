@@ -5,17 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictInt,
-    StrictStr,
-    TypeAdapter,
-    model_validator,
-)
+import pydantic
+from pydantic import BaseModel, Field
 
 from scoring.errors import TranscriptError
 from scoring.meters.dr.extraction import transcript_of, with_claims
@@ -26,16 +17,16 @@ HEADER, ROUND = "transcript_header", "round"  # the types of the lines that coun
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
-_Text = Annotated[StrictStr, AfterValidator(utf8)]
-_Texts = Annotated[tuple[_Text, ...], AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
-_or_empty = BeforeValidator(
-    lambda texts: () if texts is None else texts, json_schema_input_type=tuple[StrictStr, ...] | None
+_Text = Annotated[pydantic.StrictStr, pydantic.AfterValidator(utf8)]
+_Texts = Annotated[tuple[_Text, ...], pydantic.AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
+_or_empty = pydantic.BeforeValidator(
+    lambda texts: () if texts is None else texts, json_schema_input_type=tuple[pydantic.StrictStr, ...] | None
 )
 _OptionalTexts = Annotated[_Texts, _or_empty]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
 
 _M = TypeVar("_M", bound=BaseModel)
@@ -64,7 +55,9 @@ class Outputs(_Model):
 class Round(_Model):
     """One round of a deliberation."""
 
-    round: StrictInt = Field(description="The number of the round; rounds are ordered by it, and each has its own.")
+    round: pydantic.StrictInt = Field(
+        description="The number of the round; rounds are ordered by it, and each has its own."
+    )
     outputs: Outputs
     agent: Any = Field(default=None, description="Who put this round out, where one agent did.")
     inputs: Any = Field(default=None, description="What the round was given; not measured.")
@@ -84,7 +77,7 @@ class Transcript(_Head):
 
     rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _order(cls, data: Any) -> Any:
         """Put rounds that are rounds already in order, and refuse a number that is given twice."""
@@ -123,7 +116,9 @@ def transcript_schema() -> dict[str, Any]:
 
 def line_schema() -> dict[str, Any]:
     """Return the JSON schema of a line of a transcript in JSONL; lines of other types are ignored."""
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[HeaderLine | RoundLine, Field(discriminator="type")])
+    adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
+        Annotated[HeaderLine | RoundLine, Field(discriminator="type")]
+    )
     return json_schema({"title": "Line of a transcript", **adapter.json_schema()})
 
 

@@ -10,15 +10,10 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from scoring.errors import InputError, MeetingError
 from scoring.files import alone_in, read_file, write_atomically
 from scoring.meters import rounded
+from scoring.meters.meeting import records as meeting_records
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS, DOUBTS_ASKED, words
-from scoring.meters.meeting.records import (
-    ExpertPosition,
-    JudgeRecord,
-    check_records,
-    parse_meeting_records,
-    record_schema,
-)
+from scoring.meters.meeting.records import ExpertPosition, JudgeRecord
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import checked, decode, read_json
@@ -130,7 +125,7 @@ def _require_open(state: MeetingState) -> None:
 def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
     """Add a judge's record of the next round, or one in place of the last while doubts are asked for; MeetingError."""
     _require_open(state)
-    found = parse_meeting_records(text, source)
+    found = meeting_records.parse_meeting_records(text, source)
     if len(found) != 1:
         raise MeetingError(f"{source}: {len(found)} records where one belongs: that of round {state.next_round}")
     number, before, kept = found[0].round_index, state.records, list[dict[str, Any]]()
@@ -160,7 +155,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     last["user_confirmed"] = yes
     answered = state.model_copy(update={"records": [*state.records[:-1], last], "wished": False})
     if yes:
-        lead = leading(check_records([last])[0].convergence.expert_positions)
+        lead = leading(meeting_records.check_records([last])[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
             raise MeetingError("no expert prefers an option; name the one to decide on with --option")
@@ -204,7 +199,7 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     last = verdicts[-1] if verdicts else None
     question = last.facilitator_prompt if last and state.phase == "needs_answer" else None
     if last and question and state.wished:
-        lead = leading(check_records([state.records[-1]])[0].convergence.expert_positions)
+        lead = leading(meeting_records.check_records([state.records[-1]])[0].convergence.expert_positions)
         question = f"Ending is allowed: shall we decide{f' on {quote(lead.option)}' if lead else ''}?"
     no = "record no decision" if last and _no_ends(last) else "ask for doubts, and go on"
     answers = {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}
@@ -240,7 +235,7 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
         "metrics": [verdict.as_dict() for verdict in state.verdicts],
         "faults": list(faults),
         "instructions": f"Judge round {state.next_round}. Write one JSON record by the schema, with a summary, alone.",
-        "schema": record_schema(),
+        "schema": meeting_records.record_schema(),
     }
 
 
@@ -288,7 +283,7 @@ def no_decision(
     may_go_on: bool | None = None,
 ) -> dict[str, Any]:
     """Return what a meeting leaves when it ends undecided; ``may_go_on`` None asks the last verdict; MeetingError."""
-    given, verdict = check_records(records), verdicts[-1]
+    given, verdict = meeting_records.check_records(records), verdicts[-1]
     last = given[-1]
     points = dict.fromkeys(point for record in given if record.summary for point in record.summary.key_new_points)
     positions = last.convergence.expert_positions

@@ -9,26 +9,11 @@ from scoring.meters import above, rounded
 from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
+from scoring.meters.meeting import decision_rules, round_scores
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
-from scoring.meters.meeting.decision_rules import (
-    OBSTACLES,
-    Situation,
-    Strength,
-    decide,
-    missing_aspects,
-    obstacles_in,
-    off_topic,
-)
+from scoring.meters.meeting.decision_rules import Situation, Strength, missing_aspects
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
-from scoring.meters.meeting.round_scores import (
-    MARGIN,
-    Difference,
-    Scores,
-    coverage,
-    leading,
-    score_round,
-    stated_differences,
-)
+from scoring.meters.meeting.round_scores import Difference, Scores, score_round, stated_differences
 
 
 def _share(novel: int, repeated: int) -> float:
@@ -147,8 +132,8 @@ def score_meeting(
             record=record,
             config=config,
             scores=now,
-            levels=coverage(record),
-            lead=leading(record.convergence.expert_positions),
+            levels=round_scores.coverage(record),
+            lead=round_scores.leading(record.convergence.expert_positions),
             convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
             exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
             total_cost=total_cost,
@@ -174,16 +159,16 @@ def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig
 
 
 def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
-    rule, decision = decide(s)
-    drift = off_topic(s)
-    missing, obstacles = missing_aspects(s), obstacles_in(OBSTACLES, s)
+    rule, decision = decision_rules.decide(s)
+    drift = decision_rules.off_topic(s)
+    missing, obstacles = missing_aspects(s), decision_rules.obstacles_in(decision_rules.OBSTACLES, s)
     notes = (s.record.focus.focus_drift_notes or "").strip()
     refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
     own = s.record.stop_continue_recommendation
     prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     differences = stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing)
     stated = by_messages.judge_share if by_messages else None
-    if by_messages and stated is not None and above(abs(stated - by_messages.share), MARGIN):
+    if by_messages and stated is not None and above(abs(stated - by_messages.share), round_scores.MARGIN):
         differences += (Difference("novelty.share_of_new", stated, by_messages.share),)
     return MeetingVerdict(
         round_index=s.record.round_index,

@@ -246,6 +246,17 @@ class TestLaterAncestor:
         assert (found.landed, found.commit or found.part_of) == (kept, sha)
         assert found.found_by == ("later-ancestor" if kept else "")
 
+    @pytest.mark.parametrize("missing", [0, 2], ids=["with nine tenths of the lines of its side", "with fewer"])
+    def test_that_a_squash_without_a_name_brought(self, tmp_path: Path, missing: int) -> None:
+        made = work(tmp_path)
+        made.repo.checkout("work")
+        made.repo.commit({"work.txt": lines(*range(3, 16))}, "three of them go, and more come")
+        made.repo.checkout("master")
+        taken(made, range(3, 16 - missing), "all of the work")
+        later(made)
+        found = verdict(asked(made.repo, made.sha)[0])
+        assert found == ((None, "some of its lines are on the trunk") if missing else (1, "later-ancestor"))
+
 
 class TestReverts:
     TITLE = f"{SUBJECT} (#7)"
