@@ -1,20 +1,13 @@
 """``python -m benchmarks`` measures how long da-score takes, with ``truth`` whether it says what is so.
 
 With ``spent`` it compares the tokens of the ledger with those that another program counts, and with ``landings`` what
-is said of work off the trunk with histories that it rewrites; ``reader`` shows what is understood of a transcript, and
-``prices`` makes the price lists anew.
+is said of work off the trunk with histories that it rewrites; ``reader`` shows what is understood of a transcript.
 """
 
 import sys
 
-from benchmarks import landings, prices, reader, run, spent, truth
+from benchmarks import landings, reader, run, spent, truth
 
-_OTHERS = {
-    "truth": truth.main,
-    "spent": spent.main,
-    "landings": landings.main,
-    "reader": reader.main,
-    "prices": prices.main,
-}
+_OTHERS = {"truth": truth.main, "spent": spent.main, "landings": landings.main, "reader": reader.main}
 
 sys.exit(_OTHERS[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in _OTHERS else run.main())

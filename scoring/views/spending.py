@@ -1,35 +1,29 @@
 """What iterations used, and what that cost by genai-prices (``docs/TABLES.md``, "Tokens and cost")."""
 
-import re
-import time as clock
+import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
-from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, Spent
+from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 from scoring.frozen import Frozen
 
-PRICES = Path(__file__).with_name("prices.json")
-"""The lists of prices, which ``python -m benchmarks prices`` makes of those of genai-prices and describes."""
-_COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+_OUTPUT = 1000
 
 
 def price(spent: Spent, time: int | None = None) -> float | None:
     """Return what tokens cost in US dollars, at a time (ns since 1970) or now; None where the model is not known."""
     if not spent.model:
         return None
-    behind = spent.model.rpartition("/")[2]
+    day, behind = None if time is None else time // NS // 86_400, spent.model.rpartition("/")[2]
     # Without the provider in front, or the cloud, where the price lists do not have these.
     names = dict.fromkeys((spent.model, behind, behind.rpartition("anthropic.")[2]))
-    day = (clock.time_ns() if time is None else time) // NS // 86_400
-    rates = next(filter(None, (_rates(name.lower(), spent.step, day) for name in names)), None)
+    rates = next(filter(None, (_rates(name, spent.step, day) for name in names)), None)
     if rates is None:
         return None
     for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
@@ -37,43 +31,27 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
 
 
-def _rates(model: str, step: int, day: int) -> list[Decimal] | None:
+@lru_cache(maxsize=4096)
+def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None:
     """Return what a token costs on a day since 1970: input, output, read from the cache, written to it, for an hour."""
-    rows = next((rows for first, rows in reversed(_periods(model)) if first <= day), None)
-    return list(map(Decimal, [rates for since, *rates in rows if since <= step][-1])) if rows else None
+    from genai_prices import Usage, calc_price  # its price lists take a while to load
 
+    size = PROMPT_STEPS[step] if step < len(PROMPT_STEPS) else 2 * PROMPT_STEPS[-1]
+    noon = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
+    when = None if day is None else noon + datetime.timedelta(days=day)
 
-@cache
-def _periods(model: str) -> Sequence[Any]:
-    """Return the prices of a model by the days from which on they hold; none where its name is not known."""
-    models = next((models for known, models in _price_lists() if _is_known(known, model)), ())
-    for name in (model, _COMPACT_DATE.sub(r"-\1-\2-\3", model)):
-        for known, periods in models:
-            if _is_known(known, name):
-                return cast(Sequence[Any], periods)
-    return ()
+    def cost(**tokens: int) -> Decimal:
+        usage = Usage(input_tokens=size, **tokens)
+        return calc_price(usage, model_ref=model, genai_request_timestamp=when).total_price
 
-
-@cache
-def _price_lists() -> Any:
-    return msgspec.json.decode(PRICES.read_bytes())["lists"]
-
-
-_BY: dict[str, Callable[[str, str], object]] = {
-    "starts_with": str.startswith,
-    "ends_with": str.endswith,
-    "contains": str.__contains__,
-    "equals": str.__eq__,
-    "regex": lambda name, pattern: re.search(pattern, name),
-}
-
-
-def _is_known(known: dict[str, Any], name: str) -> bool:
-    """Whether a name is one of those that are known by a part of them, or by several parts."""
-    ((how, what),) = known.items()
-    if how in ("or", "and"):
-        return (any if how == "or" else all)(_is_known(one, name) for one in what)
-    return bool(_BY[how](name, what))
+    try:
+        fresh = cost()
+        cached = cost(cache_read_tokens=size), cost(cache_write_tokens=size)
+        for_an_hour = cost(cache_write_tokens=size, cache_write_1h_tokens=size)
+        output = (cost(output_tokens=_OUTPUT) - fresh) / _OUTPUT
+    except (LookupError, ValueError):
+        return None
+    return fresh / size, output, *(part / size for part in (*cached, for_an_hour))
 
 
 KINDS = ("input", "output", "cache_read", "cache_write")  # the kinds of tokens that have prices of their own

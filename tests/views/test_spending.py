@@ -1,7 +1,6 @@
 """What iterations used: tokens by kind and model, what they cost by the library's own reckoning, and for how long."""
 
 import datetime
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from helpers.facts import facts_of
 from helpers.harness_lines import ALWAYS, NS, START, codex, counts, meta, read, response, tokens, window, write
 
-from benchmarks.prices import price_lists
 from scoring.evidence.transcripts.facts import PROMPT_STEPS, HarnessFacts, Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.gemini import GeminiCli
 from scoring.evidence.transcripts.harness import JsonReader
@@ -131,9 +129,6 @@ class TestPrice:
             expected += genai_prices.calc_price(usage, model_ref=model, genai_request_timestamp=WHEN).total_price
         found = [price(one, START * NS) for one in spent(tmp_path, *lines)]
         assert sum(cost or 0 for cost in found) == pytest.approx(float(expected), rel=1e-12)
-
-    def test_the_lists_that_are_installed_are_those_of_the_library(self) -> None:
-        assert json.loads(spending.PRICES.read_text("utf-8")) == price_lists()
 
     def test_every_step_of_the_price_lists_is_one_of_ours(self) -> None:
         from genai_prices.data_snapshot import get_snapshot
