@@ -18,8 +18,6 @@ Work = Callable[..., dict[str, Any]]
 def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
     made = History(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.home / ".claude"))
-    monkeypatch.setenv("CODEX_HOME", str(made.home / ".codex"))
     return made
 
 

@@ -89,14 +89,9 @@ RUBRIC = ("--rubric", "2.3.0")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(place: Place) -> Place:
     """A repository with an iteration, and nothing but a talk with Parrot to read of it."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    place = Place(tmp_path)
     place.iteration(1)
-    monkeypatch.chdir(place.path)
     talk(place, "talk-1.json")
     return place
 

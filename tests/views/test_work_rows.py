@@ -25,8 +25,6 @@ def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
     """Two commits that landed, work that came to nothing, and talk."""
     made = History(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.home / ".claude"))
-    monkeypatch.setenv("CODEX_HOME", str(made.home / ".codex"))
     monkeypatch.chdir(tmp_path)
     session = made.session("s1")
     for n in (1, 2):

@@ -107,7 +107,6 @@ class Log:
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
     made = Log(tmp_path)
     monkeypatch.setenv("HOME", str(made.history.home))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.history.home / ".claude"))
     return made
 
 

@@ -59,8 +59,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         if not history.shas:
             history.write()
         monkeypatch.setenv("HOME", str(history.home))
-        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
-        monkeypatch.setenv("CODEX_HOME", str(history.home / ".codex"))
         rubric = released_rubric("3.1.0")
         log = score_log(history.log, history.repo, rubric=rubric, transcripts="auto", worktrees=history.globs)
         seen = {scored.record.iteration: scored.facts.observed for scored in log.iterations}

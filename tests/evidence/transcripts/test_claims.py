@@ -134,7 +134,6 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
         history.entry(mark, "work", "s1")
         history.write()
         monkeypatch.setenv("HOME", str(history.home))
-        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
         log = score_log(history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto")
         observed = log.iterations[0].facts.observed
         return observed.claims if observed else ()
@@ -259,7 +258,6 @@ def test_commands_say_what_was_claimed_in_words(
     history.entry(mark, "work")
     history.write()
     monkeypatch.setenv("HOME", str(history.home))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
     monkeypatch.chdir(history.repo)
 
     def shown(*arguments: str, rubric: str = "3.1.0") -> str:

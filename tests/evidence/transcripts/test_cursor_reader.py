@@ -133,11 +133,9 @@ def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
 
 @pytest.mark.slow
 def test_what_it_does_not_write_is_unknown_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:
-    place = Place(tmp_path)
     place.iteration(1)
-    monkeypatch.chdir(place.path)
     monkeypatch.setenv("CURSOR_CONFIG_DIR", str(tmp_path / "config"))
     spelled = str(place.path).lstrip("/").replace("/", "-").replace(".", "-")
     typed = datetime.fromtimestamp(COMMITTED - STEP // 2, UTC).strftime("%A, %b %d, %Y, %I:%M %p (UTC)")

@@ -314,14 +314,9 @@ class TestDiscovered:
     """In the user's home, under the rubric that attributes."""
 
     @pytest.fixture
-    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-        home = tmp_path / "home"
-        home.mkdir()
-        monkeypatch.setenv("HOME", str(home))
+    def place(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
         monkeypatch.delenv("GEMINI_CLI_HOME", raising=False)
-        place = Place(tmp_path)
         place.iteration(1)
-        monkeypatch.chdir(place.path)
         return place
 
     def write(self, place: Place, folder: Path, name: str = "chats/session-2026-04-12T10-00-abcd.json") -> None:

@@ -198,7 +198,6 @@ def test_explain_says_how_much_agents_wrote_at_least(
     history.entry(mark, "work", "s1")
     history.write()
     monkeypatch.setenv("HOME", str(history.home))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
     monkeypatch.chdir(history.repo)
     arguments = "explain", "1", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
     attribution = json.loads(da_score(*arguments, "--json").out)["attribution"]

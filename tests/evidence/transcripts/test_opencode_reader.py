@@ -376,12 +376,8 @@ class TestWhole:
     """In the user's home and in a checkpoint, by what the commands say."""
 
     @pytest.fixture
-    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-        place = Place(tmp_path)
+    def place(self, place: Place) -> Place:
         place.iteration(1)
-        monkeypatch.chdir(place.path)
         return place
 
     def session(self, place: Place) -> Line:

@@ -29,7 +29,6 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[History], Mapping[int
     def read(history: History) -> Mapping[int, Observed]:
         history.write()
         monkeypatch.setenv("HOME", str(history.home))
-        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(history.home / ".claude"))
         log = score_log(history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto")
         return {one.record.iteration: one.facts.observed for one in log.iterations if one.facts.observed}
 
