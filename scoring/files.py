@@ -47,7 +47,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: {reason(e)}") from e
     if max(size, len(data)) > limit:
-        raise InputError(f"{path}: larger than {in_words(limit)}")
+        raise InputError(f"{path}: larger than {size_in_words(limit)}")
     return data
 
 
@@ -64,7 +64,7 @@ def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
     return any(is_inside(one, top) for one in (path, way, *way.parents))
 
 
-def in_words(limit: int) -> str:
+def size_in_words(limit: int) -> str:
     """Return a size in bytes as text, in whole MiB or KiB."""
     return f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from scoring.errors import SettingsError
-from scoring.files import in_words
+from scoring.files import size_in_words
 from scoring.text import shown
 
 SIZE_LIMIT = 128 << 10
@@ -17,7 +17,7 @@ _MOST_DOTS = 1000
 def read_toml(text: str) -> dict[str, Any]:
     """Return what TOML says; ValueError for none, too large, or too many dots in a line, RecursionError if too deep."""
     if len(text) > SIZE_LIMIT:
-        raise ValueError(f"larger than {in_words(SIZE_LIMIT)}")
+        raise ValueError(f"larger than {size_in_words(SIZE_LIMIT)}")
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _MOST_DOTS:
             raise ValueError(f"more than {_MOST_DOTS} dots (at line {number})")

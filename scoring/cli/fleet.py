@@ -44,14 +44,14 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
     """Run a fleet."""
     from dataclasses import replace
 
-    from scoring.fleet.fleet_toml import read_config
+    from scoring.fleet.fleet_toml import read_fleet
     from scoring.fleet.run import Where, run_fleet
     from scoring.views.formats import require
 
     if where["scheduler"] and where["workers"]:
         raise click.UsageError("--workers starts processes here, and --scheduler names some that run; give one.")
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
-    config = read_config(fleet)
+    config = read_fleet(fleet)
     config = replace(config, rubric=rubric) if rubric else config
     with _sayer(as_json) as say_event:
         report = run_fleet(config, Where(**where), say_event, force)
@@ -101,10 +101,10 @@ def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
 def opened(place: str) -> "DataSet":
     """Return the data set of a FLEET.toml, or at a URL or path; InputError or SettingsError where there is none."""
     from scoring.fleet.dataset import DataSet
-    from scoring.fleet.fleet_toml import is_url, read_config
+    from scoring.fleet.fleet_toml import is_url, read_fleet
 
     if place.endswith(".toml") and not is_url(place):
-        config = read_config(Path(place))
+        config = read_fleet(Path(place))
         return DataSet(config.results, config.storage)
     if not is_url(place) and not Path(place).is_dir():
         raise InputError(f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set")

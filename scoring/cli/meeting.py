@@ -139,7 +139,7 @@ def run(
     elif answer is None and sys.stdin and not sys.stdin.isatty() and (given := read_standard_input()).strip():
         state = driver.save_state(path, driver.take_record(state, given, "standard input"))
     question = driver.what_next(state) | ({"missing": missing} if missing else {})
-    reply(settings.json, question, "".join(f"{line}\n" for line in driver.in_words(question)))
+    reply(settings.json, question, "".join(f"{line}\n" for line in driver.lines_of_question(question)))
 
 
 def _experts(given: tuple[str, ...]) -> dict[str, str]:

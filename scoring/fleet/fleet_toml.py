@@ -10,6 +10,7 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole, read_toml
 from scoring.text import shown
 from scoring.views.formats import require
@@ -68,9 +69,7 @@ class FleetConfig:
     def cache_folder(self) -> Path | None:
         """Where workers keep what they read of directories; None when nothing is kept."""
         if self.cache is None:
-            from platformdirs import user_cache_path  # what names a folder does without
-
-            return user_cache_path("da-score", appauthor=False)
+            return cache_dir_of(Settings())
         return Path(self.cache) if self.cache else None
 
 
@@ -90,7 +89,7 @@ _SOURCE: Kinds = {
 _OPTION = Kind("text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool))
 
 
-def read_config(path: Path) -> FleetConfig:
+def read_fleet(path: Path) -> FleetConfig:
     """Read a FLEET.toml, paths in it being relative to its folder; SettingsError, in one line, says what to do."""
     import tomllib
 

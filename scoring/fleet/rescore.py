@@ -139,7 +139,7 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
         scores.append(fleet_tables.score_columns(score))
         signals += [
             one | {RUBRIC: rubric.version, MONTH: month}
-            for one in fleet_tables.signal_rows(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
+            for one in fleet_tables.rows_of_signals(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
         ]
     for name in scores[0] if scores else ():
         tables["iterations"] = _with(tables["iterations"], name, [one[name] for one in scores])

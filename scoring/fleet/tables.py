@@ -130,7 +130,7 @@ def rows_of_iteration(
 
     yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", outcome))
     seen, said = ({SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown} for way in (SEEN, CLAIMS))
-    yield from (("signals", one | {MONTH: month}) for one in signal_rows(repository, score, seen, said))
+    yield from (("signals", one | {MONTH: month}) for one in rows_of_signals(repository, score, seen, said))
     for pair in ways[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
@@ -147,7 +147,7 @@ def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[tuple[str
         yield WORK, row | {MONTH: ended[: len("2026-01")] if ended else "unknown"}
 
 
-def signal_rows(
+def rows_of_signals(
     repository: str,
     score: Score | PersistedScore,
     seen: Mapping[SignalID, SignalValue],

@@ -34,7 +34,7 @@ from helpers.fleets import (
 import scoring.fleet.coordinator
 import scoring.fleet.run
 from scoring.fleet.coordinator import FleetEvent
-from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.run import FleetReport, Where, run_fleet
 from scoring.fleet.sources import repositories
 
@@ -91,7 +91,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_here(path: Path) -> FleetReport:
-    return run_fleet(read_config(path), Where(workers=2), lambda *_: None)
+    return run_fleet(read_fleet(path), Where(workers=2), lambda *_: None)
 
 
 @pytest.mark.parametrize("way", ["kills", "eats"])
@@ -122,7 +122,7 @@ def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path
 
 def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = score_here(make_fleet(tmp_path, 1))
-    source = repositories(read_config(tmp_path / "FLEET.toml"))[0]
+    source = repositories(read_fleet(tmp_path / "FLEET.toml"))[0]
     fleet = [replace(source, name=f"r{number}") for number in range(2000)]
     monkeypatch.setattr(scoring.fleet.run, "repositories", lambda _: fleet)
     monkeypatch.setattr(scoring.fleet.run, "changed", lambda *_: fleet)
@@ -133,7 +133,7 @@ def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatc
         if event.kind == "added" and report.scored >= 800:
             memory.append(resident())
 
-    report = run_fleet(read_config(tmp_path / "FLEET.toml"), Where(workers=2), look)
+    report = run_fleet(read_fleet(tmp_path / "FLEET.toml"), Where(workers=2), look)
     assert report.scored == 2000
     assert len(memory) >= 3
     assert memory[-1] - memory[0] < 30

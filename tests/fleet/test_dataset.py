@@ -14,7 +14,7 @@ from helpers.repos import Repo
 
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
-from scoring.fleet.fleet_toml import read_config, results_at
+from scoring.fleet.fleet_toml import read_fleet, results_at
 from scoring.fleet.tables import FLEET_TABLES, partitioned_schema
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -316,7 +316,7 @@ class TestCommands:
     def test_init_writes_one_that_can_be_read(self, tmp_path: Path, da_score: DaScore) -> None:
         path = tmp_path / "FLEET.toml"
         assert da_score("fleet", "init", str(path)).status == 0
-        assert read_config(path).sources[0].paths == (str(tmp_path / "repositories/*"),)
+        assert read_fleet(path).sources[0].paths == (str(tmp_path / "repositories/*"),)
         again = da_score("fleet", "init", str(path))
         assert again.status == 1
         assert "already" in again.err

@@ -15,7 +15,7 @@ from helpers.repos import Repo
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
 from scoring.evidence.git.repository import check_out
-from scoring.fleet.fleet_toml import SIZE_LIMIT, read_config
+from scoring.fleet.fleet_toml import SIZE_LIMIT, read_fleet
 from scoring.fleet.on_worker import scratch_folder
 from scoring.fleet.sources import repositories
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -50,7 +50,7 @@ WRONG = {
 
 
 def test_what_a_worker_left_is_taken_away(tmp_path: Path) -> None:
-    config = read_config(write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'))
+    config = read_fleet(write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'))
     with scratch_folder(config) as used:
         left = used.with_name("da-score-fleet-aaaaaaaa")
         left.mkdir()
@@ -66,7 +66,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "FLEET.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(SettingsError, match=said) as e:
-        read_config(path)
+        read_fleet(path)
     assert "\n" not in str(e.value)
     assert str(path) in str(e.value)
     assert "hunter2" not in str(e.value)
@@ -75,7 +75,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
 def test_a_variable_may_hold_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIDDEN", "hunter2")
     path = write_fleet(tmp_path, f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "${{HIDDEN}}"')
-    assert read_config(path).storage == {"s3": {"secret": "hunter2"}}
+    assert read_fleet(path).storage == {"s3": {"secret": "hunter2"}}
 
 
 MISSING = {
@@ -214,7 +214,7 @@ def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path:
     log = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff")) / DEFAULT_LOG_DIR
     log.mkdir(parents=True)
     (log / "iter-1.yaml").write_text("iteration: 1\n")
-    config = read_config(write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n'))
+    config = read_fleet(write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n'))
     (found,) = repositories(config)
     assert f"{tmp_path}/bad\\xff" in found.name
     assert found.log == log

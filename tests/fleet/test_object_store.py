@@ -17,7 +17,7 @@ from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
 from scoring.fleet.dataset import DataSet, RepositoryState
-from scoring.fleet.fleet_toml import file_system, read_config
+from scoring.fleet.fleet_toml import file_system, read_fleet
 
 pytestmark = [
     pytest.mark.slow,
@@ -54,7 +54,7 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'
     text = f'results = "s3://{bucket}/scores"\nrubric = "2.3.0"\n[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
     path = write_fleet(tmp_path, text)
-    fs, _ = file_system(f"s3://{bucket}", read_config(path).storage)
+    fs, _ = file_system(f"s3://{bucket}", read_fleet(path).storage)
     fs.mkdir(bucket)
     demo = build_demo(tmp_path / "seed").root
     fs.put(str(archive_of(demo, tmp_path / "folder")), f"{bucket}/in/", recursive=True)
@@ -76,7 +76,7 @@ def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaSco
 
 def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
     """Nothing but the store keeps them apart: of two commits of one version it takes the first."""
-    config = read_config(fleet)
+    config = read_fleet(fleet)
     url = config.results
     with DataSet.for_writing(url, config.storage) as first:
         first.note([RepositoryState("2.3.0", "old", True)])
@@ -99,7 +99,7 @@ def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
 
 def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:
     score_here(fleet)
-    config = read_config(fleet)
+    config = read_fleet(fleet)
     fs, root = file_system(config.results.removesuffix("/scores"), config.storage)
     (tmp_path / "folder/transcripts/claude/more.jsonl").write_text("{}\n")
     fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")), f"{root}/in/demo.tar.gz")

@@ -10,7 +10,7 @@ from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here,
 
 from rubric import find_rubric
 from scoring.demo import build_demo
-from scoring.fleet.fleet_toml import read_config
+from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.outcomes.outcome import OutcomeRules
@@ -76,7 +76,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     kept = " ".join(str(value) for table in FLEET_TABLES for row in rows_of(fleet, table) for value in row.values())
     written = {word.lower() for word in WORD.findall(kept)}
     assert (written & said) - ours == set()
-    files = b"".join(p.read_bytes() for p in Path(read_config(fleet).results).rglob("*") if p.is_file())
+    files = b"".join(p.read_bytes() for p in Path(read_fleet(fleet).results).rglob("*") if p.is_file())
     assert b"anzibar" not in files
     assert b"quokka" not in files
 

@@ -24,7 +24,7 @@ from rubric import Rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.dataset import DataSet
-from scoring.fleet.fleet_toml import FleetConfig, read_config
+from scoring.fleet.fleet_toml import FleetConfig, read_fleet
 from scoring.fleet.on_worker import BEGUN, Result, begin_and_score, score_repository
 from scoring.fleet.run import add_results, changed
 from scoring.fleet.sources import Repository, repositories
@@ -67,13 +67,13 @@ def write_fleet(root: Path, text: str) -> Path:
 
 
 def opened(path: Path) -> DataSet:
-    config = read_config(path)
+    config = read_fleet(path)
     return DataSet(config.results, config.storage)
 
 
 def score_here(path: Path, rubric: str | None = None) -> list[Result]:
     """Score a fleet in this process, one repository after another, and add what came of it."""
-    config = read_config(path)
+    config = read_fleet(path)
     chosen = find_rubric(rubric or config.rubric)
     with DataSet.for_writing(config.results, config.storage) as dataset:
         todo = changed(repositories(config), config, chosen, dataset)
@@ -85,7 +85,7 @@ def score_here(path: Path, rubric: str | None = None) -> list[Result]:
 
 def failed(path: Path, repository: str, reason: str = "it fails") -> None:
     """Have a repository be one that was given up."""
-    config = read_config(path)
+    config = read_fleet(path)
     event = FleetEvent("failed", repository, {"reason": reason, "attempts": 3})
     with DataSet.for_writing(config.results, config.storage) as dataset:
         add_results(dataset, find_rubric(config.rubric), [event])

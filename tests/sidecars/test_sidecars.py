@@ -87,13 +87,6 @@ class TestIterationFile:
         path = write_iteration_score_with_record(tmp_path, SCORE, given)
         assert path.read_bytes() == SCORE_BYTES + b"linked_traces_to_outcomes: true\n" * linked
 
-    @pytest.mark.parametrize("linked", [False, True])
-    def test_reads_back_as_it_was(self, tmp_path: Path, linked: bool) -> None:
-        persisted = build_persisted_score(SCORE, record((TRACE,)) if linked else None)
-        write_persisted_score(tmp_path, persisted)
-        assert read_iteration_score(tmp_path, 1) == persisted
-        assert persisted == PersistedScore(1, "2.1.0", True, 0.9, "excellent", (LANDED, TESTS), linked)
-
     def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SCORE)
         assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54.1 % of the weight"
@@ -137,11 +130,9 @@ class TestScoreFileWithBounds:
     def test_has_bounds_and_coverage_and_what_its_rows_say_of_themselves(self, tmp_path: Path) -> None:
         assert write_iteration_score(tmp_path, SURE).read_bytes() == SURE_BYTES
 
-    def test_reads_back_whole(self, tmp_path: Path) -> None:
+    def test_that_was_read_has_the_same_bounds_coverage_and_payload(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SURE)
         found = read_iteration_score(tmp_path, 1)
-        assert found == build_persisted_score(SURE)
-        assert [row.source for row in found.breakdown] == ["observed", None, "claimed", None]
         assert (found.bounds, found.coverage) == (SURE.bounds, SURE.coverage)
         assert found.payload() == build_persisted_score(SURE).payload()
 

@@ -23,21 +23,6 @@ def sessions_of(*members: tuple[IterationRecord, Score], rubric: Rubric = RUBRIC
     return aggregate_sessions(rubric, [record for record, _ in members], [score for _, score in members])
 
 
-def test_members_are_grouped_and_their_values_averaged() -> None:
-    assert sessions_of(member(1, "b", 0.9), member(2, "a", 0.5), member(3, "b", 0.6)) == [
-        SessionScore("a", "2.1.0", (2,), True, 0.5, "fair", (SessionIterRef(2, True, 0.5, "fair"),)),
-        SessionScore(
-            "b",
-            "2.1.0",
-            (1, 3),
-            True,
-            0.75,
-            "good",
-            (SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(3, True, 0.6, "fair")),
-        ),
-    ]
-
-
 @pytest.mark.parametrize(
     ("values", "scored", "mean", "band"),
     [

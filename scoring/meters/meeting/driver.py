@@ -257,7 +257,7 @@ def expert_prompt(state: MeetingState, name: str) -> str:
     return "\n".join([*lines, "Option: its name, or defer", "Confidence: a number from 0 to 1", ""])
 
 
-def in_words(found: Mapping[str, Any]) -> list[str]:
+def lines_of_question(found: Mapping[str, Any]) -> list[str]:
     """Return what is next as lines of text, control characters escaped."""
     lines = [f"too early to end: {reason}" for reason in found.get("missing", ())]
     if verdict := found["verdict"]:

@@ -19,8 +19,8 @@ from scoring.meters.meeting.driver import (
     MeetingState,
     as_markdown,
     expert_prompt,
-    in_words,
     judge_question,
+    lines_of_question,
     missing_for_end,
     no_decision,
     open_state,
@@ -197,7 +197,7 @@ class TestEnding:
         assert what_next(state)["answers"].keys() == {"yes", "no", "park"}
         parked = park(state)
         assert (parked.phase, what_next(parked)["no_decision"]["parked"]) == ("no_decision", True)
-        assert in_words(what_next(parked))[-1] == "no decision, parked"
+        assert lines_of_question(what_next(parked))[-1] == "no decision, parked"
 
     def test_parking_needs_a_round_and_a_meeting_that_goes_on(self, tmp_path: Path) -> None:
         empty = open_state(tmp_path / "m.json")
