@@ -1,11 +1,13 @@
 """What git says of commits beside landing, as who wrote them (``agents.toml``); long, as it answers all of that."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache, cached_property
-from itertools import islice
+from itertools import accumulate, islice
+from operator import neg
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -267,8 +269,14 @@ class AttributedHistory(CorrectedHistory):
 
     def trunk_at(self, time: int) -> str:
         """Return the commit of the trunk's first-parent line that was its tip at a time; "" where there was none."""
-        line = ((sha, self._walk[sha].time or 0) for sha in self._graph.mainline)
-        return next((sha for sha, committed in line if committed <= time), "")
+        oldest = self._oldest_since
+        at = bisect_left(oldest, -time, key=neg)
+        return self._graph.mainline[at] if at < len(oldest) else ""
+
+    @cached_property
+    def _oldest_since(self) -> list[int]:
+        """The least time of each commit of the first-parent line and those behind it, the newest first."""
+        return list(accumulate((self._walk[sha].time or 0 for sha in self._graph.mainline), min))
 
     def landed_at(self, sha: str) -> int | None:
         """Return when the trunk's first-parent line got a commit of the trunk, in seconds since 1970."""

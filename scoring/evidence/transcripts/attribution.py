@@ -96,7 +96,7 @@ def attribute(
                     owners[line] = place
                 else:
                     votes.setdefault(line, []).append(place)
-    _series(changed, shares, trees, parts_of)
+    _series(asked, changed, shares, trees, parts_of)
     for place, first in twice.items():
         shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
     _by_session(asked, shares, sessions, owners)
@@ -167,7 +167,8 @@ def _link(
             other |= set(part.sessions)
             also |= set(part._replace(start=max(part.start, bisect_left(tree.times, began))).sessions)
     share.also = tuple(sorted(also - found))
-    if parts:
+    are_old = bool(listed) and not any(was_stored_for(tree, one) for tree in listed)
+    if parts and (found or not are_old):
         share.method = "checkpoint" if any(part.tree is tree for part in parts for tree in listed) else "commit"
         last = max((part.tree.times[part.end - 1] for part in parts if part.end > part.start), default=0)
         share.end = share.made.time if share.made else max(last, one.authored or last)
@@ -177,7 +178,7 @@ def _link(
         return voting
     if listed and not whole:
         share.problem = PARTLY_HERE
-    elif listed and not any(was_stored_for(tree, one) for tree in listed):
+    elif are_old:
         share.problem = STORED_BEFORE
     elif other:
         share.problem = OTHER_WORK
@@ -197,7 +198,11 @@ def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
 
 
 def _series(
-    changed: ChangedFiles, shares: Sequence[Share], trees: Iterable[Tree], parts_of: Mapping[int, Sequence[SessionPart]]
+    asked: Sequence[Asked],
+    changed: ChangedFiles,
+    shares: Sequence[Share],
+    trees: Iterable[Tree],
+    parts_of: Mapping[int, Sequence[SessionPart]],
 ) -> None:
     """Let commits of which nothing was edited share the part before, where their files were edited in that."""
     for tree in trees:
@@ -207,7 +212,8 @@ def _series(
             if place < 0 or not part.edits_nothing:
                 before = part if place >= 0 else None
             elif before and place != before.place:
-                if not all(mine.edits_nothing for mine in parts_of[place]) or not changed.of(place, before):
+                edits_nothing = all(mine.edits_nothing for mine in parts_of[place])
+                if not (edits_nothing and changed.of(place, before) and was_stored_for(tree, asked[place])):
                     before = None
                 elif shares[place].shared is None:
                     shares[place].method, shares[place].shared, shares[place].problem = "shared", before.place, ""

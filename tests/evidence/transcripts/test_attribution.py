@@ -569,6 +569,20 @@ class TestTheTable:
         got = read(made)[1]
         assert (brief(got), got.problem) == (NOTHING if reason else ("checkpoint", {"s1"}, 1), reason)
 
+    @cases("stored, shared", {"the day of the commit": ("12T10:00", True), "days before": ("06T10:00", False)})
+    def test_a_commit_shares_no_part_of_a_checkpoint_that_is_far_older(
+        self, made: History, read: Read, stored: str, shared: bool
+    ) -> None:
+        session = made.session("s1")
+        session.edit(9, 1, "src/a.py")
+        session.edit(10, 2, "src/b.py")
+        session.commits(20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a")
+        name = made.checkpoint(1, ({"session": "s1", "created_at": f"2026-04-{stored}:00Z"}, session.lines))
+        made.entry(one, "a")
+        made.entry(made.commit(22, "b", name, files={"src/b.py": "x"}), "b")
+        got = read(made)[2]
+        assert (got.method, got.problem) == (("shared", "") if shared else (None, STORED_BEFORE))
+
     @pytest.mark.parametrize("started", [True, False], ids=["a sub-agent was started", "none was"])
     def test_a_part_in_which_a_sub_agent_may_have_edited_is_no_series(
         self, made: History, read: Read, started: bool
