@@ -172,7 +172,7 @@ class TestTerminal:
 
     @pytest.mark.usefixtures("scored")
     def test_shows_the_coverage_of_an_iteration(self, on_a_terminal: OnTerminal) -> None:
-        status, shown = on_a_terminal("iteration", "5")
+        status, shown = on_a_terminal("iteration", "5", "--no-cache")
         lines = lines_of(shown)
         assert (status, lines[0]) == (0, "Iteration 5")
         assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
