@@ -196,7 +196,7 @@ class AttributedLandings(Landings):
         """The trunk commits with nine tenths of the lines of a side that holds a commit in question."""
         found = defaultdict[str, list[_Candidate]](list)
         for tip in self._tips:
-            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
+            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(Contained(self._graph, tip.sha)))
             for commit in _with_most(there) if there else ():
                 one = _Candidate(facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES))
                 for sha in self._held_by(tip.sha):
@@ -246,13 +246,12 @@ class AttributedLandings(Landings):
         times = (self._commits[sha].time, self._commits[sha].authored)
         return min((time for time in times if time is not None), default=0)
 
-    def _counting(self, sha: str, since: int = 0) -> Callable[[str], bool]:
-        contained = Contained(self._graph, sha)
+    def _counting(self, contained: Contained, since: int = 0) -> Callable[[str], bool]:
         return lambda commit: self._times[commit] >= since and commit not in contained
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         since, contained = self._written(sha), Contained(self._graph, sha)
-        there = self._lines.there(self._lines.own.get(sha), self._counting(sha, since))
+        there = self._lines.there(self._lines.own.get(sha), self._counting(contained, since))
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
         if there is None:

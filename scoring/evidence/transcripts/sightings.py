@@ -235,8 +235,10 @@ def _look(
 
 def _stopped_earlier(file: File, owners: Sequence[int], number: int) -> bool:
     """Whether an interruption stopped a command that had made the commit before, and has no result that says so."""
+    unanswered = {n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY}
+    if not unanswered:
+        return False
     call = max((n for _, n, *_ in file.rows.tables.get(rows.CALL, ()) if n < number), default=-1)
-    unanswered = (n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY)
     at = file.at(call) if call in unanswered else -1
     return at >= 0 and owners[file.ids[at]] != owners[file.ids[file.at(number)]]
 
