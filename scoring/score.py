@@ -187,7 +187,6 @@ def score_log_under(
     iter_log_dir: Path | str,
     sources: Mapping[str, Sources],
     observe: bool = False,
-    compare: bool = True,
 ) -> list[ScoredLog]:
     """Score a log under several rubrics, ``sources`` by their rules; what they share is read once."""
     logs: dict[int, ScoredLog] = {}
@@ -197,7 +196,7 @@ def score_log_under(
         broken: list[LogError] = []
         records = sources[rules].entries(rubrics, iter_log_dir, broken.append)
         where = records, iter_log_dir, sources[rules]
-        found = list(score_iterations(*where, *alike.values(), observe=observe, compare=compare))
+        found = list(score_iterations(*where, *alike.values(), observe=observe))
         for place, (n, rubric) in enumerate(alike.items()):
             iterations = tuple(scored[place] for scored in found)
             sessions = aggregate_sessions(rubric, records, [one.score for one in iterations])
@@ -298,7 +297,7 @@ def score_whole_log(
                     _write(iter_log_dir, waiting, sources.warn, known)
                     waiting.clear()
             elif os.path.lexists(scores.iteration_score_path(iter_log_dir, one.record.iteration)):
-                *_, lost = _compared(iter_log_dir, one)
+                lost = _prepared(iter_log_dir, one).lost
             refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
             if one.record.iteration in chosen:
                 lines.append(one.line(lost))
@@ -316,15 +315,10 @@ def score_whole_log(
     return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, marks)
 
 
-def _compared(iter_log_dir: Path | str, one: ScoredIteration) -> tuple[Sidecar, bool, tuple[Loss, ...]]:
-    files = sidecar_of(one.persisted, one.provenance)
-    if is_written(iter_log_dir, files):
-        return files, True, ()
-    return files, False, tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
-
-
 def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
-    files, is_there, lost = _compared(iter_log_dir, one)
+    files = sidecar_of(one.persisted, one.provenance)
+    is_there = is_written(iter_log_dir, files)
+    lost = () if is_there else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
     return _Prepared(files, is_there, lost, fingerprint(one.inputs, one.facts, files.data) if one.inputs else None)
 
 

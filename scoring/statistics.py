@@ -63,11 +63,6 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
     return _middle(known) if 2 * len(known) > DRAWS else None
 
 
-def paired_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """Return the interval of the mean change of the same things, in pairs, else ValueError; None for fewer than two."""
-    return bootstrap_interval([b - a for a, b in zip(before, after, strict=True)])
-
-
 def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     """Return the interval of the difference of the means of two groups; None where either has fewer than two."""
     if len(before) < 2 or len(after) < 2:

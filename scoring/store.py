@@ -72,31 +72,19 @@ class Store:
 
     def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
         """Return what is kept about a key, where it was computed for this stamp; None otherwise."""
-        if stamp is None or (connection := self._open()) is None:
-            return None
         name = _bytes(key)
-        try:
-            found = connection.execute(
-                "SELECT stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND key = ?",
-                (FORMAT, kind, name),
-            ).fetchone()
-        except _ERRORS as e:
-            self._give_up(e)
-            return None
-        if found is None or found[0] != stamp:
-            return None
-        _, checksum, value = found
-        return value if isinstance(value, bytes) and checksum == _checksum(kind, name, stamp, value) else None
+        return None if stamp is None else self._kept(kind, "key = ?", name).get((name, stamp))
 
     def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
         """Return what is kept about all keys that begin so, by key and stamp; quicker than one at a time."""
+        return self._kept(kind, "key >= ? AND key < ?", prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
+
+    def _kept(self, kind: Kind, which: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
         if (connection := self._open()) is None:
             return {}
+        asked = f"SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND {which}"  # noqa: S608
         try:
-            rows = connection.execute(
-                "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND key >= ? AND key < ?",
-                (FORMAT, kind, prefix, prefix[:-1] + bytes([prefix[-1] + 1])),
-            ).fetchall()
+            rows = connection.execute(asked, (FORMAT, kind, *keys)).fetchall()
         except _ERRORS as e:
             self._give_up(e)
             return {}
@@ -166,7 +154,10 @@ class Store:
         if not self._opened and self._place is not None:
             self._opened = True
             try:
-                self._connection = _connected(self._place) if self._keeps else _only_read(self._place)
+                only_read = f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
+                self._connection = (
+                    _connected(self._place) if self._keeps else sqlite3.connect(only_read, timeout=_WAIT, uri=True)
+                )
             except OSError:
                 pass
             except _ERRORS as e:
@@ -199,11 +190,6 @@ def _connected(place: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _only_read(place: Path) -> sqlite3.Connection:
-    """Open a store that nothing is written to; raises as :func:`_connected`."""
-    return sqlite3.connect(f"{place.absolute().as_uri()}?mode=ro&immutable=1", timeout=_WAIT, uri=True)
 
 
 def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:

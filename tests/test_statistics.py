@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, paired_interval, within
+from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, within
 
 
 def made(count: int, seed: int = 1) -> list[float]:
@@ -64,20 +64,6 @@ class TestInterval:
 
 
 class TestPairs:
-    def test_what_all_share_does_not_widen_the_interval(self) -> None:
-        before = made(60)
-        after = [value - 0.1 for value in before]
-        paired, apart = paired_interval(before, after), difference_interval(before, after)
-        assert paired is not None
-        assert apart is not None
-        assert paired.high - paired.low < 1e-9
-        assert apart.high - apart.low > 0.05
-        assert paired.low == pytest.approx(-0.1)
-
-    def test_that_are_no_pairs_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="shorter"):
-            paired_interval([0.1, 0.2], [0.3])
-
     def test_two_groups_may_be_of_different_sizes(self) -> None:
         found = difference_interval([0.2, 0.3, 0.4], [0.8, 0.9])
         assert found is not None

@@ -1,5 +1,7 @@
 """``da-score signals``: the signals of every iteration, as JSON."""
 
+from dataclasses import asdict
+
 import click
 
 from rubric import find_rubric
@@ -9,7 +11,6 @@ from scoring.cli.reading import broken_entries, sources_of_each
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log_under
-from scoring.views.score_pages import signals_payload
 
 
 @click.command(epilog="Example:  da-score signals --last 1")
@@ -21,4 +22,6 @@ def command(settings: Settings, selection: Selection) -> None:
     (scored,) = score_log_under(rubrics, settings.iter_log_dir, sources_of_each(rubrics, settings), observe=True)
     broken_entries(*scored.broken)
     wanted = selection.numbers([one.record for one in scored.iterations])
-    write_json([signals_payload(one) for one in scored.iterations if one.record.iteration in wanted])
+    chosen = [one for one in scored.iterations if one.record.iteration in wanted]
+    sure = [{"bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)} for one in chosen]
+    write_json([one.signals.as_dict() | more for one, more in zip(chosen, sure, strict=True)])

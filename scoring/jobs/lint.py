@@ -50,7 +50,10 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     entries: list[_Entry] = []
     for name in filter(is_entry_name, names):
         entries += _linted(log_dir / name, found)
-        _look_beside(log_dir, number_of(name), found)
+        n = number_of(name)
+        for beside in (label_facts(log_dir, n), hook_facts(log_dir, n), deliberation_facts(log_dir, n)):
+            if beside is not None and beside.problem:
+                _unreadable(found, beside.path, n, InputError(beside.problem))
     archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
     found += _twice(entries)
     found += _same_commit([*entries, *archived], repo_dir)
@@ -80,12 +83,6 @@ def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
         found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
     yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
-
-
-def _look_beside(log_dir: Path, number: int, found: list[LintFinding]) -> None:
-    for facts in (label_facts(log_dir, number), hook_facts(log_dir, number), deliberation_facts(log_dir, number)):
-        if facts is not None and facts.problem:
-            _unreadable(found, facts.path, number, InputError(facts.problem))
 
 
 def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:

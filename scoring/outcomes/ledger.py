@@ -350,7 +350,7 @@ def _look_for_lines(
         landed = git.landed_at(unit.landing.commit) if unit.landing and unit.landing.commit else None
         start = max((unit.ended or 0) // NS, landed or 0)
         unit.is_young = start + rules.horizon_days * DAY > git.tip_time
-        commits.append(git.trunk_at(int(start + rules.horizon_days * DAY)))
+        commits.append(git.trunk_at(start + rules.horizon_days * DAY))
     oldest = min((unit.counted.began or 0 for unit in some if unit.counted), default=0) // NS
     asked = [Written(commit, unit.written) for commit, unit in zip(commits, some, strict=True)]
     for unit, count in zip(some, held_lines(repository, asked, *git.files_since(oldest)), strict=True):

@@ -7,7 +7,7 @@ from scoring.statistics import wilson
 from scoring.text import as_utf8, counted, cut, printable, short
 from scoring.views.spending import cost_text, duration_text, tokens_text
 from scoring.views.table import SHA, SUBJECT, Block, Cell, Column, Line, Table, subject_cell
-from scoring.views.work_pages import JUDGED, STATES, WorkRow, look_at, work_summary
+from scoring.views.work_pages import JUDGED, STATES, WorkRow, grouped, look_at, work_summary
 
 _NAME = 200  # how many characters of a name are shown
 _MOST_GROUPS = 15
@@ -129,10 +129,7 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
 
 
 def _grouped(work: Sequence[WorkRow], of: Callable[[WorkRow], str]) -> list[Group]:
-    found: dict[str, list[WorkRow]] = {}
-    for row in work:
-        found.setdefault(of(row), []).append(row)
-    return [Group.of(name, rows) for name, rows in found.items()]
+    return [Group.of(name, rows) for name, rows in grouped(work, of).items()]
 
 
 def _verdict(what: str, groups: Mapping[str, Group]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
 from scoring.score import ScoredLog
-from scoring.statistics import Interval, paired_interval
+from scoring.statistics import Interval, bootstrap_interval
 
 EQUAL_WITHIN = 1e-9  # values no further apart are equal: weights are decimals, and their sums are not
 
@@ -175,7 +175,7 @@ class LogDiff:
             mean_move=math.fsum(moves) / len(moves) if moves else None,
             band_changes=Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed),
             signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
-            interval=paired_interval([diff.before.value for diff in sure], [diff.after.value for diff in sure]),
+            interval=bootstrap_interval(changes),
             insufficient=sum(BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations),
         )
 

@@ -1,7 +1,6 @@
 """What ``run`` and ``iteration`` show: scores as lines and tables (docs/COMMANDS.md, "Tables on a pipe"), and JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +128,6 @@ def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
         "integrity": [observation.as_dict() for observation in one.signals.integrity],
         **claims_payload(one.facts),
     }
-
-
-def signals_payload(one: ScoredIteration) -> dict[str, Any]:
-    """Return the signals of one iteration, with the bounds and the coverage they give its score."""
-    return {**one.signals.as_dict(), "bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)}
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:

@@ -105,7 +105,8 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[tab
 def score_text(meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None) -> str:
     """Return a score with its bounds and with what it is worth here; a grade only where that means something."""
     band = table.band_cell(score.band, meaning.means_something).text
-    value = table.value_text(score.value, score.scored, bounds) + (f", {band}" if band else "")
+    between = f"  {table.bounds_text(bounds)}" if bounds and score.scored else ""
+    value = f"{table.number(score.value, score.scored)}{between}{f', {band}' if band else ''}"
     return f"{meaning.name} {value}, under rubric {score.rubric_version}: {meaning}"
 
 

@@ -203,11 +203,6 @@ def coverage_cell(coverage: Coverage) -> Cell:
     return Cell(None, str(coverage), brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %")
 
 
-def value_text(value: float, scored: bool, bounds: Bounds | None) -> str:
-    """Return a value with its bounds, as a terminal shows both."""
-    return f"{number(value, scored)}  {bounds_text(bounds, scored)}".rstrip()
-
-
 def subject_cell(subject: str) -> Cell:
     """Return a subject as a cell, with its first words as a brief text."""
     text = cut(as_utf8(subject), _SUBJECT) or "-"

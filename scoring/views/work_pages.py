@@ -154,9 +154,10 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "judged": len(judged),
         "defective": sum(judged),
         "cost": _cost(rows),
-        "cost_landed": _cost(row for row in rows if row.unit.state == "landed"),
-        "cost_lost": _cost(row for row in rows if row.unit.state == "lost"),
-        "cost_talk": _cost(row for row in rows if row.unit.state == "talk"),
+        **{
+            f"cost_{state}": _cost(row for row in rows if row.unit.state == state)
+            for state in ("landed", "lost", "talk")
+        },
         "came_to_nothing": {
             "units": len(nothing),
             "lost": states["lost"],
@@ -174,21 +175,23 @@ def _cost(rows: Iterable[WorkRow]) -> float | None:
     return sum(known) if known or not costs else None
 
 
-_BY: dict[str, Callable[[WorkRow], str | None]] = {
-    "harness": lambda row: row.values["harness"],
-    "model": lambda row: row.values["model"],
-    "month": lambda row: row.values["ended"] and row.values["ended"][:7],
+_BY: dict[str, Callable[[WorkRow], str]] = {
+    "harness": lambda row: row.values["harness"] or "unknown",
+    "model": lambda row: row.values["model"] or "unknown",
+    "month": lambda row: (row.values["ended"] or "unknown")[:7],
 }
 
 
 def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
     """Return the same by harness, model and month."""
-    found = {}
-    for name, of in _BY.items():
-        groups: dict[str, list[WorkRow]] = {}
-        for row in rows:
-            groups.setdefault(of(row) or "unknown", []).append(row)
-        found[name] = [_group(key, groups[key]) for key in sorted(groups)]
+    return {name: [_group(key, some) for key, some in sorted(grouped(rows, of).items())] for name, of in _BY.items()}
+
+
+def grouped(rows: Iterable[WorkRow], of: Callable[[WorkRow], str]) -> dict[str, list[WorkRow]]:
+    """Return some work by the name that each piece has."""
+    found: dict[str, list[WorkRow]] = {}
+    for row in rows:
+        found.setdefault(of(row), []).append(row)
     return found
 
 

@@ -16,7 +16,7 @@ from scoring.evidence.scopes import DeclaredScope
 from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
 from scoring.log.parse import parse_iteration_record
 from scoring.signals.table import optional_signals, signal_set
-from scoring.views.table import value_text
+from scoring.views.table import bounds_text, number
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
 CASES: dict[str, str] = dict(re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S))
@@ -71,7 +71,7 @@ def computed(name: str) -> list[str]:
         "|---|---|---|---|",
         *rows,
         f"- absent: {absent}",
-        f"- value: {value_text(new.value, new.scored, new.bounds)}",
+        f"- value: {number(new.value, new.scored)}  {bounds_text(new.bounds, new.scored)}".rstrip(),
         f"- coverage: {new.coverage}",
         f"- band: {BAND_LABELS.get(new.band, new.band)}",
         f"- under 2.3.0: {old.value:.3f}, {old.band}",

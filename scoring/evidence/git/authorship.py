@@ -267,7 +267,7 @@ class AttributedHistory(CorrectedHistory):
         """When the tip of the trunk was committed, in seconds since 1970; None without a trunk."""
         return self._walk[self.trunk.commit].time if self.trunk.commit in self._walk else None
 
-    def trunk_at(self, time: int) -> str:
+    def trunk_at(self, time: float) -> str:
         """Return the commit of the trunk's first-parent line that was its tip at a time; "" where there was none."""
         oldest = self._oldest_since
         at = bisect_left(oldest, -time, key=neg)

@@ -115,14 +115,7 @@ class AttributedScan(Scan):
 
         ``neighbourhood`` is made of the work trees and the known parts of the names of the commits that sessions made.
         """
-        self.start()
-        files = self._files_read()
-        lines = streams.number_lines(files)
-        sessions = streams.sessions_of(files)
-        made = {commit.sha for session in sessions.values() for commit in session.made}
-        trees = WorkTrees(self._places.repo_dir)
-        there = neighbourhood(trees, made)
-        there.mark(sessions.values())
+        files, lines, sessions, there, trees = self._begun(neighbourhood)
         streams.count_once(files, lines)
         streams.order_lines(sessions.values())
         asked = [question.asked for question in questions]
@@ -185,6 +178,21 @@ class AttributedScan(Scan):
             found.append(AttributedFacts(counts, observed))
         return found
 
+    def _begun(
+        self, neighbourhood: NeighbourhoodOf
+    ) -> tuple[list[streams.File], int, dict[streams.SessionKey, streams.Session], Neighbourhood, WorkTrees]:
+        """Return what was read, the number of its lines, its sessions, and what of that is the repository's."""
+        self.start()
+        files = self._files_read()
+        lines, sessions, trees = (
+            streams.number_lines(files),
+            streams.sessions_of(files),
+            WorkTrees(self._places.repo_dir),
+        )
+        there = neighbourhood(trees, {made.sha for session in sessions.values() for made in session.made})
+        there.mark(sessions.values())
+        return files, lines, sessions, there, trees
+
     def _name_unread(self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]) -> None:
         """Say of iterations without lines where the transcript of a checkpoint is here and of another harness."""
         for share, one in zip(shares, asked, strict=True):
@@ -217,13 +225,7 @@ class AttributedScan(Scan):
 
     def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:
         """Return every session that was read, with the commits that it made; may be called once, and then no other."""
-        self.start()
-        files = self._files_read()
-        streams.number_lines(files)
-        found = streams.sessions_of(files)
-        made = {commit.sha for session in found.values() for commit in session.made}
-        neighbourhood(WorkTrees(self._places.repo_dir), made).mark(found.values())
-        return list(found.values())
+        return list(self._begun(neighbourhood)[2].values())
 
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""

@@ -45,8 +45,9 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
         os.close(fd)
 
 
-def chunks(fd: int, start: int, end: int) -> Iterator[bytes]:
-    """Yield what is between two offsets of a file, a block at a time (raises OSError: the file cannot be read)."""
+def chunks(fd: int, end: int) -> Iterator[bytes]:
+    """Yield a file up to an offset, a block at a time (raises OSError: the file cannot be read)."""
+    start = 0
     while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
         start += len(data)
         yield data
@@ -176,7 +177,7 @@ def read_whole(
     tools: TestTools | None = None,
 ) -> FileRows:
     """Read a transcript of one of ``harnesses``; OSError. ``too_long`` takes the offset of a line over the limit."""
-    data = decompressed(fd) if compressed else chunks(fd, 0, os.fstat(fd).st_size)
+    data = decompressed(fd) if compressed else chunks(fd, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
     if document:
         lines.document(_document(data))

@@ -31,7 +31,8 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> list["array[float]"]:
         """Return the vector of each text, in their order."""
         found: list[array[float]] = [array("f")] * len(texts)
-        encoded = [e.ids for e in self._tokenizer.encode_batch([_well_formed(text) for text in texts])]
+        well_formed = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+        encoded = [e.ids for e in self._tokenizer.encode_batch(well_formed)]
         with threadpool_limits(1, user_api="blas"):  # threads that wait for each other are slow on a busy machine
             for batch in _batches([len(ids) for ids in encoded]):
                 mean = self._encoded(np.array([encoded[i] for i in batch])).mean(axis=1)
@@ -98,7 +99,3 @@ def _gelu(x: Numbers) -> Numbers:
         tail = (tail + np.float32(factor)) * t
     tail *= np.exp(-z * z) * np.float32(0.5)
     return x * np.where(x < 0, tail, 1 - tail)
-
-
-def _well_formed(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

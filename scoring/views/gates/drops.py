@@ -48,17 +48,20 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
 
 
 def _fell(demand: Drop, one: Examined) -> Iterator[str]:
+    score, before = one.score, _before(demand, one)
+    if before is not None and before - score.value > demand.most + TOLERANCE:
+        below = f"{before - score.value:.3f} below the {before:.3f} of {demand.baseline.source}"
+        yield f"score {score.value:.3f} is {below}; {weakest(score)}"
+
+
+def _before(demand: Drop, one: Examined) -> float | None:
+    """Return the earlier score of an iteration, where the two compare."""
     score, old = one.score, demand.baseline.scores.get(one.record.iteration)
-    if _compares(demand, one) and old and old.value is not None:
-        drop = old.value - score.value
-        if drop > demand.most + TOLERANCE:
-            before = f"the {old.value:.3f} of {demand.baseline.source}"
-            yield f"score {score.value:.3f} is {drop:.3f} below {before}; {weakest(score)}"
+    return old.value if score.scored and old and old.rubric_version == score.rubric_version else None
 
 
 def _compares(demand: Drop, one: Examined) -> bool:
-    score, old = one.score, demand.baseline.scores.get(one.record.iteration)
-    return bool(score.scored and old and old.value is not None and old.rubric_version == score.rubric_version)
+    return _before(demand, one) is not None
 
 
 def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
