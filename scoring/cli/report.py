@@ -92,8 +92,9 @@ def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: 
     examined = view.examine(lambda *found: read.append(Known(*found)))
     found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks))
     found.project, found.pages = where_it_is(view.repo_dir)
-    found.work, found.horizon_days = work_of(view, *read), rules.horizon_days
-    found.validity = validity(cases, "defective", view.rubric.version, found.horizon_days)
+    found.validity = validity(cases, "defective", view.rubric.version, rules.horizon_days)
+    cases.clear()  # what only the validity needs, and then what only the work does, leaves memory
+    found.work, found.horizon_days = work_of(view, read.pop() if read else None), rules.horizon_days
     if selection == Selection():  # run shows it too
         about = scores_about(settings, view.rubric.version)
         keep_meaning(cache_dir_of(settings), about, marks, found.validity.verdict)

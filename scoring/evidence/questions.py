@@ -9,7 +9,7 @@ from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from scoring.evidence.transcripts.makers import by_prefix, place_of
+from scoring.evidence.transcripts.makers import in_order, place_of
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
@@ -66,7 +66,7 @@ def ask_transcripts(
         named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
         verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
         questions.append(Question(asked, tuple(verifiers), (number in only and own) or ""))
-    entries = by_prefix(question.asked.commits + question.asked.landed for question in questions)
+    entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
     remotes = frozenset(map(same_remote, git.remotes()))
     resolved: dict[str, str] = {}

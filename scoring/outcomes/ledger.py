@@ -159,7 +159,7 @@ Units: TypeAlias = dict[str, Unit]
 
 
 def _shown(work: AllWork | None, git: AttributedHistory) -> dict[str, str]:
-    cuts = (cut for tree in (work.given.trees if work else ()) for cut in tree.cuts if cut.place == OTHER_COMMIT)
+    cuts = (cut for tree in (work.trees if work else ()) for cut in tree.cuts if cut.place == OTHER_COMMIT)
     return git.resolved({cut.made.sha for cut in cuts if cut.made})
 
 
@@ -214,13 +214,13 @@ def _add_lines(
 ) -> None:
     by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
-    for tree in work.given.trees:
+    for tree in work.trees:
         for part in tree.parts():
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
             free = _other(part, units, shown, landings)
             for line, time in zip(part.lines, tree.times[part.start : part.end], strict=True):
-                owner = work.given.owners[line]
+                owner = work.owners[line]
                 unit = units[by_place[owner]] if owner >= 0 else free
                 unit.lines.setdefault(tree, {})[line] = time
 
@@ -238,7 +238,7 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
 
 def _measure(units: Units, work: AllWork) -> None:
     order = [one for one in units.values() if one.lines]
-    parts, keys, groups = [-1] * len(work.given.owners), list[tuple[str, str]](), list[range]()
+    parts, keys, groups = [-1] * len(work.owners), list[tuple[str, str]](), list[range]()
     for unit in order:
         first = len(keys)
         for tree, lines in unit.lines.items():
@@ -300,7 +300,7 @@ def _part_of(file: File, parts: Sequence[int], number: int) -> int:
 
 def _move_talk(units: Units, work: AllWork) -> None:
     rests = [unit for unit in units.values() if unit.kind == "rest"]
-    parts = [-1] * len(work.given.owners)
+    parts = [-1] * len(work.owners)
     for n, unit in enumerate(rests):
         for line in chain.from_iterable(unit.lines.values()):
             parts[line] = n

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
@@ -175,7 +175,7 @@ class LogView(Frozen, frozen=True):
                     works = [(record, record.commit) for record in chosen] if self.subjects else ()
                     subjects = subjects_by_iteration(self.repo_dir, works)
                 if read and whole:
-                    facts.append(one.facts)
+                    facts.append(without_files_beside(one.facts))
                 n, state = one.record.iteration, CURRENT
                 kept = None if self.recompute else self._sidecar(n, sources.warn)
                 if kept is not None:

@@ -140,6 +140,7 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     except GitError as e:
         sources.warn(f"what became of the work is not known: {e}")
         return []
+    del known, records  # what rows need of the evidence is in the units
     return work_rows(filter(is_wanted, found.units))
 
 

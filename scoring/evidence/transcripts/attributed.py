@@ -14,7 +14,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts import readers, sightings, streams
-from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Attribution, Share, attribute
+from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
 from scoring.evidence.transcripts.claims import claims_seen, spoken_in
 from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals, with_times
 from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
@@ -34,7 +34,7 @@ from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness, 
 from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
-from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
+from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked, Tree
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees, Writes
 from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
@@ -71,10 +71,11 @@ _NOTHING = TranscriptFacts()  # of every iteration without lines
 
 
 class AllWork(NamedTuple):
-    """All that was read, as attribution left it: the transcripts, the owners of lines, and which folders are here."""
+    """All that was read: the transcripts, as attribution left it the owners of lines and trees, and folders here."""
 
     files: Sequence[streams.File]
-    given: Attribution
+    owners: Sequence[int]
+    trees: Sequence[Tree]
     in_repository: InRepository
 
 
@@ -122,10 +123,10 @@ class AttributedScan(Scan):
         read = {file.checkpoint for file in files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
         given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
-        self.work = AllWork(files, given, there.in_repository)
+        self.work = AllWork(files, given.owners, given.trees, there.in_repository)
         self._name_unread(given.shares, asked, read)
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
-        counted, self._tallies = count_lines(files, given.parts, groups)
+        counted, self._counted = count_lines(files, given.parts, groups)
         counted = with_times(counted, files, given.parts, groups)
         of_part = counted[len(given.shares) :]
         places = {part: place for place, share in enumerate(given.shares) for part in share.own}

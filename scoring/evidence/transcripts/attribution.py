@@ -72,11 +72,11 @@ def attribute(
     trees = list({id(tree): tree for tree in tree_of.values()}.values())
     names = [dict.fromkeys(name for one in each.checkpoints for name in listing.get(one, ())) for each in asked]
     listed = [[] if place in twice else found for place, found in enumerate(session_trees.listed_trees(names, tree_of))]
-    here = [
-        {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
-        for one, found in zip(asked, listed, strict=True)
-    ]
-    whole = {place for place, of in enumerate(names) if of.keys() <= here[place]}
+    whole = {
+        place
+        for place, (one, of, found) in enumerate(zip(asked, names, listed, strict=True))
+        if of.keys() <= {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
+    }
     shown = cut_trees(asked, sessions, tree_of, trees, listed, landed_as, changed, whole)
     shares = [Share(made=shown.get(place)) for place in range(len(asked))]
     owners = [session_trees.NO_ITERATION] * lines

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
-from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.rows import RESPONSE, RUN, STATED, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT, Tallies
@@ -35,10 +35,10 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
 
 def count_lines(
     files: Sequence[File], parts: Sequence[int], groups: Sequence[range], of: Last = _NONE
-) -> tuple[list[TranscriptFacts], Tallies]:
+) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
 
-    In place of times the facts have parts.
+    In place of times the facts have parts. Also returns what is in all lines, by harness.
     """
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     harnesses = {file.harness.name: file.harness for file in files}
@@ -59,7 +59,7 @@ def count_lines(
         del rows  # those of a long transcript would stay until all is counted
     for counter in counters.values():
         counter.finish()
-    return tallies.facts(), tallies
+    return tallies.facts(), tallies.everything()
 
 
 def _places(file: File, parts: Sequence[int], other: int) -> Sequence[int]:

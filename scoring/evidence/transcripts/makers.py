@@ -19,7 +19,7 @@ from scoring.evidence.transcripts.session_trees import (
     SessionPart,
     Tree,
 )
-from scoring.evidence.transcripts.streams import SHA_DIGITS, Made, Session, SessionKey
+from scoring.evidence.transcripts.streams import Made, Session, SessionKey
 
 DAY = 86_400 * NS  # how far the author time may be from when a session made a commit of the same subject
 _MIN_SHA = 7
@@ -34,23 +34,19 @@ class KnownCommit(NamedTuple):
     named: bool = False
 
 
-Names: TypeAlias = dict[str, list[tuple[str, int]]]
-"""Names of commits with the places of their iterations, by the digits that all have."""
+Names: TypeAlias = list[tuple[str, int]]
+"""Names of commits with the places of their iterations, in order."""
 
 
-def by_prefix(names: Iterable[Sequence[str]]) -> Names:
-    """Return the names of each iteration's commits, with its place, by the digits that all have."""
-    found: Names = {}
-    for place, those in enumerate(names):
-        for name in those:
-            if len(name) >= _MIN_SHA:
-                found.setdefault(name[:_MIN_SHA], []).append((name[:SHA_DIGITS], place))
-    return found
+def in_order(names: Iterable[Sequence[str]]) -> Names:
+    """Return the names of each iteration's commits, with its place."""
+    return sorted((name, place) for place, those in enumerate(names) for name in those if len(name) >= _MIN_SHA)
 
 
 def place_of(names: Names, sha: str) -> int:
     """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
-    alike = names.get(sha[:_MIN_SHA], ())
+    start = sha[:_MIN_SHA]
+    alike = names[bisect_left(names, (start,)) : bisect_left(names, (f"{start}~",))]
     return min((place for name, place in alike if name.startswith(sha) or sha.startswith(name)), default=NO_ITERATION)
 
 
@@ -114,7 +110,7 @@ def known_commits(
     listed: Mapping[int, Collection[SessionKey]],
 ) -> dict[SessionKey, list[KnownCommit]]:
     """Return the known commits of each session, by time; rewritten ones as what they became, others left out."""
-    names, landed = by_prefix(one.commits for one in asked), by_prefix(one.landed for one in asked)
+    names, landed = in_order(one.commits for one in asked), in_order(one.landed for one in asked)
     found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
     unknown: list[tuple[SessionKey, Made]] = []
     for key, session in sessions.items():
@@ -158,7 +154,7 @@ def _held(
     return {
         place: HeldCommit(one.authored, {key[1] for key in listed.get(place, ())}, shown.get(place, ()))
         for place, one in enumerate(asked)
-        if one.authored is not None
+        if one.authored is not None and (place in shown or place in listed)  # no session can have made the others
     }
 
 
@@ -202,7 +198,7 @@ def cut_trees(
     whole: Collection[int],
 ) -> dict[int, Made]:
     """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does."""
-    keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed)}
+    keys = {place: {key for tree in found for key in tree.sessions} for place, found in enumerate(listed) if found}
     known = known_commits(asked, sessions, landed_as, keys)
     shown: dict[int, Made] = {}
     commits = sorted((commit.named, commit.made, key, commit.place) for key, of_it in known.items() for commit in of_it)

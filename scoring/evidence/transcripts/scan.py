@@ -17,6 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
+    HarnessFacts,
     IterationWindow,
     ReadingOptions,
     TranscriptFacts,
@@ -77,7 +78,7 @@ class Scan:
         self._files: list[FileFound] = []
         self._skipped: Counter[str] = Counter()
         self._secret = b""
-        self._tallies = Tallies((), ())
+        self._counted: tuple[HarnessFacts, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -109,7 +110,7 @@ class Scan:
         """
         self.start()
         read = list(self._read(None if whole or not self._rules.alone else windows))
-        tallies = self._tallies = Tallies(windows, [harness.name for harness in self._harnesses])
+        tallies = Tallies(windows, [harness.name for harness in self._harnesses])
         in_repository = WorkTrees(self._places.repo_dir)
 
         def again(name: str, session: str) -> list[Rows]:
@@ -126,6 +127,7 @@ class Scan:
             self._files.append(file_found(transcript.path, {name: [part] for name, part in rows.items()}, left_out))
         for counter in counters.values():
             counter.finish()
+        self._counted = tallies.everything()
         return tallies.facts()
 
     def survey(self) -> TranscriptSurvey:
@@ -134,7 +136,7 @@ class Scan:
             self._discovery.roots,
             tuple(sorted((*self._files, *self._discovery.left_out), key=lambda file: os.fsencode(file.path))),
             dict(sorted(self._skipped.items())),
-            self._tallies.everything(),
+            self._counted,
         )
 
     def _read(self, windows: Sequence[IterationWindow] | None = None) -> Iterator[tuple[TranscriptFile, FileRows]]:

@@ -13,7 +13,6 @@ from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
 
 SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
-SHA_DIGITS = 15  # how many hex digits of the SHA of a commit that a session made are kept
 
 
 class Made(NamedTuple):

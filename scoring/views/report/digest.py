@@ -3,8 +3,8 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -16,12 +16,13 @@ from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.sidecars.fingerprint import Meaning
+from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, cut
 from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
-from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, line_of
+from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, Vote, line_of
 from scoring.views.work_pages import WorkRow
 
 RESULTS = ("remediate", "advise", "allow", "other")
@@ -163,17 +164,22 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    members, sets, observed = [], [], []
-    for one in examined:
-        members.append(Member.of(one))
-        sets.append(one.signals)
-        observed.append(one.facts.observed)
-        found.lines.append(line_of(one))
-        for hook in one.facts.hooks.records or ():
-            rule = cut(as_utf8(hook.rule_id), _NAME)
-            found.hooks[rule, hook.result if hook.result in RESULTS else "other"] += 1
+    members, observed = [], []
+    votes: dict[Vote, Vote] = {}  # equal ones of several iterations are one in memory
+
+    def signal_sets() -> Iterator[SignalSet]:
+        for one in examined:
+            members.append(Member.of(one))
+            observed.append(one.facts.observed)
+            line = line_of(one)
+            found.lines.append(replace(line, rows=tuple(votes.setdefault(vote, vote) for vote in line.rows)))
+            for hook in one.facts.hooks.records or ():
+                rule = cut(as_utf8(hook.rule_id), _NAME)
+                found.hooks[rule, hook.result if hook.result in RESULTS else "other"] += 1
+            yield one.signals
+
+    found.integrity, found.words = summarize_integrity(signal_sets()), summarize_words(observed)
     found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
-    found.integrity, found.words = summarize_integrity(sets), summarize_words(observed)
     return found
 
 
