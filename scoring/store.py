@@ -16,8 +16,8 @@ FORMAT = 7  # goes up when the bytes of any kind mean something else. Two versio
 
 NAME: Final = "store.sqlite"
 
-Kind = Literal["transcript", "entry", "git", "fingerprint", "embedding"]
-KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "fingerprint", "embedding")
+Kind = Literal["transcript", "entry", "git", "price", "fingerprint", "embedding"]
+KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "price", "fingerprint", "embedding")
 
 SETTLED = 2_000_000_000  # for how many nanoseconds a file must have been left alone to be known by its stamp
 

@@ -19,7 +19,7 @@ from scoring.errors import LogError, MeetingError, OptionError
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
-_OBJECTS = 50_000  # how many objects are made before cycles are looked for: a command makes many, and most have none
+_OBJECTS = 400_000  # how many objects are made before cycles are looked for: a command makes many, and most have none
 _BREAK = re.compile(r"\s*\n\s*")
 HOOK = "close-task"  # a harness runs it and must not fail: there, an exit status of 2 means "block"
 
@@ -106,4 +106,6 @@ def run() -> None:
     gc.set_threshold(_OBJECTS, 20, 20)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it was while this was loaded
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main())
+    status = main()
+    gc.freeze()  # all that is left goes with the process: no search for cycles in it
+    sys.exit(status)

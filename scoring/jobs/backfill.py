@@ -151,7 +151,7 @@ def _judged(
         changed = changed_between(was, provenance)
         reason = f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
     if reason and old and old_data and not plan.allow_evidence_loss:
-        same_facts = then and then.sidecar == digest_of(old_data) and then.same_facts(now)
+        same_facts = then and then.sidecar == digest_of(old_data) and then.same("facts", now)
         if not same_facts and (lost := lost_evidence(old, new, facts, was, provenance)):
             report.kept[n] = in_words(lost)
             reason = None
@@ -202,7 +202,7 @@ def _reason(
             return _UNKNOWN
         if not now.same_inputs(then):
             return "inputs changed"
-        if not now.same_git(then):
+        if not now.same("git", then):
             if plan.refresh_git:
                 return "git answers differently"
             report.git_changed.append(facts.record.iteration)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,13 +40,9 @@ class Fingerprint(Frozen, frozen=True):
         """Tell whether the bytes are the same. Facts of another window compare with git's answers, not here."""
         return self.inputs == other.inputs and (self.window != other.window or self.facts == other.facts)
 
-    def same_facts(self, other: "Fingerprint") -> bool:
-        """Tell whether the transcripts show the same, in the same window."""
-        return self.facts == other.facts and self.window == other.window
-
-    def same_git(self, other: "Fingerprint") -> bool:
-        """Tell whether git answers the same."""
-        return self.git == other.git and self.window == other.window
+    def same(self, part: Literal["facts", "git"], other: "Fingerprint") -> bool:
+        """Tell whether what transcripts show, or git answers, is the same in the same window."""
+        return getattr(self, part) == getattr(other, part) and self.window == other.window
 
 
 def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:

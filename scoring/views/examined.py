@@ -32,7 +32,7 @@ from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.landed import landed_value
 from scoring.signals.values import SignalSet
 from scoring.text import as_utf8, counted, cut, short
-from scoring.views.spending import Spending, Used, spending_of
+from scoring.views.spending import Spending, Used, kept_prices, spending_of
 
 if TYPE_CHECKING:
     from scoring.outcomes.outcome import Outcome, OutcomeRules  # loaded where outcomes are asked for
@@ -168,7 +168,8 @@ class LogView(Frozen, frozen=True):
         became: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         how = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
-        with fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False) as known:
+        marks = fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False)
+        with marks as known, kept_prices(sources.cache_dir):
             for (one,) in how(records, log, sources, rubric):
                 if became is None:
                     became = self._outcomes(records, chosen, opened[0])

@@ -1,29 +1,41 @@
-"""What iterations used, and what that cost by genai-prices (``docs/TABLES.md``, "Tokens and cost")."""
+"""What iterations used and what it cost (``docs/TABLES.md``, "Tokens and cost"); long, as prices are kept here too."""
 
+import contextlib
 import datetime
+import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from time import time_ns
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
 from scoring.frozen import Frozen
+from scoring.store import Store, stamp_of
 
 _OUTPUT = 1000
+
+Rates: TypeAlias = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
+"""What a token costs: input, output, read from the cache, written to it, written to it for an hour."""
+_rates: dict[tuple[str, int, int], Rates | None] = {}  # by model, step and day since 1970, as far as they were asked
+_kept = msgspec.msgpack.Decoder(dict[tuple[str, int, int], Rates | None])
 
 
 def price(spent: Spent, time: int | None = None) -> float | None:
     """Return what tokens cost in US dollars, at a time (ns since 1970) or now; None where the model is not known."""
     if not spent.model:
         return None
-    day, behind = None if time is None else time // NS // 86_400, spent.model.rpartition("/")[2]
+    day, behind = (time_ns() if time is None else time) // NS // 86_400, spent.model.rpartition("/")[2]
     # Without the provider in front, or the cloud, where the price lists do not have these.
     names = dict.fromkeys((spent.model, behind, behind.rpartition("anthropic.")[2]))
-    rates = next(filter(None, (_rates(name, spent.step, day) for name in names)), None)
+    rates = next(filter(None, (_rates_of(name, spent.step, day) for name in names)), None)
     if rates is None:
         return None
     for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
@@ -31,18 +43,35 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
 
 
-@lru_cache(maxsize=4096)
-def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None:
-    """Return what a token costs on a day since 1970: input, output, read from the cache, written to it, for an hour."""
-    from genai_prices import Usage, calc_price  # its price lists take a while to load
+@contextlib.contextmanager
+def kept_prices(cache_dir: Path | None) -> Iterator[None]:
+    """Take the rates that are kept of the installed price lists, and keep those that are asked for inside as well."""
+    lists = find_spec("genai_prices")  # which does not load it: that takes as long as a small log
+    stamp = stamp_of(os.stat(lists.origin)) if lists and lists.origin else None
+    with Store(cache_dir) as store:
+        with contextlib.suppress(msgspec.MsgspecError):  # as if nothing were kept
+            _rates.update(_kept.decode(store.get("price", "rates", stamp) or b"\x80"))
+        before = len(_rates)
+        yield
+        if len(_rates) > before:
+            store.put("price", "rates", stamp, msgspec.msgpack.encode(_rates))
+
+
+def _rates_of(model: str, step: int, day: int) -> Rates | None:
+    if (key := (model, step, day)) not in _rates:
+        _rates[key] = _asked(*key)
+    return _rates[key]
+
+
+def _asked(model: str, step: int, day: int) -> Rates | None:
+    from genai_prices import Usage, calc_price
 
     size = PROMPT_STEPS[step] if step < len(PROMPT_STEPS) else 2 * PROMPT_STEPS[-1]
-    noon = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
-    when = None if day is None else noon + datetime.timedelta(days=day)
+    noon = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC) + datetime.timedelta(days=day)
 
     def cost(**tokens: int) -> Decimal:
         usage = Usage(input_tokens=size, **tokens)
-        return calc_price(usage, model_ref=model, genai_request_timestamp=when).total_price
+        return calc_price(usage, model_ref=model, genai_request_timestamp=noon).total_price
 
     try:
         fresh = cost()
@@ -51,7 +80,7 @@ def _rates(model: str, step: int, day: int | None) -> tuple[Decimal, ...] | None
         output = (cost(output_tokens=_OUTPUT) - fresh) / _OUTPUT
     except (LookupError, ValueError):
         return None
-    return fresh / size, output, *(part / size for part in (*cached, for_an_hour))
+    return fresh / size, output, cached[0] / size, cached[1] / size, for_an_hour / size
 
 
 KINDS = ("input", "output", "cache_read", "cache_write")  # the kinds of tokens that have prices of their own

@@ -17,7 +17,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.statistics import wilson
 from scoring.text import counted
 from scoring.views.examined import LogView
-from scoring.views.spending import Spending, cost_text
+from scoring.views.spending import Spending, cost_text, kept_prices
 
 JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
@@ -75,10 +75,7 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     cost = spending_of_unit(unit).cost
     found = unit.counted
     values = {
-        "unit": unit.unit,
-        "kind": unit.kind,
-        "state": unit.state,
-        "iteration": unit.iteration,
+        **{name: getattr(unit, name) for name in ("unit", "kind", "state", "iteration")},
         "iterations": sorted({one.record.iteration for one in unit.facts}),
         "commit": unit.commit,
         "checkpoints": unit.checkpoints,
@@ -141,7 +138,8 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
         sources.warn(f"what became of the work is not known: {e}")
         return []
     del known, records  # what rows need of the evidence is in the units
-    return work_rows(filter(is_wanted, found.units))
+    with kept_prices(sources.cache_dir):
+        return work_rows(filter(is_wanted, found.units))
 
 
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:

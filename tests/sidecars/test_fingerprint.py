@@ -35,8 +35,8 @@ class TestComparison:
         ],
     )
     def test_tells_inputs_from_answers_of_git(self, other: Fingerprint, inputs: bool, git: bool) -> None:
-        assert (ONE.same_inputs(other), ONE.same_git(other)) == (inputs, git)
-        assert (other.same_inputs(ONE), other.same_git(ONE)) == (inputs, git)
+        assert (ONE.same_inputs(other), ONE.same("git", other)) == (inputs, git)
+        assert (other.same_inputs(ONE), other.same("git", ONE)) == (inputs, git)
 
 
 ENTRY = """\

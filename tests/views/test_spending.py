@@ -150,6 +150,30 @@ class TestPrice:
     def test_of_an_unknown_model(self, model: str) -> None:
         assert price(Spent(model, 0, 1, 10, 10, 10, 10), START * NS) is None
 
+    @pytest.mark.parametrize(
+        ("stamp", "when", "is_known"),
+        [
+            (b"lists", START * NS, True),
+            (b"other lists", START * NS, False),
+            (None, START * NS, False),
+            (b"lists", (START + 86_400) * NS, False),
+        ],
+        ids=["of the same price lists", "of others", "of lists just installed", "of another day"],
+    )
+    def test_is_kept_for_the_same_price_lists_and_day(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: bytes | None, when: int, is_known: bool
+    ) -> None:
+        some = Spent(GPT, 0, 1, 10, 7, 10, 10), Spent("made-up-9", 0, 1, 1, 1, 1, 1)
+        costs, asked = [], list[str]()
+        for lists, at in ((b"lists", START * NS), (stamp, when)):
+            monkeypatch.setattr(spending, "_rates", {})
+            monkeypatch.setattr(spending, "stamp_of", lambda _, lists=lists: lists)
+            with spending.kept_prices(tmp_path):
+                costs.append([price(one, at) for one in some])
+            if len(costs) == 1:
+                monkeypatch.setattr(spending, "_asked", lambda model, *_: asked.append(model))
+        assert (costs[-1] == costs[0], asked == []) == (is_known, is_known)
+
 
 def seen(*more: Spent, harnesses: tuple[HarnessFacts, ...] = (HarnessFacts("claude"),)) -> TranscriptFacts:
     spent = (Spent(SONNET, 0, 2, 1_000, 100, 50_000, 2_000), *more)

@@ -67,8 +67,7 @@ class Git:
             except OSError as e:
                 raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
             process = stack.enter_context(_started(self._command(arguments), stdin=source, stderr=subprocess.DEVNULL))
-            while piece := _next_piece(process):
-                yield piece
+            yield from iter(_reader(process), b"")
         if process.returncode:
             self.run(*arguments, given=given)  # says why
             raise GitError(f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}")
@@ -92,15 +91,16 @@ class Git:
         """Give what reads objects, one to its end after the other, by one process; GitError for one not here."""
         command = self._command(("cat-file", "--batch"))
         with contextlib.ExitStack() as stack:
-            running: list[subprocess.Popen[bytes]] = []
+            running: list[tuple[subprocess.Popen[bytes], Callable[[], bytes]]] = []
 
             def content(oid: str) -> Iterator[bytes]:
                 if not running:
-                    running.append(stack.enter_context(_started(command, stderr=subprocess.DEVNULL)))
+                    process = stack.enter_context(_started(command, stderr=subprocess.DEVNULL))
+                    running.append((process, _reader(process)))
                 try:
-                    yield from _content(running[0], oid)
+                    yield from _content(*running[0], oid)
                 except BaseException:
-                    running.pop().kill()  # the rest of what it prints is of this object
+                    running.pop()[0].kill()  # the rest of what it prints is of this object
                     raise
 
             yield content
@@ -145,7 +145,7 @@ def _answer(command: list[str], given: bytes, limit: float, environment: dict[st
     return subprocess.CompletedProcess(command, process.returncode, *answer)
 
 
-def _content(process: "subprocess.Popen[bytes]", oid: str) -> Iterator[bytes]:
+def _content(process: "subprocess.Popen[bytes]", next_piece: Callable[[], bytes], oid: str) -> Iterator[bytes]:
     """Yield what an object holds, as ``cat-file --batch`` prints it: behind a line with its size, before a line end."""
     assert process.stdin is not None
     try:
@@ -153,7 +153,7 @@ def _content(process: "subprocess.Popen[bytes]", oid: str) -> Iterator[bytes]:
     except OSError as e:
         raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
     head = b""
-    while b"\n" not in head and (piece := _next_piece(process)):
+    while b"\n" not in head and (piece := next_piece()):
         head += piece
     row, _, piece = head.partition(b"\n")
     words = row.split()
@@ -162,19 +162,23 @@ def _content(process: "subprocess.Popen[bytes]", oid: str) -> Iterator[bytes]:
     left = int(words[2]) + 1
     while (left := left - len(piece)) > 0:
         yield piece
-        if not (piece := _next_piece(process)):
+        if not (piece := next_piece()):
             raise GitError(f"object {oid}: git ended early")
     yield piece[:-1]
 
 
-def _next_piece(process: "subprocess.Popen[bytes]") -> bytes:
-    """Return what git prints next, as soon as it does; b"" at the end."""
+def _reader(process: "subprocess.Popen[bytes]") -> Callable[[], bytes]:
+    """Return what reads the next of what git prints, as soon as it does; b"" at the end."""
     assert process.stdout is not None
-    ready, limit = select.poll(), time_limit()
-    ready.register(process.stdout, select.POLLIN)
-    if not ready.poll(limit * 1000):
-        raise _too_late(process.args, limit)
-    return os.read(process.stdout.fileno(), PIECE)
+    ready, limit, fd = select.poll(), time_limit(), process.stdout.fileno()
+    ready.register(fd, select.POLLIN)
+
+    def next_piece() -> bytes:
+        if not ready.poll(limit * 1000):
+            raise _too_late(process.args, limit)
+        return os.read(fd, PIECE)
+
+    return next_piece
 
 
 @contextlib.contextmanager

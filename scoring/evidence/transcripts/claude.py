@@ -1,7 +1,7 @@
 """Claude Code: where its transcripts are, and what a line of one says; long, as a reader is complete in one file."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from posixpath import join, normpath
 from typing import TypeAlias
@@ -112,8 +112,8 @@ _creation, _progress = msgspec.json.Decoder(_Creation), msgspec.json.Decoder(_Pr
 _edit = msgspec.json.Decoder(_Edit)
 _input = msgspec.json.Decoder(_Input)
 
-_Key: TypeAlias = tuple[int, int, int, int]
-"""What copies of a response have alike: the keys of the response and the request, in a side chain, the span."""
+_Key: TypeAlias = tuple[str, str, bool, int]
+"""What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
 
 
 class ClaudeReader(JsonReader):
@@ -209,24 +209,27 @@ class ClaudeReader(JsonReader):
 
     def _respond(self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage) -> None:
         """Note a response; copies of it in one folder and session become one row: of work, at the last line."""
+        written = usage.cache_creation_input_tokens or 0
         tokens = (
             usage.output_tokens or 0,
             usage.input_tokens or 0,
             usage.cache_read_input_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-            _for_an_hour(usage),
+            written,
+            min(_for_an_hour(bytes(usage.cache_creation)), written) if usage.cache_creation is not UNSET else 0,
         )
         if not message.id:
             self.tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
             return
-        keys = key_of(message.id), key_of(line.requestId) if line.requestId else 0, int(line.isSidechain is True)
-        key = (*keys, span)
-        _, place, _, _, _, copies, *most = self._responses.get(key, (span, number, *keys, 0, *tokens))
+        key = message.id, line.requestId or "", line.isSidechain is True, span
+        if (row := self._responses.get(key)) is None:
+            request, side = key_of(line.requestId) if line.requestId else 0, int(line.isSidechain is True)
+            row = span, number, key_of(message.id), request, side, 0, *tokens
+        place = row[1]
         if self._seen.looks:
             place = number
         elif time < self._times.setdefault(key, time):
             place, self._times[key] = number, time
-        self._responses[key] = (span, place, *keys, copies + 1, *max(tuple(most), tokens))
+        self._responses[key] = (span, place, *row[2:5], row[5] + 1, *max(row[6:], tokens))
 
     def _take_item(self, number: int, span: int, item: _Item) -> None:
         kind, seen = item.type, self._seen
@@ -288,12 +291,10 @@ def _repeated(line: _Line) -> _Line:
     return said
 
 
-def _for_an_hour(usage: _Usage) -> int:
+@lru_cache(256)  # lines of one response say the same
+def _for_an_hour(creation: bytes) -> int:
     """Return how many of the tokens written to the cache are to be kept for an hour; 0 where that is not said."""
-    if usage.cache_creation is UNSET or b"1h" not in memoryview(usage.cache_creation).tobytes():
-        return 0
-    found = value_of(usage.cache_creation, _creation, _Creation()).ephemeral_1h_input_tokens or 0
-    return min(found, usage.cache_creation_input_tokens or 0)
+    return value_of(creation, _creation, _Creation()).ephemeral_1h_input_tokens or 0 if b"1h" in creation else 0
 
 
 def _given(item: _Item) -> _Input:

@@ -101,11 +101,11 @@ class Lines:
         if self._first is None:
             self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
         reader, first = self._first or self._reader(self._harnesses[0]), self._number
-        if first + block.count(b"\n") > MOST_LINES:
-            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
         reader.number = first
         odd = reader.block(block)
         behind = reader.behind
+        if behind > MOST_LINES:
+            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
         for number, line in odd:
             self._number = first + number
             self.line(line)

@@ -14,6 +14,7 @@ from scoring.evidence.git.starter import Content
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.lines import Copies, opened, read_parts, read_store, read_whole
+from scoring.evidence.transcripts.prompts import said_in
 from scoring.evidence.transcripts.rows import FileRows, pack, unpack
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import reason
@@ -28,10 +29,11 @@ _MOST_HELD = 64 << 20  # bytes of a transcript that are held to see whether the 
 
 
 class FileRead(NamedTuple):
-    """What was read of a transcript, None where it cannot be read; and what was skipped, in words."""
+    """What was read of a transcript, None where it cannot be read, and skipped, in words; ``packed`` by a worker."""
 
     rows: FileRows | None
     warnings: list[str]
+    packed: bytes | None = None
 
 
 class Reading:
@@ -75,6 +77,11 @@ class Reading:
             warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
         return FileRead(None, warnings)
 
+    def prepare(self) -> None:
+        """Load what is looked for, which processes that are forked then have."""
+        if self._tools:
+            said_in("")
+
     def close(self) -> None:
         """End what reads objects in git."""
         self._open.close()
@@ -105,6 +112,7 @@ class Pool:
             import multiprocessing  # most runs have little to read
             from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
+            reading.prepare()
             self._workers = ProcessPoolExecutor(
                 count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
@@ -126,7 +134,7 @@ class Pool:
                     del future  # and with it the packed rows
                     done.update(group)
                     for number, (rows, warnings) in zip(group, read, strict=True):
-                        yield number, FileRead(None if rows is None else unpack(rows), warnings)
+                        yield number, FileRead(None if rows is None else unpack(rows), warnings, rows)
         with contextlib.closing(self._reading):
             for number in (number for group in self._groups for number in group if number not in done):
                 yield number, self._reading.read(self._transcripts[number][0])
@@ -167,8 +175,13 @@ def end_with(parent: int) -> None:
 
 def _read_numbers(numbers: Sequence[int]) -> list[tuple[bytes | None, list[str]]]:
     reading, transcripts = _work
-    read = (reading.read(transcripts[number][0]) for number in numbers)
-    return [(None if rows is None else pack(rows), warnings) for rows, warnings in read]
+    found = []
+    for number in numbers:
+        with _no_collection():  # until the rows are gone
+            read = reading.read(transcripts[number][0])
+            found.append((None if read.rows is None else pack(read.rows), read.warnings))
+            del read
+    return found
 
 
 def _how_many(asked: int | None, worth: int) -> int:

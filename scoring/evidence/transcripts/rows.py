@@ -163,12 +163,12 @@ class Kept(msgspec.Struct, array_like=True):
     data: bytes
 
     @classmethod
-    def of(cls, rows: FileRows, secret: bytes, stamp: bytes) -> "Kept":
-        """Return what is kept of rows."""
+    def of(cls, rows: FileRows, packed: bytes, secret: bytes, stamp: bytes) -> "Kept":
+        """Return what is kept of rows, which are also ``packed``."""
         parts = [part for part in rows.values() if not part.lines]  # the others hold the numbers of lines
         times = [time for part in parts for found in part.covers for time in found]
         times += [row[1] for part in parts for table in part.tables.values() for row in table]
-        return cls(min(times, default=0), max(times, default=-1), sealed(pack(rows), secret, stamp))
+        return cls(min(times, default=0), max(times, default=-1), sealed(packed, secret, stamp))
 
     def touches(self, window: IterationWindow) -> bool:
         """Return whether a line may be in a window."""

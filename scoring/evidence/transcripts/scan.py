@@ -143,12 +143,12 @@ class Scan:
         """Keep what was read, and yield what readable transcripts say, by the name of the harness."""
         assert self._pool is not None
         with Store(self.cache_dir if self._keeps else None) as store:
-            for number, (rows, warnings) in self._pool.results():
+            for number, (rows, warnings, packed) in self._pool.results():
                 source = self._sources[number]
                 source.rows = rows
                 # What was warned of is read again next time, to be warned of again.
                 if rows is not None and not warnings and source.stamp is not None:
-                    value = pack(Kept.of(rows, store.secret, source.stamp))
+                    value = pack(Kept.of(rows, packed or pack(rows), store.secret, source.stamp))
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 for warning in warnings:
                     self._warn(warning)
