@@ -22,8 +22,7 @@ from scoring.store import Store, stamp_of
 
 _OUTPUT = 1000
 
-Rates: TypeAlias = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
-"""What a token costs: input, output, read from the cache, written to it, written to it for an hour."""
+Rates: TypeAlias = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]  # of a token, in the order of `price`
 _rates: dict[tuple[str, int, int], Rates | None] = {}  # by model, step and day since 1970, as far as they were asked
 _kept = msgspec.msgpack.Decoder(dict[tuple[str, int, int], Rates | None])
 

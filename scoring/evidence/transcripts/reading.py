@@ -175,13 +175,9 @@ def end_with(parent: int) -> None:
 
 def _read_numbers(numbers: Sequence[int]) -> list[tuple[bytes | None, list[str]]]:
     reading, transcripts = _work
-    found = []
-    for number in numbers:
-        with _no_collection():  # until the rows are gone
-            read = reading.read(transcripts[number][0])
-            found.append((None if read.rows is None else pack(read.rows), read.warnings))
-            del read
-    return found
+    with _no_collection():  # until the rows are gone
+        read = (reading.read(transcripts[number][0]) for number in numbers)
+        return [(None if rows is None else pack(rows), warnings) for rows, warnings, _ in read]
 
 
 def _how_many(asked: int | None, worth: int) -> int:
