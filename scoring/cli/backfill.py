@@ -30,7 +30,7 @@ from scoring.views.table import Block, Column, Line, Table, pairs
 @click.option("--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one a line.")
 @click.option("--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing.")
 @click.option("--force", is_flag=True, help="Score what is up to date too.")
-@click.option("--refresh-git", is_flag=True, help="Score what only git answers differently now.")
+@click.option("--refresh-git", is_flag=True, help="Score also where only git says something else now.")
 @click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone.")
 @click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
 @click.option(

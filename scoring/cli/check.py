@@ -40,8 +40,8 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @shared_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options
-@click.option("--trusted", is_flag=True, help="Take from the checkout its entries and its git alone.")
-@click.option("--trust-checkpoints", is_flag=True, help="With --trusted: checkpoints in git too.")
+@click.option("--trusted", is_flag=True, help="Take only entries and git from the checkout.")
+@click.option("--trust-checkpoints", is_flag=True, help="With --trusted: take checkpoints in git too.")
 @click.option("--allow-empty", is_flag=True, help="A gate that finds nothing to look at holds.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--junit", "junit_file", type=PATH, metavar="FILE", help="Write JUnit XML too.")

@@ -24,7 +24,9 @@ from scoring.views.table import Block, Column, Line, Table
 @click.option("--mine", is_flag=True, help="Only your own work, by the name and address that git has of you.")
 @click.option("--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author.")
 @click.option("--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches.")
-@click.option("--jobs", type=PATH, metavar="DIR", help="Only runs that were graded: Harbor jobs, or runs of da eval.")
+@click.option(
+    "--jobs", type=PATH, metavar="DIR", help="Write entries for graded runs alone: Harbor jobs, or runs of da eval."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def command(
     options: dict[str, Any],
@@ -39,7 +41,7 @@ def command(
 
     An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
     agent is its co-author. Looks at the commits of the trunk, without merges, and at what became no commit of it: on
-    any branch, in checkpoints that no commit names, and in transcripts alone. Fills in what git knows and the session;
+    any branch, in checkpoints that no commit names, and in transcripts alone. Fills in what git and the session say,
     claims nothing. Never changes an entry that is there. Where there are no settings and no log yet, writes the
     settings that 'init' would.
     """

@@ -29,7 +29,7 @@ _INPUT = "a transcript or a text"
 def command() -> None:
     """Say whether a deliberation still finds something new, and whether it is ready to act.
 
-    A transcript is JSON, or JSONL with a line per round; 'da-score dr schema' says of what. Under [dr] the settings may
+    A transcript is JSON, or JSONL with a line per round, as 'da-score dr schema' describes it. [dr] in the settings may
     tune the meter, as a file given with --thresholds may: k, a table of thresholds, and words that add to the lists.
     """
 
@@ -78,7 +78,7 @@ def _scored(
 @_FILE
 @meter_options
 @_OBSERVE
-@click.option("--agents", nargs=2, metavar="NAME NAME", help="Compare the latest responses of two agents; observes.")
+@click.option("--agents", nargs=2, metavar="NAME NAME", help="Observe how alike the latest responses of two are.")
 @settings_options(*METER_SETTINGS)
 def score(file: Path, settings: Settings, observe: bool, agents: tuple[str, str] | None, **tuning: Any) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
@@ -141,7 +141,7 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
 def from_session(session: str, iteration: int | None, settings: Settings) -> None:
     """Write the rounds of a deliberation that a session holds: sub-agents that answered one prompt.
 
-    SESSION is an id, or how one begins, of checkpoints and transcript directories, or a transcript of Claude Code.
+    SESSION is the id of one in checkpoints or transcript directories, its beginning, or a transcript of Claude Code.
     """
     from scoring.evidence.transcripts.deliberations import deliberations_in, session_transcript, transcript_from
     from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -170,7 +170,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 def judge(file: Path, verdict: str, settings: Settings, **said: str | None) -> None:  # noqa: ARG001
     """Add a person's verdict on a transcript, under _expected, for 'da-score dr calibrate'; - reads standard input.
 
-    What the meter says of it is not shown, so that it sways no one.
+    What the meter says is not shown, so that it does not sway you.
     """
     from scoring.meters.dr.calibrate import with_label
 

@@ -38,7 +38,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
 @click.argument("value")
 @settings_options(*LOG_OPTIONS)
 def set_(iteration: int, key: str, value: str, settings: Settings) -> None:
-    """Set a value of an entry: a field by its way, as in impl.retries or verifiers.0.status.
+    """Set a value of an entry: a field by its path, as in impl.retries or verifiers.0.status.
 
     The value is checked before it is written; comments and everything else stay as they are.
     """

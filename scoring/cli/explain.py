@@ -22,7 +22,7 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Say in plain words why an iteration scored what it did.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
-    Which signals voted and where each was read from, what would have raised the score, and what was claimed against
+    Says which signals voted and where each was read, what would have raised the score, and what was claimed against
     what was observed. Explains the sidecar's score where there is one. Writes nothing.
     """
     number = iteration_named(iteration, settings)

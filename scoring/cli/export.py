@@ -34,10 +34,9 @@ from scoring.views.table import Column, Line, Table
 def command(
     form: str, tables: str | None, out: Path | None, describe: bool, options: dict[str, Any], **which: Any
 ) -> None:
-    """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim and session.
+    """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim, session, task and unit.
 
-    There is one per task and one per unit of work, too. Scores are those of the sidecars; an iteration that has none
-    is scored in memory.
+    Scores are those of the sidecars; an iteration that has none is scored in memory.
     """
     names = _tables(tables)
     if describe:

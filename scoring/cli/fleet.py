@@ -36,7 +36,7 @@ def _wants_json(ctx: click.Context, _: click.Parameter, given: bool) -> bool:
 @click.command("fleet", cls=OwnCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
-@click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes of this machine.  [one per core]")
+@click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes on this machine.  [one per core]")
 @click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option

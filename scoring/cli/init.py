@@ -37,7 +37,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     """Make a repository ready to be scored, after looking at it: settings, a log, the hook.
 
     Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work and notes what was found,
-    the log, the trunk, the transcripts. What the options name goes into the file. Where there is no log, offers to
+    the log, the trunk, the transcripts. Options given here go into the file. Where there is no log, offers to
     derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
     settings = settings_of_whole(options, files=False)

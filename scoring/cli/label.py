@@ -97,9 +97,9 @@ def _actor(given: str | None, settings: Settings) -> str:
 def command() -> None:
     """Say what you think of iteration N, or look at labels.
 
-    On a terminal, without a value, shows the change and the breakdown of the score, and asks. A second label of yours
-    is one more edit in the history of the first, and keeps what you do not give. Labels are kept in iter-N.labels.yaml
-    beside the entry, and vote as human_label from rubric 3.0.0 on.
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. Labelling again changes
+    what you give and keeps the rest; the file has the history. Labels are kept in iter-N.labels.yaml beside the entry,
+    and vote as human_label from rubric 3.0.0 on.
     """
 
 
@@ -139,7 +139,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option("--as", "actor", metavar="NAME", help="Look for what NAME has not labelled, even where others have.")
+@click.option("--as", "actor", metavar="NAME", help="Also offer what others have labelled and NAME has not.")
 @app.settings_options(*app.SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Name the unlabelled iteration from which most can be learned.

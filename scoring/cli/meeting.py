@@ -71,7 +71,7 @@ def _config(name: Any) -> Any:
 
 
 @command.command("run", epilog="Example:  da-score meeting run --state meeting.json --example")
-@click.option("--state", "path", required=True, type=PATH, metavar="FILE", help="Where it is kept.")
+@click.option("--state", "path", required=True, type=PATH, metavar="FILE", help="The file that keeps the meeting.")
 @click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
 @click.option("--topic", metavar="TEXT", help="What is to be decided, for experts and judge.")
 @click.option(
@@ -79,12 +79,12 @@ def _config(name: Any) -> Any:
 )
 @click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
 @click.option("--timeout", type=Number(0.01, 86400), default=600, show_default=True, help="Seconds for one answer.")
-@click.option("--rounds", type=Whole(1, 1000), help="Hold at most so many rounds now.")
+@click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
 @click.option("--example", is_flag=True, help="Scripted experts and judge, to see how it goes.")
 @click.option(
     "--answer",
     type=click.Choice(["yes", "no", "park", "end"]),
-    help="What people say: to the open question, or that they park it or wish to end.",
+    help="What people answer: yes or no to the open question, park it, or ask to end.",
 )
 @click.option("--option", metavar="NAME", help="With --answer yes: what was decided.  [default: the leading option]")
 @settings_options()

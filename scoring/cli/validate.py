@@ -20,7 +20,7 @@ from scoring.views.outcome_pages import gain_lines, validity_page
     "rubrics",
     multiple=True,
     metavar="VERSION|FILE",
-    help="A rubric to look into; may be given several times.  [default: the one that scores]",
+    help="A rubric to measure; may be given several times.  [default: the one that scores]",
 )
 @click.option(
     "--outcome",
@@ -28,13 +28,13 @@ from scoring.views.outcome_pages import gain_lines, validity_page
     default="defective",
     show_default=True,
     metavar="OUTCOME",
-    help="What is to be foretold: defective, survival, reverted, label, landed, yield or reward.",
+    help="What the score should foretell: defective, survival, reverted, label, landed, yield or reward.",
 )
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
     """Say whether the scores foretell what becomes of the work, in numbers and in words.
 
     Says how likely it is that sound work scores higher than defective work, with a 95 % interval by session; the same
-    of each signal, of all else that was observed, and of counting lines. Scores are computed anew, and no sidecar
+    for each signal, for all else that was observed, and for counting lines. Scores are computed anew, and no sidecar
     counts. 'run' shows what was last found. Writes nothing beside the log.
     """
     used = [find_rubric(name) for name in rubrics or (settings.rubric,)]

@@ -27,10 +27,10 @@ from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work
 def command(
     settings: Settings, since: str | None, until: str | None, task: str | None, mine: bool, authors: tuple[str, ...]
 ) -> None:
-    """Say of all work what landed, what is open, what came to nothing, and what it cost.
+    """Say what became of all of the work, and what it cost.
 
-    Every line of every session is in one unit: of a commit, of the rest of a session behind its last commit, or of
-    talk; and every response that was billed is in one unit. Writes nothing.
+    Every line of every session, and so every response that was billed, belongs to one unit: a commit, the rest of a
+    session behind its last commit, or talk. Writes nothing.
     """
     first, last = (None if text is None else day(text) for text in (since, until))
     rules = outcome_rules(settings)

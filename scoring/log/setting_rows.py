@@ -88,8 +88,7 @@ class Settings(Frozen, frozen=True):
     worktrees: Annotated[
         tuple[str, ...],
         ListOf("a list of globs of folders", FOLDERS),
-        "Folders where work trees of the repository may have been, where rubrics attribute; may be given several "
-        "times.",
+        "Folders where work trees of the repository may have been, from rubric 3.1.0 on; may be given several times.",
         "GLOB",
     ] = ()
     test_commands: Annotated[
@@ -108,7 +107,7 @@ class Settings(Frozen, frozen=True):
     fix_words: Annotated[
         tuple[str, ...],
         ListOf("a list of words", _written("a word")),
-        "A word that the subject of a fix has, for outcomes; may be given several times.  "
+        "A word by which the subject of a commit shows a fix, for outcomes; may be given several times.  "
         "[default: fix, bug, revert and the like]",
         "WORD",
         ",",

@@ -79,6 +79,18 @@ class Unit:
         return next((passed for passed in reversed(seen) if passed is not None), None)
 
     @property
+    def first_line(self) -> str | None:
+        """Where the earliest of its lines is, as transcript:line; None where none is here."""
+        places = [
+            (time, f"{file.transcript.path}:{number + 1}")
+            for tree, own in self.lines.items()
+            for file in tree.files
+            for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True)
+            if fresh and line in own
+        ]
+        return min(places, default=(0, None))[1]
+
+    @property
     def lines_written(self) -> int | None:
         """How many lines edits added; None where some of what was written is not here."""
         return self.written_here if self.counted and self.is_whole else None

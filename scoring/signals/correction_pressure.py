@@ -54,7 +54,7 @@ class CorrectionPressure(Signal):
         elif found.words:
             parts.append(counted(found.words, "prompt that calls the work wrong", "prompts that call the work wrong"))
         said = ", ".join(parts)
-        detail = f"{value.detail}{f'; seen: {said}' if said else ''}{attribution(facts.observed)}"
+        detail = f"{value.detail}{f'; observed: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:

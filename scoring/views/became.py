@@ -124,7 +124,7 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
         if half := len(rows) // 2:
             halves = {"the older half": Group.of("", rows[:half]), "the newer half": Group.of("", rows[half:])}
             older, newer = map(share, halves.values())
-            texts.append(f"{what}, of the older half: {older}; of the newer half: {newer}: {_verdict(what, halves)}")
+            texts.append(f"{what}: {older} of the older half, {newer} of the newer half: {_verdict(what, halves)}")
     return texts
 
 
@@ -161,11 +161,9 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     were = "was" if every.fixed.part == 1 else "were"
     fixed = f"Of those on the trunk for {days} {every.fixed} {were} reverted or fixed later."
     yield Line(fixed if every.fixed.whole else f"None has been on the trunk for {days}.")
-    yield from map(Line, _cost_lines(every, len(rows) - every.priced))
+    yield from map(Line, _cost_lines(every, rows))
     if missing := of["missing_subagents"]:
-        one = missing == 1
-        text = f"{counted(missing, 'sub-agent')} left no transcript of {'its' if one else 'their'} own here: what"
-        yield Line(f"{text} {'it' if one else 'they'} used is in no figure.", "dim")
+        yield Line(f"No figure includes the {counted(missing, 'sub-agent')} that left no transcript here.", "dim")
     yield Line()
     compared = comparisons(rows, least=1)
     kinds = [(one.kind, one.groups) for one in compared] + [("Month", months(rows))]
@@ -177,7 +175,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
         yield from map(Line, texts)
 
 
-def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
+def _cost_lines(every: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
     cost, nothing = every.summary["cost"], every.summary["came_to_nothing"]
     if cost is None:
         yield "What the work cost is not known: no transcript with a known model is here."
@@ -186,17 +184,27 @@ def _cost_lines(every: Group, unknown: int) -> Iterator[str]:
     if every.per_landed is not None:
         each = "the landed unit" if every.landed_priced == 1 else f"each of {every.landed_priced} landed units"
         text += f", {cost_text(every.per_landed)} for {each} with a known cost"
-    yield text + (f"; of {unknown} others the cost is not known." if unknown else ".")
+    unknown = len(rows) - every.priced
+    yield text + (f"; the cost of {counted(unknown, 'other')} is not known." if unknown else ".")
+    parts = []
     if nothing["units"]:
         became = "came to nothing"
         if nothing["reverted"]:
             became += " or was reverted" if nothing["units"] == 1 else " or were reverted"
-        text = f"{counted(nothing['units'], 'unit')} {became}: {cost_text(nothing['cost'])}"
-        if nothing["without_cost"]:
-            text += f"; what {nothing['without_cost']} of them cost is not known"
-        counts = {name: n for name in ("open", "unclear") if (n := every.summary[name])}
-        others = " and ".join(counted(n, f"unit is {name}", f"units are {name}") for name, n in counts.items())
-        yield text + (f"; {others}, and not in it." if others else ".")
+        without = nothing["without_cost"] if nothing["cost"] is not None else 0
+        text = f" (the cost of {without} of them is not known)" if without else ""
+        parts.append(f"{counted(nothing['units'], 'unit')} {became}: {_known(nothing['cost'])}{text}")
+    for state in ("open", "unclear", "talk"):
+        if some := [row for row in rows if row.unit.state == state]:
+            what = counted(len(some), f"unit is {state}", f"units are {state}")
+            what = "talk that led to no work" if state == "talk" else what
+            parts.append(f"{what}: {_known(Group.of(state, some).summary['cost'])}")
+    if parts:
+        yield f"{'; '.join(parts)}."
+
+
+def _known(cost: float | None) -> str:
+    return "cost not known" if cost is None else cost_text(cost)
 
 
 _BY = (

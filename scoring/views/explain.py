@@ -188,22 +188,23 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         yield f"  nothing: every vote is full and {others}"
     words = list(claim_lines(one.facts))
     if one.signals.integrity or words:
-        yield from ("", "What was claimed, and what was seen")
-        yield from (f"  {line}" for line in (*map(_claim, one.signals.integrity), *words))
+        word = "observed" if meaning else "seen"
+        yield from ("", f"What was claimed, and what was {word}")
+        yield from (f"  {line}" for line in (*(_claim(claim, word) for claim in one.signals.integrity), *words))
     if became and not meaning:
         yield from ("", "What became of it, which has no part in the score", f"  {became}")
 
 
-def _claim(observation: IntegrityObservation) -> str:
+def _claim(observation: IntegrityObservation, word: str) -> str:
     claimed, seen = observation.claimed, observation.observed
     head = f"{observation.role}, {observation.signal}:"
-    saw = f"seen {seen.sub_score:.2f} ({seen.detail})"
+    saw = f"{word} {seen.sub_score:.2f} ({seen.detail})"
     if not claimed.present:
         return f"{head} nothing claimed ({claimed.detail}); {saw}"
     claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
     if not seen.present:
         return f"{claim}; nothing to compare it with ({seen.detail})"
-    return f"{claim}, {saw}: {'over-claimed' if observation.delta < 0 else 'claimed no more than was seen'}"
+    return f"{claim}, {saw}: {'over-claimed' if observation.delta < 0 else f'claimed no more than was {word}'}"
 
 
 _RESULTS: dict[ClaimResult | None, str] = {

@@ -78,11 +78,8 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
     """Count the claims in words of a log, one that iterations share once; None under rules that look at no words."""
     looked = [one for one in observed if one is not None]
     results = Counter({claim.where: claim.result for one in looked for claim in one.claims}.values())
-    return (
-        WordsSummary(*(results[result] for result in ("confirmed", "no run", "last run failed", None)))
-        if looked
-        else None
-    )
+    counts = (results[result] for result in ("confirmed", "no run", "last run failed", None))
+    return WordsSummary(*counts) if looked else None
 
 
 def integrity_page(
@@ -96,6 +93,6 @@ def integrity_page(
         cells: list[AnyCell] = [row.role, row.signal, row.comparable, row.over_claims, *deltas, over]
         found.append(TableRow(cells, style="red" if row.over_claims else ""))
     yield from (Line(f"Claimed against observed — {source}", "bold"), Line(), Table(_COLUMNS, found), Line())
-    yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was seen.", "dim")
+    yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was observed.", "dim")
     if words:
         yield from (Line(), Line(words.text))

@@ -75,7 +75,7 @@ def session_page(
     yield table.Line(name, "bold", only=only)
     said = filter(None, (became, score_text(meaning, session, _bounds(session, members))))
     yield from (table.Line(text, only=only) for text in said)
-    rests = _coverage_cell(session, members, " iterations", " on average").shown()
+    rests = _coverage_cell(session, members, " iterations scored", " on average").shown()
     yield table.Line(rests, "dim", only=only)
     if intervals and (interval := _interval(session)):
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
@@ -89,7 +89,9 @@ def session_page(
         )
         for ref in session.per_iteration
     ]
-    yield table.Table(_MEMBERS, rows, full=full)
+    head = "SCORE" if graded else meaning.name.partition(" ")[0].upper()
+    columns = [one._replace(head=head) if one == table.SCORE else one for one in _MEMBERS]
+    yield table.Table(columns, rows, full=full)
     yield from spending_section(spending, full)
     yield from (table.Line(), table.Line(f"Source: {source}", "dim"))
 
@@ -105,7 +107,7 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[tab
 def score_text(meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None) -> str:
     """Return a score with its bounds and with what it is worth here; a grade only where that means something."""
     band = table.band_cell(score.band, meaning.means_something).text
-    between = f"  {table.bounds_text(bounds)}" if bounds and score.scored else ""
+    between = f" {table.bounds_text(bounds)}" if bounds and score.scored else ""
     value = f"{table.number(score.value, score.scored)}{between}{f', {band}' if band else ''}"
     return f"{meaning.name} {value}, under rubric {score.rubric_version}: {meaning}"
 

@@ -236,17 +236,15 @@ def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
         return "defective", f"taken back by {outcome.reverted_by[:12]}, and landed again", outcome.reverted_by
     if outcome and outcome.main_fix:
         sha, lines = outcome.main_fix
-        return "defective", f"the fix {sha[:12]} changed {lines} of its {outcome.lines_added} lines of code", sha
+        share = f"{lines} of its {outcome.lines_added} lines of code"
+        return "defective", f"{share} were changed by the fix {sha[:12]}", sha
     if unit.state == "lost" and unit.counted:
-        cost = f", at {cost_text(row.cost)}" if row.cost else ""
-        written = f", with {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
-        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.unit
+        cost = f", cost {cost_text(row.cost)}" if row.cost else ""
+        written = f", {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
+        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.first_line or unit.unit
     if stops >= LEAST_STOPS:
-        return (
-            "corrected",
-            f"interrupted or refused {counted(stops, 'time')}",
-            next(filter(None, map(places.get, STOPPED)), None),
-        )
+        where = next(filter(None, map(places.get, STOPPED)), None)
+        return "corrected", f"interrupted or refused {counted(stops, 'time')}", where
     return None
 
 

@@ -35,7 +35,7 @@ class TestText:
             "impl        tests                   8       3       -0.188    -1.000    4-5, 7\n"
             "impl        scope                   6       2       -0.125    -0.500    5, 8\n"
             "verifier    verifier                7       2       +0.143    -1.000    4, 7\n\n"
-            "Deltas are observed minus claimed: below 0 the agent claimed more than was seen.\n"
+            "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.\n"
         )
 
     def test_of_the_rubrics(self, da_score: DaScore) -> None:
@@ -177,7 +177,7 @@ class TestTerminal:
         assert (status, lines[0]) == (0, "Iteration 5")
         assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
         assert lines[2] == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
-        assert lines[3].startswith("Evidence score 0.288  (0.29–0.29), under rubric 2.1.0: not measured: da-score")
+        assert lines[3].startswith("Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score")
         assert "7 of 7 signals, 100.0 % of the weight" in lines[4:6]
         below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
         assert below.startswith(

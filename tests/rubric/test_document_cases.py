@@ -71,7 +71,7 @@ def computed(name: str) -> list[str]:
         "|---|---|---|---|",
         *rows,
         f"- absent: {absent}",
-        f"- value: {number(new.value, new.scored)}  {bounds_text(new.bounds, new.scored)}".rstrip(),
+        f"- value: {number(new.value, new.scored)} {bounds_text(new.bounds, new.scored)}".rstrip(),
         f"- coverage: {new.coverage}",
         f"- band: {BAND_LABELS.get(new.band, new.band)}",
         f"- under 2.3.0: {old.value:.3f}, {old.band}",

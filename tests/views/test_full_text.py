@@ -30,7 +30,7 @@ class TestPipe:
         iteration, session = da_score("iteration", "5").out, da_score("session", CODEX_SESSION).out
         assert re.search(r"^\d of 8 signals, \d+\.\d % of the weight$", iteration, re.M)
         assert "..." not in iteration
-        assert re.search(r"^3 of 3 iterations, \d+\.\d % of the weight on average$", session, re.M)
+        assert re.search(r"^3 of 3 iterations scored, \d+\.\d % of the weight on average$", session, re.M)
         assert re.search(r"^8 +daily-totals +feat.* 0\.\d+ +\d of 8 signals, ", session, re.M)
         da_score("run", *CUT)
         shown = da_score("iteration", "5").out + da_score("session", CODEX_SESSION).out
@@ -44,7 +44,7 @@ class TestTerminal:
         assert da_score("run").status == 0
         for command in ("run --no-write", f"session {CODEX_SESSION}", "iteration 7", "explain 7"):
             status, shown = on_a_terminal(*command.split())
-            assert (status, f"0.864  (0.70{DASH}0.89)" in "\n".join(lines_of(shown))) == (0, True)
+            assert (status, f"0.864 (0.70{DASH}0.89)" in "\n".join(lines_of(shown)).replace("  (", " (")) == (0, True)
 
     def test_has_none_beside_what_is_not_scored(self, on_a_terminal: OnTerminal, tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()

@@ -105,10 +105,7 @@ def _entries(seen: Examination) -> Iterator[Finding]:
     repository = seen.repository
     if repository.unresolved:
         numbers = some_spans(repository.unresolved)
-        advice = (
-            "fetch the branches that held them (git fetch --all); commits that were rewritten and then lost are known "
-            "by their summary alone, and have no window in the transcripts"
-        )
+        advice = "fetch the branches that held them (git fetch --all); where they were rewritten, name the new commits"
         yield Finding("entries", "problem", f"the commits of these iterations are not here: {numbers}", advice)
     if repository.without_commit:
         what = f"these iterations name no commit: {some_spans(repository.without_commit)}"
@@ -138,11 +135,7 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
         yield Finding("transcripts", "problem", "no transcript of work in this repository was found", how)
     if seen.uncovered and seen.attribution is None:
         what = f"no transcript covers these iterations: {some_spans(seen.uncovered)}"
-        advice = (
-            "harnesses delete transcripts after some weeks: score in time with da-score hook install, which also keeps "
-            f"what a score came from under rubric {BEST}"
-        )
-        yield Finding("transcripts", "note", what, advice)
+        yield Finding("transcripts", "note", what, _IN_TIME)
 
 
 def _attribution(seen: Examination) -> Iterator[Finding]:
@@ -170,14 +163,12 @@ def _attribution(seen: Examination) -> Iterator[Finding]:
 
 
 _NOTHING_TO_DO = "nothing: what is here does not say more"
+_IN_TIME = "harnesses delete transcripts after some weeks: da-score hook install has them scored in time"
 _OVERLAP = "name the session in the entry (agent.session_id), or the commit that it made: time alone cannot tell"
 _FOUND_AGAIN = {
     NO_TRANSCRIPT: "fetch the branch of the checkpoints, if another clone has more of it; some are kept without one",
     NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
-    NOT_COVERED: (
-        "harnesses delete transcripts after some weeks: score in time with da-score hook install; where work trees are "
-        "gone, name their folders with the setting worktrees"
-    ),
+    NOT_COVERED: f"{_IN_TIME}; where work trees are gone, name their folders with the setting worktrees",
 }
 
 _LINES = {
@@ -209,10 +200,8 @@ def _signals(seen: Examination) -> Iterator[Finding]:
 
 def _rules(seen: Examination) -> Iterator[Finding]:
     if not seen.sources.rules.discovers_transcripts:
-        what = (
-            f"rubric {seen.rubric.version} reads evidence as the reference does: folders named by hand without their "
-            "sub-folders, repeated responses counted again, and a trunk called master"
-        )
+        how = "folders named by hand without sub-folders, repeated responses counted again, a trunk called master"
+        what = f"rubric {seen.rubric.version} reads evidence as the reference does: {how}"
         advice = f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric"
         yield Finding("rubric", "note", what, advice)
 

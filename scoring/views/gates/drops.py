@@ -98,7 +98,7 @@ def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
         )
 
 
-_MOST = GateOption("max-drop", "No score, nor their mean, is more than D below the baseline.", "D", "share")
+_MOST = GateOption("max-drop", "Neither a score nor their mean is more than D below the baseline.", "D", "share")
 _BEFORE = "What 'run --json' printed earlier, or a revision that has the sidecars."
 _OPTIONS = (_MOST, GateOption("baseline", _BEFORE, "FILE|REV", "text"))
 _SHOWN = attrgetter("most", "baseline.source")

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import counted, json_escaped, show_hidden, some_spans, spans
+from scoring.text import SHORT_LENGTH, counted, json_escaped, short, show_hidden, some_spans, spans
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
@@ -22,7 +22,6 @@ from scoring.views.table import Block, Line, band_text, number
 from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_summary
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page; that of 100,000 iterations has about 80 MB
-_SHA = 10
 _MOST_DOTS = 3000  # of a chart: the newest
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
 _AT_ONCE = 1000
@@ -70,7 +69,7 @@ def page_parts(digest: Digest) -> Iterator[str]:
         plural=counted,
         label=band_text,
         some=some_spans,
-        sha=_SHA,
+        sha=SHORT_LENGTH,
         page_of=lambda sha: commit_page(digest.pages, sha),
         version=version("da-score"),
     )
@@ -120,7 +119,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         "look_at": look_at(digest.work),
         "months": [(month.name, *(month.summary[state] for state in STATES)) for month in months if month.name],
         "units": [
-            (one.place, row.values["ended"], one.subject, one.commit[:_SHA], row.unit.state, row.cost, row.unit.minutes)
+            (one.place, row.values["ended"], one.subject, short(one.commit), row.unit.state, row.cost, row.unit.minutes)
             for one in known
             if (row := one.row)
         ],
@@ -136,7 +135,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         votes = [(places[v.signal], int(v.present), v.sub_score, v.weight, v.contribution, v.detail) for v in line.rows]
         made = (line.date, line.session_id, line.rubric_version, line.value, line.band, line.origin)
         used, page = " · ".join(spending_lines(line.spending)), commit_page(digest.pages, line.commit)
-        more = (line.state, line.state_reason, votes, line.claims, used, line.commit[:_SHA], page, line.places)
+        more = (line.state, line.state_reason, votes, line.claims, used, short(line.commit), page, line.places)
         all_of_it = (line.iteration, line.task_id, *made, *more, subjects.get(line.iteration, ""))
         yield ("," if n else "") + _json(packed(all_of_it))
     yield f'],"texts":{_json(list(texts))}}}'
@@ -164,17 +163,12 @@ def report_lines(digest: Digest) -> Iterator[Block]:
         yield Line()
         yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
         yield from map(Line, certainty(digest, digest.meaning.means_something))
-        over = [
-            f"{row.role}, {row.signal}: {row.over_claims} of {row.comparable}, in iteration {spans(row.over_claimed)}"
-            for row in digest.integrity
-            if row.over_claims
-        ]
-        for head, texts in (
-            ("Claimed more than was seen", over),
-            ("Claimed", [digest.words.text] if digest.words else []),
-        ):
-            if texts:
-                yield from (Line(), Line(head, "bold"), *map(Line, texts))
+        said = [digest.words.text] if digest.words else []
+        for row in (row for row in digest.integrity if row.over_claims):
+            over = f"{row.over_claims} of {row.comparable}, in iteration {spans(row.over_claimed)}"
+            said.append(f"More claimed than was observed, by {row.role} of {row.signal}: {over}.")
+        if said:
+            yield from (Line(), Line("Claimed against observed", "bold"), *map(Line, said))
     yield Line()
     yield from look_at_page(digest.work)
 

@@ -146,5 +146,5 @@ def test_what_it_does_not_write_is_unknown_everywhere(
     (found,) = da_score("signals", "--rubric", "3.1.0").json
     details = {name: signal["detail"] for name, signal in found["signals"].items()}
     assert details["tests"].startswith("last run has no verdict (2 test runs, how they ended is not stated)")
-    assert details["correction_pressure"].startswith("0 retries, 1 user correction; seen: 1 interruption")
+    assert details["correction_pressure"].startswith("0 retries, 1 user correction; observed: 1 interruption")
     assert details["token_efficiency"].startswith("tokens unknown: 3 turns that do not state them")

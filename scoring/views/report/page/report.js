@@ -153,7 +153,7 @@
         title: (one) => `${one.month}: ${one.count} ${became[one.state][2]}`, tip: { fontSize: 13 } }), Plot.ruleY([0], { stroke: ink })] },
     costs: () => (costed.length || timed.length) && {
       height: 260, symbol: ofState(1), states: new Set((costed.length ? costed : timed).map((unit) => unit.state)), x: { type: "utc", label: null },
-      y: { label: costed.length ? "US dollars a unit (scale of square roots)" : "minutes a unit (scale of square roots)", grid: true, type: "sqrt", zero: true },
+      y: { label: costed.length ? "US dollars per unit (square-root scale)" : "minutes per unit (square-root scale)", grid: true, type: "sqrt", zero: true },
       marks: [Plot.ruleY([0], { stroke: ink }), Plot.dot(costed.length ? costed : timed, dots({ x: "ended", y: costed.length ? "cost" : "minutes", symbol: "state",
         fill: (one) => became[one.state][0], href: (one) => `#u${one.place}`,
         title: (one) => `${one.subject}\n${became[one.state][2]}, ${one.ended.toISOString().slice(0, 10)}\n${[one.cost !== null && dollars(one.cost), one.minutes !== null && `${one.minutes.toFixed(0)} min`].filter(Boolean).join(", ")}` }))] },
