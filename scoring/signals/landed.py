@@ -157,6 +157,7 @@ def _words(landing: Landing) -> str:
     commit, tip = short(landing.commit or ""), landing.tip
     speaker = f"branch {tip.branch}" if tip and tip.branch else f"iteration {tip.iteration}'s commit" if tip else ""
     there, of = landing.lines or (0, 0)
+    own = f"{there} of its {of} {'removed ' if landing.removed else ''}lines"
     not_there = _NOT_THERE if of and landing.found_by == git.NOT_LANDED else ""
     common = f"{landing.common_files} common file{'s' if landing.common_files > 1 else ''}"
     too_old = f"git {'.'.join(map(str, landing.old_git or ()))} is older than {'.'.join(map(str, git.MERGE_GIT))}"
@@ -168,8 +169,8 @@ def _words(landing: Landing) -> str:
         merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
         where=f" in {commit}" if commit else "",
         tip=f"{speaker} {short(tip.sha)}, found by {tip.method}" if tip else "",
-        common=common if landing.common_files else f"{there} of its {of} lines",
-        lines=of if not_there else f"{there} of its {of} lines",
+        common=common if landing.common_files else own,
+        lines=of if not_there else own,
         request=f"#{landing.request}" if landing.request else "",
         untried=f" (no merge tried: {too_old})" if landing.old_git else "",
     )

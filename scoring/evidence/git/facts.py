@@ -81,6 +81,7 @@ class Landing(Frozen, frozen=True):
     tip: Tip | None = None  # the commit that speaks for this one
     unknown: Unknown | None = None  # why it cannot be known; None when it is known
     lines: tuple[int, int] | None = None
+    removed: bool = False  # whether ``lines`` are those that it removes, as it adds none
     request: int | None = None  # the number of the pull or merge request that brought that trunk commit
     part_of: str | None = None  # the trunk commit that it is part of, without enough of its lines
     old_git: tuple[int, int] | None = None  # the version of git, where that was too old to try a merge

@@ -42,7 +42,7 @@ class CommitGraph:
         """Return where the side of a commit leaves the trunk: the trunk commits that are parents on it."""
         if self.on_trunk(sha):
             return frozenset((sha,))
-        side = _reached(sha, self.parents, self._of_trunk)
+        side = reached(sha, self.parents, self._of_trunk)
         return frozenset(p for c in side for p in self.parents.get(c, ()) if p in self._of_trunk)
 
     def merge_bases(self, sha: str) -> list[str]:
@@ -184,7 +184,7 @@ class Contained:
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:
         self._graph = graph
-        self._beside = _reached(tip, graph.parents, graph.mainline_index)
+        self._beside = reached(tip, graph.parents, graph.mainline_index)
         # The newest mainline commit in it, by its index; beyond the last one when there is none.
         self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
 
@@ -192,7 +192,7 @@ class Contained:
         return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)
 
 
-def _reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
+def reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
     """Return a commit and what it comes from, without what is in ``stop`` and what only that comes from."""
     seen, todo = {start}, [start]
     while todo:

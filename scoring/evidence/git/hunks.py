@@ -148,12 +148,15 @@ class AddedLines(NamedTuple):
     cut: bool
 
 
-def added_lines(repository: GitRepository, pairs: Sequence[Pair], keep: Keep) -> dict[str, AddedLines]:
-    """Return which lines commits add, those aside for which ``keep`` gives 0, as far as git can read them."""
+def added_lines(
+    repository: GitRepository, pairs: Sequence[Pair], keep: Keep, removed: bool = False
+) -> dict[str, AddedLines]:
+    """Return which lines commits add, or remove, but those for which ``keep`` gives 0, as far as git can read them."""
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
-        try:
-            read = patches(repository, batch, lambda _: False, keep)
+        try:  # the way back from a commit to its parent adds what the commit removed
+            ways = [(was, sha) for sha, was in batch] if removed else batch
+            read = patches(repository, ways, lambda _: False, keep)
             return {pair: _added(files) for pair, files in zip(batch, read, strict=True)}
         except GitError:
             return None

@@ -28,6 +28,7 @@ _RARE = 20  # files that may have a line by which a moved file is found
 
 _EXACT = {facts.PATCH_ID, facts.SQUASH}
 _BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts.SUBJECT)
+_SOME_THERE = {Unknown.PART, Unknown.NOT_FOUND}
 _SUBJECTS = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
@@ -44,8 +45,10 @@ class LinesThere(NamedTuple):
 class TrunkLines:
     """The significant lines of some commits off the trunk, and which trunk commits add the same, by file and text."""
 
-    def __init__(self, repository: GitRepository, own: list[Pair], sides: list[Pair], trunk: list[Pair]) -> None:
-        """Read what commits and sides add; one that git cannot compare is left out."""
+    def __init__(
+        self, repository: GitRepository, own: list[Pair], sides: list[Pair], trunk: list[Pair], removed: bool = False
+    ) -> None:
+        """Read what commits and sides add, or remove; one that git cannot compare is left out."""
         ids: dict[bytes, int] = {}
 
         def new(line: bytes) -> int:
@@ -54,8 +57,8 @@ class TrunkLines:
                 return 0
             return ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
 
-        self.own, self.sides = added_lines(repository, own, new), added_lines(repository, sides, new)
-        found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0)) if ids else {}
+        self.own, self.sides = (added_lines(repository, some, new, removed) for some in (own, sides))
+        found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0), removed) if ids else {}
         self.whole = len(found) == len(trunk) or not ids  # whether all of the trunk could be read
         self._files: dict[str, str] = {}
         for added in (*self.own.values(), *self.sides.values(), *found.values()):
@@ -151,12 +154,12 @@ class AttributedLandings(Landings):
         weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
         lost = [sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED]
         marks = self._graph.marks(lost)
-        there = [(marks.get(sha, 0), by.commit) for sha, by in weighed.items() if by.landed and by.commit]
+        there = [(marks.get(sha, 0), by) for sha, by in weighed.items() if by.landed or by.unknown in _SOME_THERE]
         for n, sha in enumerate(lost):
-            if holds := next((commit for mark, commit in there if mark >> n & 1), None):
-                # A later commit of its side landed, and may have written its lines anew.
-                lines = weighed[sha].lines
-                weighed[sha] = self._found(sha, unknown=Unknown.PART, part_of=holds, lines=lines)
+            if by := next((by for mark, by in there if mark >> n & 1), None):
+                # A later commit of its side is there in part, and may have written its lines anew.
+                why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
+                weighed[sha] = self._found(sha, unknown=why, part_of=whole, lines=weighed[sha].lines)
         return weighed
 
     @cached_property
@@ -176,6 +179,14 @@ class AttributedLandings(Landings):
         own, trunk = ([(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read))
         sides = [(tip.sha, base) for tip in self._tips for base in self._graph.merge_bases(tip.sha)[:1]]
         return TrunkLines(self._repository, own, sides, trunk)
+
+    @cached_property
+    def _removed(self) -> TrunkLines:
+        """What commits remove that add no line, and what the trunk commits do that have a name of theirs."""
+        own = [sha for sha in self._asked if (added := self._lines.own.get(sha)) and not added.lines]
+        trunk = dict.fromkeys(one.commit for sha in own for one in self._candidates(sha))
+        pairs = ([(sha, was) for sha in some if (was := self._graph.first_parent(sha))] for some in (own, trunk))
+        return TrunkLines(self._repository, next(pairs), [], next(pairs), removed=True)
 
     @cached_property
     def _marks(self) -> Mapping[str, int]:
@@ -251,7 +262,8 @@ class AttributedLandings(Landings):
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         since, contained = self._written(sha), Contained(self._graph, sha)
-        there = self._lines.there(self._lines.own.get(sha), self._counting(contained, since))
+        counting = self._counting(contained, since)
+        there = self._lines.there(self._lines.own.get(sha), counting)
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
         if there is None:
@@ -264,8 +276,10 @@ class AttributedLandings(Landings):
         if later and enough and before.commit:
             return replace(before, lines=(share, there.lines))
         candidates = [one for one in self._candidates(sha) if one.commit not in contained]
-        if there.lines and (found := self._in_one(sha, there, candidates)):
-            return found
+        gone = None if there.lines else self._removed.there(self._removed.own.get(sha), counting)
+        for lines in (there, gone):
+            if lines and lines.lines and (found := self._in_one(sha, lines, candidates)):
+                return replace(found, removed=lines is gone)
         if before.found_by == facts.MERGE_TREE or (later and enough):
             return before
         if later and before.whole and before.commit:
@@ -298,7 +312,8 @@ class AttributedLandings(Landings):
         for one in candidates:
             if there.by_commit[one.commit] * 2 >= there.lines:
                 good.setdefault(one.how, set()).add(one.commit)
-        good[facts.LINES] = {commit for commit in _with_most(there) if self._times[commit] <= end}
+        if self._lines.own[sha].lines:  # to remove the same is not yet the same work
+            good[facts.LINES] = {commit for commit in _with_most(there) if self._times[commit] <= end}
         for how in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
             if good.get(how):
                 best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph, Contained
+from scoring.evidence.git.graph import CommitGraph, Contained, reached
 from scoring.evidence.git.patches import git_version, isolated_repository, merged_trees, same_changes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
@@ -85,11 +85,12 @@ class Landings:
         branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
         own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
         by_subject = self._by_subject([tip.sha for tip in tried if own[tip.sha] is None])
-        later, holding = {}, {}
-        for tip in tried:
-            bit = bits[tip.sha]
-            later[tip.sha] = [t for t in self._iterations if t.iteration > tip.iteration and marks.get(t.sha, 0) & bit]
-            holding[tip.sha] = [t for t in branches if t.sha != tip.sha and marks[t.sha] & bit]
+        first, later = {tip.sha: tip.iteration for tip in tried}, {sha: list[Tip]() for sha in by_subject}
+        for tip in self._iterations:
+            for sha in reached(tip.sha, self._graph.parents, self._times) & later.keys():
+                if tip.iteration > first[sha]:
+                    later[sha].append(tip)
+        holding = {sha: [t for t in branches if t.sha != sha and marks[t.sha] & bits[sha]] for sha in by_subject}
         self._ask_moved(
             (sha, by.commit)
             for sha in by_subject

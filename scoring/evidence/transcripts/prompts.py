@@ -100,6 +100,8 @@ def _is_foreign(text: str) -> bool:
 def _corrects(text: str) -> bool:
     forms = _forms()
     text = forms["left_out"].sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. "))
+    if forms["asides"].match(forms["openers"].sub("", text, 1)):
+        return False
     wonders = False
     for found in _SENTENCE.finditer(text):
         sentence = forms["openers"].sub("", " ".join(found[0].split()), 1)

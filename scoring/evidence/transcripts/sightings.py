@@ -74,9 +74,11 @@ class Sightings:
         found: list[Sighting] = []
         counted = by_words = 0
         stopped: dict[SessionKey, Sighting] = {}  # by what the user stopped the agent, which called nothing since
+        said: dict[SessionKey, Sighting] = {}  # the words since which it called nothing
         responses: set[int] = set()
         for one in self._of("interrupt", "rejection", "words", "call"):
             since = stopped.get(one.session)
+            own = None if one.kind == "rejection" else said.pop(one.session, None)
             if one.kind == "call":
                 if since is not None and one.time > since.time:
                     del stopped[one.session]
@@ -86,14 +88,18 @@ class Sightings:
                 counted += one.key not in responses
                 responses |= {one.key} - {0}
             elif one.kind == "interrupt":
+                if own:  # the person took them back: what is said next counts
+                    found.remove(own)
+                    by_words -= since is None
                 counted += since is None or since.kind != "rejection"
             else:
                 by_words += since is None
+                said[one.session] = one
                 continue
             stopped[one.session] = one
         resets = self._resets()
         kinds = Counter(one.kind for one in self.found)
-        words = kinds["words"] or (None if kinds["foreign"] else 0)
+        words = sum(one.kind == "words" for one in found) or (None if kinds["foreign"] else 0)
         breaks = kinds["interrupt"], kinds["rejection"], counted + by_words
         return CorrectionsSeen(*breaks, len(resets), words, kinds["report"], counted), [*found, *resets]
 

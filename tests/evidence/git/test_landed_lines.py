@@ -125,6 +125,26 @@ class TestNamed:
         assert found.part_of == (sha if "part of" in WAYS[name].few else None)
 
 
+@pytest.mark.parametrize(
+    ("message", "left", "found"),
+    [
+        pytest.param("drop old days (#7)", "", True, id="named-and-all-of-it"),
+        pytest.param("drop old days (#7)", lines(1, 2, of="old days"), False, id="named-and-a-third-of-it"),
+        pytest.param("tidy", "", False, id="the-same-without-a-name"),
+    ],
+)
+def test_what_only_removes_is_found_by_a_name_and_half_of_what_it_removes(
+    tmp_path: Path, message: str, left: str, found: bool
+) -> None:
+    made = work(tmp_path, {"old.txt": "x\n"}, "drop old days")
+    sha = made.repo.commit({"old.txt": left, "b.txt": "with more\n"}, message)
+    without_branch(made)
+    later(made)
+    landing = asked(made.repo, made.sha)[0]
+    assert (landing.landed, landing.commit) == ((True, sha) if found else (False, None))
+    assert ("3 of its 3 removed lines" in landed_value(landing).detail) is found
+
+
 class TestByLines:
     @pytest.mark.parametrize(
         ("files", "part", "days", "found"),
@@ -202,22 +222,22 @@ class TestNotThere:
         later(made)
         assert verdict(asked(made.repo, made.sha)[0]) == (None, "its lines are in other files of the trunk")
 
-    @pytest.mark.parametrize("landed", [True, False], ids=["which landed by its lines", "which did not"])
-    def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(
-        self, tmp_path: Path, landed: bool
-    ) -> None:
+    @pytest.mark.parametrize(
+        "there", [10, 6, 0], ids=["which landed by its lines", "of which half is there", "of which nothing is"]
+    )
+    def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(self, tmp_path: Path, there: int) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
         settled = made.repo.commit({"work.txt": lines(*TEN, of="guests")}, "settle it")
         made.repo.checkout("master")
-        files = {"work.txt": lines(*TEN, *OTHER, of="guests")} if landed else {"b.txt": "c\n"}
+        files = {"work.txt": lines(*range(there), *OTHER, of="guests")} if there else {"b.txt": "c\n"}
         sha = made.repo.commit(files, "visitors")
         without_branch(made)
         made.repo.git("update-ref", "refs/kept/settled", settled)
         later(made)
         one, two = asked(made.repo, made.sha, settled)
-        assert (two.landed, two.commit) == ((True, sha) if landed else (False, None))
-        assert (verdict(one)[0], one.part_of) == ((None, sha) if landed else (0, None))
+        assert (two.landed, two.commit) == ((True, sha) if there == 10 else (False, None))
+        assert (verdict(one)[0], one.part_of) == (None if there else 0, sha if there == 10 else None)
 
     @pytest.mark.parametrize(
         ("limit", "unknown"),

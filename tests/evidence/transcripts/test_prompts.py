@@ -95,6 +95,8 @@ REVIEW = (
         "still is as it was": ("[Image #1] the sail still looks the same", "[Image #1] paint the sail"),
         "is agreed to": ("the mast is redundant", "yes, the mast is redundant"),
         "is a question of another kind": ("the boat throws an error", "other question: the boat throws an error"),
+        "is a question by its label": ("I said in my question: you missed it", "Question: I thought you kept it?"),
+        "comes after another subject": ("the boat sinks. It is broken.", "ok, new topic first, the boat is broken"),
         "others say so": ("the boat doesn't work", "I got feedback that the boat doesn't work"),
         "is the person's own doing": ("the map is gone", "I deleted it, so the map is gone"),
         "a question behind it, without a mark between": ("it still crashes how is that possible?", "it still crashes?"),

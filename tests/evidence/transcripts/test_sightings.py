@@ -1,5 +1,6 @@
 """What is seen over the lines of one iteration: corrections by the user, and work that the agent took back."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -85,6 +86,11 @@ def play(session: Session, script: str) -> None:
         "the words that explain an interruption go with it": ("ls, interrupt, wrong", (1, 0, 1, 0, 1)),
         "or a refusal": ("Bash a, refuse a, interrupt, wrong", (1, 1, 1, 0, 1)),
         "not those about what came after": ("ls, interrupt, ls, wrong", (1, 0, 2, 0, 1)),
+        "words that the person stops himself go with what is said next": (
+            "ls, wrong, interrupt, wrong",
+            (1, 0, 1, 0, 1),
+        ),
+        "but those that something was done about": ("ls, wrong, ls, interrupt", (1, 0, 2, 0, 1)),
         "a report is none": ("ls, report", (0, 0, 0, 0, 0, 1)),
         "another language is not judged": ("ls, foreign", (0, 0, 0, 0, None)),
         "unless some words are in English": ("ls, foreign, wrong", (0, 0, 1, 0, 1)),
@@ -94,9 +100,9 @@ def test_corrections(made: History, observed: Read, script: str, seen: tuple[int
     session = made.session("s1")
     play(session, script)
     commit(made, session, 20, "work", 64)
-    by_words = sum(f"{before}, wrong" in script for before in ("ls", "foreign"))
+    by_words = len(re.findall("(?:ls|foreign), wrong(?!, interrupt)", script))
     expected = CorrectionsSeen(*seen)
-    stops = expected.corrections - by_words * script.count("wrong")
+    stops = expected.corrections - by_words
     assert observed(made)[1].corrections == replace(expected, stops=stops)
 
 
