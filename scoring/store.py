@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, Self
 from zlib import crc32
 
-FORMAT = 7  # goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row
+FORMAT = 8  # goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row
 
 NAME: Final = "store.sqlite"
 
@@ -154,10 +154,8 @@ class Store:
         if not self._opened and self._place is not None:
             self._opened = True
             try:
-                only_read = f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
-                self._connection = (
-                    _connected(self._place) if self._keeps else sqlite3.connect(only_read, timeout=_WAIT, uri=True)
-                )
+                place, uri = self._place, f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
+                self._connection = _connected(place) if self._keeps else sqlite3.connect(uri, timeout=_WAIT, uri=True)
             except OSError:
                 pass
             except _ERRORS as e:

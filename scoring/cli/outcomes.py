@@ -32,7 +32,8 @@ def command(settings: Settings) -> None:
     found = log_outcomes(records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk)
     if settings.json:
         units = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules).units
-        lines: dict[int | None, dict[str, Any]] = {unit.iteration: unit.lines_as_dict() for unit in units}
+        of_lines = "lines_written", "lines_landed", "landed_share"
+        lines: Any = {unit.iteration: {name: getattr(unit, name) for name in of_lines} for unit in units}
         graded = rewards(records, settings.iter_log_dir, settings.repo_dir)
         found = [replace(o, **lines.get(o.iteration, {}), reward=graded.get(o.iteration)) for o in found]
     commits = {one.iteration: one.commit for one in found}

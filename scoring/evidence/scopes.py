@@ -144,22 +144,10 @@ def _tokens(glob: str, at_name: bool) -> list[str]:
     return tokens
 
 
-# One line a family: scripts, the web, the JVM, native, .NET and mobile, functional, shells, build and queries.
-_SOURCES = """
-py pyi pyx ipynb rb erb rake php pl pm t lua tcl r jl
-js jsx mjs cjs ts tsx mts cts vue svelte astro html htm css scss sass less graphql gql
-java kt kts scala sc groovy gradle clj cljs cljc
-c h cc cpp cxx hh hpp hxx ipp inl m mm go rs zig d nim f f90 f95 f03 adb ads asm s cu cuh v sv vhd vhdl cr odin
-cs fs fsx vb swift dart razor cshtml xaml
-ex exs eex heex erl hrl hs lhs ml mli elm lisp scm rkt el purs gleam
-sh bash zsh fish ps1 psm1 bat cmd awk nix
-sql proto thrift sol wat cmake mk bzl bazel tf hcl
-"""
-_CODE_SUFFIXES = frozenset(_SOURCES.split())
-_CODE_NAMES = frozenset(
-    {"makefile", "gnumakefile", "justfile", "rakefile", "gemfile", "dockerfile", "containerfile", "cmakelists.txt"}
-)
-"""Names that are code without a suffix, or with that of something else."""
+# Suffixes, one line a family: scripts, the web, the JVM, native, .NET and mobile, functional, shells, build, queries.
+# Then names that are code without a suffix, or with that of something else.
+_DATA = (Path(__file__).parent / "scopes.txt").read_text("utf-8")
+_CODE_SUFFIXES, _CODE_NAMES = (frozenset(part.split()) for part in _DATA.split("\n\n"))
 
 _TEXTS = {"md", "markdown", "rst", "txt", "adoc", "asciidoc"}
 _IMAGES = {"png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "ico", "tif", "tiff", "avif"}

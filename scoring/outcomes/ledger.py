@@ -105,10 +105,6 @@ class Unit:
         """The share of the lines written that the trunk has, its yield; None where that is not known."""
         return self.lines_landed / self.lines_written if self.lines_written and self.lines_landed is not None else None
 
-    def lines_as_dict(self) -> dict[str, float | None]:
-        """Return the lines written and landed, and their share."""
-        return {name: getattr(self, name) for name in ("lines_written", "lines_landed", "landed_share")}
-
     @property
     def written_here(self) -> int:
         """How many lines the edits that are here added."""

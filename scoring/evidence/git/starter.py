@@ -15,18 +15,9 @@ from typing import Any
 
 from scoring.errors import GitError
 
-_CONFIG = (Path(__file__).parent / "starter.txt").read_text("utf-8").split()
-_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
+_DATA = (Path(__file__).parent / "starter.txt").read_text("utf-8")
+_CONFIG, _VARIABLES = (part.split() for part in _DATA.split("\n\n"))
+_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull} | dict(one.split("=") for one in _VARIABLES)
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
 PIECE = 120_000  # bytes of git's output that are read at once

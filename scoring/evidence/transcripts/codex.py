@@ -468,7 +468,9 @@ class CodexReader(JsonReader):
         if payload.name == "apply_patch":
             seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
-            commands = "\n".join(map(_unescaped, _COMMAND_IN_PROGRAM.findall(text)))
+            escapes = {"n": "\n", "t": "\t"}
+            several = map("".join, _COMMAND_IN_PROGRAM.findall(text))
+            commands = "\n".join(_ESCAPED.sub(lambda m: escapes.get(m[1], m[1]), one) for one in several)
             patched = paths_patched(text)
             patch = text if "\n*** " in text else text.replace("\\n", "\n")
             seen.command(call, commands, self._folder, patched, lines_patched(patch) if patched else {})
@@ -669,10 +671,6 @@ _VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
     "patch_apply_end": _patch_failed,
     "mcp_tool_call_end": _mcp_failed,
 }
-
-
-def _unescaped(found: Sequence[str]) -> str:
-    return _ESCAPED.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), "".join(found))
 
 
 def _parts(payload: _Payload) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import dropwhile, islice, pairwise
 from typing import Any, Literal, NamedTuple
 
+from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.shell import OWN_FAILURES, SHELLS, STARTERS, ShellCommand
 
@@ -17,7 +18,8 @@ _STOPS = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS = re.compile(r"(?:exit|return)(?: 0)?$")
 _PATH_LIMIT = 1000  # characters
 _WORD = re.compile(r"\w[\w-]*")
-_VERSIONED = re.compile(r"[\d.]+$")
+WORD = re.compile(r"[\w.]+")  # of a text that is printed
+_VERSIONED = re.compile(r"(?<![\d.])[\d.]+$")
 _INTERPRETERS = frozenset({*SHELLS, "python", "pypy", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node"})
 _RUNNERS = frozenset(STARTERS["verifiers"]["runners"].split())
 TOOLS_OF: Mapping[str, frozenset[str]] = {
@@ -52,6 +54,11 @@ _REWRITES, _WRITERS = (
     {name.replace("_", " "): how for names, how in STARTERS[table].items() for name in names.split()}
     for table in ("rewrites", "writers")
 )
+_SHOWN = {name: STARTERS["shown"][name].split() for name in ("report", "quiet")}
+_KEEP_LINES = {name: how for names, how in STARTERS["shown"]["lines"].items() for name in names.split()}
+_COLOUR = re.compile(r"\\(?:033|x1[bB]|e)\[[\d;]*m")
+_MADE_UP = re.compile(r"\\[x0uU]|%[^s%\s]|\w%s|%s\w|\$\{[^}#]{1,99}(?:[/#%^,]|:[\s\d])")  # what changes a text
+_MOST_RUNS = 9  # of a line, the last ones, of which it is known what reads them
 _BEFORE = {before for name in (*_REWRITES, *_WRITERS) if (before := name.rpartition(" ")[0])} | {"git", "gh"}
 
 
@@ -67,7 +74,7 @@ def _called(words: Sequence[str], known: Mapping[str, Any]) -> tuple[str, list[s
 
 def _applies(how: Mapping[str, str], options: Sequence[str]) -> bool:
     """Whether a program does what a table says of it: with an option "when", with none "unless" (patterns)."""
-    unless, when = (partial(re.fullmatch, how.get(key, "")) for key in ("unless", "when"))
+    unless, when = (partial(re.fullmatch, how.get(key, ""), flags=re.DOTALL) for key in ("unless", "when"))
     return not any(map(unless, options)) and ("when" not in how or any(map(when, options)))
 
 
@@ -134,14 +141,54 @@ def chain_before(commands: Sequence[ShellCommand], at: int) -> list[ShellCommand
     return list(commands[first:at])
 
 
-def readers(commands: Sequence[ShellCommand], at: int) -> Iterator[tuple[str, ...]]:
+def readers(commands: Sequence[ShellCommand], at: int) -> Iterator[ShellCommand]:
     """Yield the commands that read the output of one, or of a group that it is in, one after the other."""
     depth, follows = commands[at].depth, True
     for one in commands[at + 1 :]:
         follows = one.after == "|" and (follows or one.since < depth)
         if follows and one.words:
-            yield one.words
+            yield one
         depth = min(depth, one.since)
+
+
+def shown_by(
+    commands: Sequence[ShellCommand], runs: Collection[int], text: str
+) -> tuple[bool, bool, list[frozenset[str]]]:
+    """Return whether a failing summary that a line shows can only be of its test runs, and whether a passing one can.
+
+    A passing one may be of another file that is shown, or rewritten by what reads the runs. Where the runs write into a
+    file, both are theirs when only that file is shown. Last are the words of the other commands, or of the whole text.
+    """
+    reading = {one for at in sorted(runs)[-_MOST_RUNS:] for one in readers(commands, at)}
+    kept = {one.into for n, one in enumerate(commands) if one.into and (n in runs or not one.words)}
+    own_files = kept | {word for one in reading if one.words[0] == "tee" for word in one.words[1:]}
+    own, begin, words_of_all, printed = True, min(runs), frozenset(WORD.findall(text)), list[frozenset[str]]()
+    for n, one in ((n, one) for n, one in enumerate(commands) if n not in runs and one.words):
+        program, reads = _VERSIONED.sub("", one.words[0].rpartition("/")[2].lower()), one in reading
+        said = _COLOUR.sub("", " ".join(one.words))
+        printed.append(words_of_all if "$" in said else frozenset(WORD.findall(said)))
+        moves = program in ("cd", "pushd") and (n > begin or one.depth > 0)
+        if (one.into or (not kept and rewritten(one.words))) and not reads:
+            own &= one.into not in kept
+        elif program in ("echo", "printf"):
+            own &= _MADE_UP.search(said) is None
+        elif program in _KEEP_LINES or _is_given_code(program, one.words[1:]):
+            files = _files_shown(one, _KEEP_LINES.get(program, {"first": "(?!)"}))
+            own &= files is not None and (own_files.issuperset(files) or (not kept and all(map(is_code, files))))
+        elif kept or reads:
+            own &= program in _SHOWN["quiet" if kept else "report"] and not moves
+    return own or not kept, own, printed
+
+
+def _files_shown(command: ShellCommand, how: Mapping[str, str]) -> list[str] | None:
+    """Return the files of which a command shows whole lines; None where it may show other text."""
+    words, valued = command.words, how.get("valued", "").split()
+    files = [word for before, word in pairwise(words) if word[:1] != "-" and before not in valued]
+    first = [] if "first" not in how or ("-e" in valued and "-e" in words) else files[:1] or [""]
+    files = [] if "writes" in how else files[len(first) :]
+    is_whole = _applies(how, [word for word in words[1:] if word[:1] == "-"]) and not command.fed
+    is_whole = is_whole and all(re.fullmatch(how["first"], word) for word in first)
+    return files if is_whole and (files or command.after == "|") else None
 
 
 def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
@@ -363,7 +410,7 @@ def targets(words: Sequence[str], text: str, passed: bool = False) -> Iterator[s
     """
     name, given, operands = _called(words, _WRITERS)
     program = name.partition(" ")[0]
-    if is_code := program in _CODE and (not given or any(map(_CODE[program].fullmatch, given))):
+    if is_code_given := _is_given_code(program, given):
         is_stated = given and given[-1][:1] not in ("-", "$", "/")
         yield from _named_in(
             " ".join(given) if is_stated else text, _BREAKS if program in STARTERS["code"]["words"].split() else _QUOTES
@@ -388,9 +435,13 @@ def targets(words: Sequence[str], text: str, passed: bool = False) -> Iterator[s
             found = [path for word in operands for path in (word, _PACKED.sub("", word), word + ANY_BELOW)]
     folder = next((after for word, after in pairwise(words) if word == "-C" and program == "git"), "")
     yield from (posixpath.join(folder, path) for path in (*into, *found))
-    if passed and (name in _WRITERS if not is_code else _MAY_WRITE.search(" ".join(given))):
+    if passed and (name in _WRITERS if not is_code_given else _MAY_WRITE.search(" ".join(given))):
         yield from _named_in(f"{text} >", _BREAKS)
         yield from () if "*." in text or "name" in text else ("." + ANY_BELOW,)
+
+
+def _is_given_code(program: str, given: Sequence[str]) -> bool:
+    return program in _CODE and (not given or any(map(_CODE[program].fullmatch, given)))
 
 
 def _copied(name: str, options: Sequence[str], operands: Sequence[str], into: Sequence[str]) -> list[str]:

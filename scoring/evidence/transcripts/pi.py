@@ -28,8 +28,9 @@ class PiReader(EventReader):
         kind, message = line.get("type"), fields.member(line, "message")
         if kind == "session":
             self.version = line.get("version")
-            before = fields.text_in(line, "parentSession") or fields.text_in(line, "branchedFrom")
-            self.where = LineSpan(fields.text_in(line, "cwd"), fields.text_in(line, "id"), parent=_session_of(before))
+            before = fields.text_in(line, "parentSession") or fields.text_in(line, "branchedFrom")  # <time>_<id>.jsonl
+            parent = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl").rpartition("_")[2]
+            self.where = LineSpan(fields.text_in(line, "cwd"), fields.text_in(line, "id"), parent=parent)
             return
         if kind != "message" and kind not in _SUMMARIES:
             if kind not in _STATES:
@@ -69,11 +70,6 @@ class PiReader(EventReader):
                 note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
-
-
-def _session_of(path: str) -> str:
-    """Return the id of the session of a file, ``<time>_<id>.jsonl``; "" where there is none."""
-    return path.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl").rpartition("_")[2]
 
 
 class Pi(Harness):

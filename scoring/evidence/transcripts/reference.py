@@ -36,11 +36,6 @@ class Event(NamedTuple):
     turn: Turn | None = None
 
 
-def codex_turn(given: int, cached: int, output: int) -> Turn:
-    """Return the tokens of one Codex turn: cached input was read, what is left of the input was created."""
-    return given, output, cached, max(wrap64(given - cached), 0)
-
-
 _DEEPEST, _LEVELS = 10_000, 100  # how deep the reference lets JSON nest, and how much of it is parsed at a time
 # What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again.
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -235,7 +230,8 @@ def _codex_event(time: int, line: dict[str, Any]) -> Event:
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
         return Event(time)
-    return Event(time, turn=codex_turn(*(usage.get(name) or 0 for name in CODEX_COUNTS)))
+    given, cached, output = (usage.get(name) or 0 for name in CODEX_COUNTS)  # what was not cached was created
+    return Event(time, turn=(given, output, cached, max(wrap64(given - cached), 0)))
 
 
 def _objective_view(value: Any) -> Event | None:

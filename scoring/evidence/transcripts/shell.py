@@ -17,7 +17,8 @@ class ShellCommand(NamedTuple):
 
     ``hidden`` is whether its exit status is, ``last`` of its line, ``after`` what is before it ("" where a
     statement begins). ``depth`` is in how many groups it is, ``since`` the fewest since the one before; ``through``
-    what starts it, ``defines`` whether it is the name of a function.
+    what starts it, ``defines`` whether it is the name of a function, ``into`` the file that its output goes to
+    (``>>FILE`` where it is added to it), and ``fed`` whether it reads a file or a here-document.
     """
 
     words: tuple[str, ...]
@@ -29,6 +30,8 @@ class ShellCommand(NamedTuple):
     since: int = 0
     through: tuple[str, ...] = ()
     defines: bool = False
+    into: str = ""
+    fed: bool = False
 
 
 def commands_of(text: str) -> list[ShellCommand]:
@@ -36,8 +39,8 @@ def commands_of(text: str) -> list[ShellCommand]:
     return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
-_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool, tuple[str, ...], bool]
-"""A command as it is read: words, writes, whether a keyword before it hides its status, through what, defines."""
+_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool, tuple[str, ...], bool, str, bool]
+"""A command as it is read: words, writes, whether a keyword before it hides its status, through what, and the rest."""
 
 _Events: TypeAlias = list[_Simple | str]  # commands and what is between them
 
@@ -67,6 +70,8 @@ _SEPARATORS |= dict.fromkeys((";", "\n", ";;", ";&", ";;&"), ";")
 """What is between commands, and which of the five ways to go on it is."""
 
 _BLANKS = " \t\r\v\f"
+_OUTPUT = re.compile(r"1?>|&>")  # what a command prints goes elsewhere
+_TERMINAL = frozenset(("/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"))
 
 _OPENERS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "{", "!"})
 _CLOSERS = frozenset({"fi", "done", "esac", "}"})
@@ -124,7 +129,7 @@ class _Frame(NamedTuple):
 
     closes: str
     hides: bool
-    goes_on: tuple[list[str], list[tuple[int, bool]], list[str], bool] | None = None
+    goes_on: tuple[list[str], list[tuple[int, str]], list[str], bool] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +144,7 @@ class _Reader:
     _backquotes: int = 0
     _documents: list[str] = field(default_factory=list)
     _words: list[str] = field(default_factory=list)
-    _redirections: list[tuple[int, bool]] = field(default_factory=list)
+    _redirections: list[tuple[int, str]] = field(default_factory=list)
     _pieces: list[str] = field(default_factory=list)
     _defines: bool = False  # the body of a function comes next
 
@@ -272,7 +277,7 @@ class _Reader:
             name = self._words[-1]
             self._begin()
             self._defines = True
-            self.events.append(((name,), (), False, (), True))
+            self.events.append(((name,), (), False, (), True, "", False))
             return empty.end()
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
@@ -299,12 +304,13 @@ class _Reader:
 
     def _redirect(self, mark: str) -> None:
         if self._pieces and mark[0] != "&" and self._pieces[-1].isdecimal() and len(self._pieces) == 1:
-            self._pieces = []  # the number of what is redirected
+            mark = self._pieces.pop() + mark  # the number of what is redirected
         self._end_word()
-        if mark.startswith("<<") and mark != "<<<":
-            self._documents.append(mark)
+        if "<<" in mark and not mark.endswith("<<<"):
+            self._documents.append(mark.lstrip("0123456789"))
+            self._redirections.append((COMMAND_LIMIT, mark))  # no word is there
         elif mark[-1] not in "0123456789-":
-            self._redirections.append((len(self._words), mark[0] != "<" or mark == "<>"))
+            self._redirections.append((len(self._words), mark))
 
     def _behind_documents(self, pos: int) -> int:
         """Return where the here-documents end that begin at a position."""
@@ -327,12 +333,15 @@ class _Reader:
         self._begin()
         if not words:
             return
-        writes = []
-        for at, is_output in reversed(redirections):
+        writes, into = list[str](), ""
+        for at, mark in reversed(redirections):
             if at < len(words):
                 target = words.pop(at)
-                if is_output and not target.startswith("/dev/"):
+                if ">" in mark and not target.startswith("/dev/"):
                     writes.append(target)
+                if _OUTPUT.match(mark) and target not in _TERMINAL:
+                    into = into or (">>" in mark) * ">>" + target
+        fed = any("<" in mark for _, mark in redirections)
         writes.reverse()
         hides, through = False, tuple[str, ...]()
         if words and (words[0].rpartition("/")[2] in _BEFORE or "=" in words[0]):
@@ -340,9 +349,9 @@ class _Reader:
         name = words[0].rpartition("/")[2] if words else ""
         if name in _SCRIPTED and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
-                self.events += [((), tuple(writes), False, (), False)] if writes else []
+                self.events += [((), tuple(writes), False, (), False, into, fed)] if writes or into else []
                 inside = _Reader(script[0], self._depth - 1).read()
-                carried = (one if isinstance(one, str) else (*one[:3], through + one[3], one[4]) for one in inside)
+                carried = (one if isinstance(one, str) else (*one[:3], through + one[3], *one[4:]) for one in inside)
                 self.events += [_OPENS, *carried, _CLOSES_HIDDEN if hides else _CLOSES]
                 return
             words, more, inner = self._command(script)
@@ -351,8 +360,8 @@ class _Reader:
             writes += [word for word in words[1:] if word[:1] != "-" and not word.startswith("/dev/")]
         if name == "case":
             self.events.append(_BRANCHES)
-        if words or writes:
-            self.events.append((tuple(words), tuple(writes), hides, through, False))
+        if words or writes or into:
+            self.events.append((tuple(words), tuple(writes), hides, through, False, into, fed))
 
     def _command(self, words: list[str]) -> tuple[list[str], bool, tuple[str, ...]]:
         """Take off what only comes before a command; return also whether that hides its status, and the programs."""
@@ -410,9 +419,9 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     is_last = whole
     for event in reversed(events):
         if not isinstance(event, str):
-            words, writes, hides, through, defines = event
-            shows = is_last and bool(words)
-            found.append(ShellCommand(words, writes, hides or hidden, shows, *before.pop(), through, defines))
+            words, writes, hides, through, defines, into, fed = event
+            shows, place = is_last and bool(words), before.pop()
+            found.append(ShellCommand(words, writes, hides or hidden, shows, *place, through, defines, into, fed))
             seen, is_last = seen or bool(words), is_last and not words
         elif event == "&&":
             hidden = statement

@@ -1,7 +1,6 @@
 """Which commands are test runs, and how they ended by what they print (``docs/TEST_TOOLS.md``); long as its rules."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -32,7 +31,8 @@ class TestCommand(NamedTuple):
 
     ``passes`` and ``fails`` are whether an exit status can only be that command's; ``folder`` is where it runs.
     ``beside`` are tools of other commands, ``filters`` what reads its output, ``by_cd`` that a ``cd`` guards it,
-    ``hooked`` where a commit is ("before", "behind"), ``again`` that it only repeats a failed run.
+    ``hooked`` where a commit is ("before", "behind"), ``again`` that it only repeats a failed run. ``own_failure`` and
+    ``own_pass`` are whether a summary in the output can only be the run's, ``printed`` the words of the others.
     """
 
     tool: str
@@ -46,7 +46,9 @@ class TestCommand(NamedTuple):
     by_cd: bool = False
     hooked: str = ""
     again: bool = False
-    text: str = ""
+    own_failure: bool = True
+    own_pass: bool = True
+    printed: Sequence[frozenset[str]] = ()
 
 
 class TestVerdict(NamedTuple):
@@ -120,7 +122,7 @@ class TestTools:
         if not found:
             return None
         at, tool = found[-1]
-        runs, last, table = {n for n, _ in found}, commands[at], self._table
+        runs, last, table = dict(found), commands[at], self._table
         others = [one for n, one in enumerate(commands) if n not in runs and one.words]
         programs = {_program_of(one.words[0]) for one in others}
         hooks = [n for n, one in enumerate(commands) if self._has_hooks(one)]
@@ -133,11 +135,11 @@ class TestTools:
             tuple(dict.fromkeys(name for _, name in found)),
             commandlines.folder_of(commands, at, table.folders, tool == _SCRIPT),
             frozenset(name for program in programs for _, name in table.starts.get(program, ())),
-            tuple(commandlines.readers(commands, at)),
+            tuple(one.words for one in commandlines.readers(commands, at)),
             any(one.words[:1] in (("cd",), ("pushd",)) for one in commandlines.chain_before(commands, at)),
             "" if not hooks else "before" if hooks[0] < found[0][0] else "behind",
             len(found) > 1 and last.after == "||",
-            text,
+            *commandlines.shown_by(commands, runs, text),
         )
 
     def _has_hooks(self, command: ShellCommand) -> bool:
@@ -208,6 +210,8 @@ class TestTools:
         """Whether a tool's summaries are in a text, and are its own: not another command's, and not cut short."""
         filters = () if command is None else command.filters
         failures = [form.has for form in tool.failing]
+        if command is not None and not (command.own_pass if passed else command.own_failure):
+            return False
         if passed and tool.sums and not all(commandlines.leaves_failures(words, text, failures) for words in filters):
             return False
         for form in forms:
@@ -215,10 +219,10 @@ class TestTools:
                 continue
             own = form.only in ("sole", "named")
             alone = not own or (command is not None and tool.name not in command.beside)
-            lines: Iterable[str] = (line.strip() for _, line in _lines(form, text))
-            if passed and command is not None:  # but for those that the command line has, and ``echo`` may print
-                newest = Counter(islice(lines, _MOST_COMPARED)).items()
-                lines = (line for line, count in newest if count > _times_in(command.text, line))
+            lines = (line.strip() for _, line in _lines(form, text))
+            if passed and command is not None:  # but for those that another command may print by its words
+                several = ((line, set(commandlines.WORD.findall(line))) for line in islice(lines, _MOST_COMPARED))
+                lines = (line for line, words in several if not any(map(words.issubset, command.printed)))
             is_there = any(alone or (form.only == "named" and "test" in line.lower()) for line in lines)
             if is_there and (passed or not own or not _says(self._table.unstarted, text)):
                 return True
@@ -303,10 +307,6 @@ def _lines(form: _Form, text: str) -> Iterator[tuple[int, str]]:
         end = start - 1
 
 
-def _times_in(text: str, line: str) -> int:
-    return len(re.findall(rf"(?<!\w){re.escape(line)}(?!\w)", text)) if line in text else 0
-
-
 def _counts(tool: _Tool, text: str, passed_all: bool) -> tuple[int | None, int | None]:
     """Return how many tests passed and failed, as far as the summaries of a tool state that."""
     lines: dict[int, str] = {}
@@ -347,21 +347,12 @@ def _table() -> _Table:
             starts.setdefault(program, []).append((start, given["name"]))
     needles = {_needle(text) for given in data["tool"] for text in given["starts"]}
     needles = {needle for needle in needles if not any(other != needle and other in needle for other in needles)}
-    refused, script, no_script = (re.compile("|".join(data[name])) for name in ("refused", "script", "no_script"))
-    return _Table(
-        tools,
-        starts,
-        carriers,
-        re.compile("|".join(map(re.escape, sorted(needles)))),
-        refused,
-        _forms(data["unstarted"]),
-        _forms(data["ended"]),
-        frozenset(data["harmless"]),
-        frozenset(data["folders"]),
-        frozenset(data["hooks"]),
-        script,
-        no_script,
-    )
+    data |= {name: re.compile("|".join(data[name])) for name in ("refused", "script", "no_script")}
+    data |= {name: _forms(data[name]) for name in ("unstarted", "ended")}
+    data |= {name: frozenset(data[name]) for name in ("harmless", "folders", "hooks")}
+    data |= {"tools": tools, "starts": starts, "carriers": carriers}
+    data["prefilter"] = re.compile("|".join(map(re.escape, sorted(needles))))
+    return _Table(**{name: data[name] for name in _Table._fields})
 
 
 def _tool_of(given: dict[str, Any], never: frozenset[str]) -> _Tool:

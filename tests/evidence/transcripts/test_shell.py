@@ -190,7 +190,7 @@ def test_of_a_line_that_is_cut_off_no_command_is_the_last() -> None:
 
 
 def test_a_command_is_a_plain_value() -> None:
-    assert commands_of("a > x") == [ShellCommand(("a",), ("x",), False, True)]
+    assert commands_of("a > x") == [ShellCommand(("a",), ("x",), False, True, into="x")]
 
 
 HOSTILE = [
