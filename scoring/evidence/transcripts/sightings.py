@@ -1,7 +1,7 @@
 """What was seen in the lines of an iteration (``docs/EVIDENCE.md``, "Observations"), put together from all files."""
 
 import posixpath
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -223,8 +223,14 @@ def _look(
             found[owner].found.append(run)
     for owner, one, (path, how) in owned(rows.EDIT):
         found[owner].found.append(one._replace(kind="edit", text=texts[path], how=how))
+    unanswered = {n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY}
+    calls = sorted(n for _, n, *_ in file.rows.tables.get(rows.CALL, ())) if unanswered else []
     for owner, one, (what, key) in owned(rows.BREAK):
-        if what == rows.REJECTION or not _stopped_earlier(file, owners, one.number):
+        # An interruption may stop a command that made the commit before, and has no result that says so.
+        called = bisect_left(calls, one.number) - 1
+        at = file.at(calls[called]) if called >= 0 and calls[called] in unanswered else -1
+        stopped_earlier = at >= 0 and owners[file.ids[at]] != owner
+        if what == rows.REJECTION or not stopped_earlier:
             kind: Kind = "interrupt" if what == rows.INTERRUPT else "rejection"
             found[owner].found.append(one._replace(kind=kind, key=key))
     for owner, one, (how, path) in owned(rows.RESET):
@@ -237,16 +243,6 @@ def _look(
         found[owner].words.update(names)
     for owner, one, (*_, key, _) in owned(rows.CALL):
         found[owner].found.append(one._replace(key=key))
-
-
-def _stopped_earlier(file: File, owners: Sequence[int], number: int) -> bool:
-    """Whether an interruption stopped a command that had made the commit before, and has no result that says so."""
-    unanswered = {n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY}
-    if not unanswered:
-        return False
-    call = max((n for _, n, *_ in file.rows.tables.get(rows.CALL, ()) if n < number), default=-1)
-    at = file.at(call) if call in unanswered else -1
-    return at >= 0 and owners[file.ids[at]] != owners[file.ids[file.at(number)]]
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:
