@@ -38,12 +38,15 @@ class CommitGraph:
         """Return whether the trunk contains a commit."""
         return sha in self._of_trunk
 
+    def side(self, sha: str) -> set[str]:
+        """Return what a commit off the trunk contains that the trunk does not, itself included."""
+        return _reached(sha, self.parents, self._of_trunk)
+
     def boundary(self, sha: str) -> frozenset[str]:
         """Return where the side of a commit leaves the trunk: the trunk commits that are parents on it."""
         if self.on_trunk(sha):
             return frozenset((sha,))
-        side = reached(sha, self.parents, self._of_trunk)
-        return frozenset(p for c in side for p in self.parents.get(c, ()) if p in self._of_trunk)
+        return frozenset(p for c in self.side(sha) for p in self.parents.get(c, ()) if p in self._of_trunk)
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
@@ -143,18 +146,6 @@ class CommitGraph:
             found.append(at)
             at = next(p for p in self.parents[at][1:] if p in holding)
 
-    def marks(self, shas: Sequence[str]) -> dict[str, int]:
-        """Return, for each commit, which of ``shas`` (no two alike) it contains: bit n is ``shas[n]``."""
-        bits = {sha: 1 << n for n, sha in enumerate(shas)}
-        marks: dict[str, int] = {}
-        for sha in reversed(self._order):
-            mark = bits.get(sha, 0)
-            for parent in self.parents[sha]:
-                of_parent = marks.get(parent, 0)
-                mark = of_parent if mark | of_parent == of_parent else mark | of_parent
-            marks[sha] = mark
-        return marks
-
     def nearest(self, shas: Sequence[str], counts: Sequence[bool]) -> list[int | None]:
         """Return of each of ``shas`` the place of the last one before it that counts and that it contains."""
         places: dict[str, list[int]] = {}
@@ -162,7 +153,7 @@ class CommitGraph:
             places.setdefault(sha, []).append(n)
         found: list[int | None] = [None] * len(shas)
         waiting = Counter(parent for parents in self.parents.values() for parent in parents)
-        marks: dict[str, int] = {}  # as above, of commits that some child still waits for
+        marks: dict[str, int] = {}  # which places a commit contains, by their bits, while a child still waits for it
         for sha in reversed(self._order):
             mark = 0
             for parent in self.parents[sha]:
@@ -184,7 +175,7 @@ class Contained:
 
     def __init__(self, graph: CommitGraph, tip: str) -> None:
         self._graph = graph
-        self._beside = reached(tip, graph.parents, graph.mainline_index)
+        self._beside = _reached(tip, graph.parents, graph.mainline_index)
         # The newest mainline commit in it, by its index; beyond the last one when there is none.
         self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
 
@@ -192,7 +183,7 @@ class Contained:
         return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)
 
 
-def reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
+def _reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
     """Return a commit and what it comes from, without what is in ``stop`` and what only that comes from."""
     seen, todo = {start}, [start]
     while todo:

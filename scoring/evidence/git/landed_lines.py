@@ -152,14 +152,15 @@ class AttributedLandings(Landings):
     @cached_property
     def _weighed(self) -> dict[str, Landing]:
         weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
-        lost = [sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED]
-        marks = self._graph.marks(lost)
-        there = [(marks.get(sha, 0), by) for sha, by in weighed.items() if by.landed or by.unknown in _SOME_THERE]
-        for n, sha in enumerate(lost):
-            if by := next((by for mark, by in there if mark >> n & 1), None):
+        lost = {sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED}
+        there = [sha for sha, by in weighed.items() if by.landed or by.unknown in _SOME_THERE]
+        for tip in there:
+            by = weighed[tip].commit or weighed[tip].part_of
+            for sha in self._graph.side(tip) & lost:
                 # A later commit of its side is there in part, and may have written its lines anew.
-                why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
-                weighed[sha] = self._found(sha, unknown=why, part_of=whole, lines=weighed[sha].lines)
+                why, lines = Unknown.PART if by else Unknown.NOT_FOUND, weighed[sha].lines
+                weighed[sha] = self._found(sha, unknown=why, part_of=by, lines=lines)
+                lost.discard(sha)
         return weighed
 
     @cached_property
@@ -188,19 +189,15 @@ class AttributedLandings(Landings):
         pairs = ([(sha, was) for sha in some if (was := self._graph.first_parent(sha))] for some in (own, trunk))
         return TrunkLines(self._repository, next(pairs), [], next(pairs), removed=True)
 
-    @cached_property
-    def _marks(self) -> Mapping[str, int]:
-        """Which of the commits in question, by their bits, each commit contains."""
-        return self._graph.marks(list(self._asked))
-
-    def _held_by(self, tip: str) -> list[str]:
-        return [sha for n, sha in enumerate(self._asked) if self._marks.get(tip, 0) >> n & 1]
+    def _held_by(self, tip: str) -> set[str]:
+        return self._graph.side(tip) & self._asked.keys()
 
     @cached_property
     def _tips(self) -> list[Tip]:
         """The branches and commits that contain a commit in question, those with most of them first."""
-        known = {tip.sha: tip for tip in (*self._iterations, *self._branches) if self._marks.get(tip.sha)}
-        return sorted(known.values(), key=lambda tip: -self._marks[tip.sha].bit_count())[:MOST_TIPS]
+        known = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
+        held = {sha: len(self._held_by(sha)) for sha in known}
+        return sorted((tip for tip in known.values() if held[tip.sha]), key=lambda tip: -held[tip.sha])[:MOST_TIPS]
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph, Contained, reached
+from scoring.evidence.git.graph import CommitGraph, Contained
 from scoring.evidence.git.patches import git_version, isolated_repository, merged_trees, same_changes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
@@ -80,17 +80,19 @@ class Landings:
                 why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
                 decided[sha] = self._found(sha, unknown=why)
         tried = [tip for tip in self._iterations if tip.sha not in decided]
-        marks, bits = self._graph.marks(shas), {sha: 1 << n for n, sha in enumerate(shas)}
-        missing = sum(bits[tip.sha] for tip in tried if own[tip.sha] is None)
-        branches = [tip for tip in self._branches if marks[tip.sha] & missing & ~bits.get(tip.sha, 0)][:MOST_TIPS]
+        first = {tip.sha: tip.iteration for tip in tried if own[tip.sha] is None}
+        held = {tip.sha: self._graph.side(tip.sha) & first.keys() - {tip.sha} for tip in (*self._branches, *tried)}
+        branches = [tip for tip in self._branches if held[tip.sha]][:MOST_TIPS]
         own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
-        by_subject = self._by_subject([tip.sha for tip in tried if own[tip.sha] is None])
-        first, later = {tip.sha: tip.iteration for tip in tried}, {sha: list[Tip]() for sha in by_subject}
+        by_subject = self._by_subject(first)
+        later, holding = ({sha: list[Tip]() for sha in first} for _ in range(2))
         for tip in self._iterations:
-            for sha in reached(tip.sha, self._graph.parents, self._times) & later.keys():
+            for sha in held.get(tip.sha, ()):
                 if tip.iteration > first[sha]:
                     later[sha].append(tip)
-        holding = {sha: [t for t in branches if t.sha != sha and marks[t.sha] & bits[sha]] for sha in by_subject}
+        for tip in branches:
+            for sha in held[tip.sha]:
+                holding[sha].append(tip)
         self._ask_moved(
             (sha, by.commit)
             for sha in by_subject
