@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -19,9 +18,9 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import AGENT, BY_REDIRECTION, EDIT, NOTE, REWROTE
+from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
-from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.streams import missing_sub_agents, part_of
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
@@ -258,8 +257,9 @@ def _measure(units: Units, work: AllWork) -> None:
     counted, _ = count_lines(work.files, parts, groups + several, last_lines(work.files, parts))
     outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
     written = written_lines(work.files, parts, range(len(keys)))
-    missing = _missing(work, parts, written)
-    for unit, group, found in zip(order, groups, counted, strict=False):
+    missing = missing_sub_agents(work.files, parts, groups)
+    wrote = _unknown_writes(work, parts, written)
+    for unit, group, found, absent in zip(order, groups, counted, missing, strict=False):
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
         times = sorted(time for lines in unit.lines.values() for time in lines.values())
         unit.counted, unit.ended = replace(found, began=times[0], ended=times[-1]), times[-1]
@@ -268,42 +268,23 @@ def _measure(units: Units, work: AllWork) -> None:
             for key, added in written[n].items():
                 if is_inside(*key, work.in_repository):
                     unit.written.setdefault(key, Counter()).update(added)
-        unit.missing_subagents = sum(missing[n][0] for n in group if n in missing)
-        unit.is_whole = not any(any(missing[n]) for n in group if n in missing)
+        unit.missing_subagents = absent
+        unit.is_whole = not absent and wrote.isdisjoint(group)
 
 
-def _missing(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> dict[int, tuple[int, int]]:
-    """Count sub-agents that were started and are not here, and files that commands wrote, of which no line is known."""
-    started: Counter[int] = Counter()
-    wrote: Counter[int] = Counter()
-    here: dict[int, set[str]] = {}
-    inside: set[int] = set()
+def _unknown_writes(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> set[int]:
+    """Return the parts in which commands wrote files of the repository, of which no line is known."""
+    found = set[int]()
     for file in work.files:
-        spans, tables = file.rows.spans, file.rows.tables
-        part_of = partial(_part_of, file, parts)
-        alone = all(span.agent for span, covered in zip(spans, file.rows.covers, strict=True) if covered)
-        for n, (span, covered) in enumerate(zip(spans, file.rows.covers, strict=True)):
-            for part in map(part_of, covered) if span.agent else ():
-                if alone or span.agent_id:
-                    here.setdefault(part, set()).add(file.agent(n))
-                else:  # older versions write sub-agents into the session's own file, and do not tell them apart
-                    inside.add(part)
-        started.update(part_of(number) for _, number, what in tables.get(NOTE, ()) if what == AGENT)
-        for at, number, path, how in tables.get(EDIT, ()):
-            part, key = part_of(number), (spans[at].cwd, file.rows.texts[path])
-            if how == BY_REDIRECTION and part >= 0 and key not in written[part]:
-                wrote[part] += is_inside(*key, work.in_repository)
-        for at, number, path in tables.get(REWROTE, ()):
-            if (part := part_of(number)) >= 0:
-                cwd, text = spans[at].cwd, file.rows.texts[path]
-                wrote[part] += text == cwd or is_inside(cwd, text, work.in_repository)
-    agents = {n: 0 if n in inside else max(count - len(here.get(n, ())), 0) for n, count in started.items()}
-    return {n: (agents.get(n, 0), wrote[n]) for n in {*started, *wrote} - {-1}}
-
-
-def _part_of(file: File, parts: Sequence[int], number: int) -> int:
-    n = file.at(number)
-    return parts[file.ids[n]] if n >= 0 and file.fresh[n] else -1
+        spans, texts, tables = file.rows.spans, file.rows.texts, file.rows.tables
+        places = [(*row[:3], True) for row in tables.get(EDIT, ()) if row[3] == BY_REDIRECTION]
+        places += [(*row, False) for row in tables.get(REWROTE, ())]
+        for at, number, path, may_be_known in places:
+            part, (cwd, text) = part_of(file, parts, number), (spans[at].cwd, texts[path])
+            known = may_be_known and (cwd, text) in written.get(part, ())
+            if not known and (text == cwd or is_inside(cwd, text, work.in_repository)):
+                found.add(part)
+    return found
 
 
 def _move_talk(units: Units, work: AllWork) -> None:

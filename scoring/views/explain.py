@@ -1,4 +1,4 @@
-"""Why an iteration scored what it did, what would have raised it, and who did the work."""
+"""Why an iteration scored what it did, what would have raised it, and who did the work; long, as its words are here."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import ClaimResult, Method
+from scoring.evidence.transcripts.facts import NS, ClaimResult, Method
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.fingerprint import Meaning
 from scoring.sidecars.provenance import OwnLines
@@ -283,13 +283,18 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         most = f", {work.most} of one" if work.files > 1 and work.most > 1 else ""
         parts.append(f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}{most}")
     if work.agents:
-        parts.append(f"{counted(work.agents, 'sub-agent')} started")
+        missing = f", what {work.missing} of these did is not counted here" if work.missing else ""
+        parts.append(f"{counted(work.agents, 'sub-agent')} started{missing}")
     if reviews := observed.tests.reviewing:
         parts.append(f"{counted(reviews, 'test run')} of sub-agents that edited no code, without a vote")
     if work.compactions:
         parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:
         yield "; ".join(parts)
+    ended = facts.transcripts.ended if facts.transcripts else None
+    made = work.edits or work.agents or observed.by_agents or any(seen.kind == "commit" for seen in observed.seen)
+    if facts.window and ended and not made and (minutes := (facts.window.end - ended) // (60 * NS)) > 0:
+        yield f"no edit tool was used in these lines, which end {counted(minutes, 'minute')} before the commit"
     if observed.by_agents is not None:
         yield f"agents wrote at least {int(observed.by_agents * 100)} % of the lines that its commit adds"
 

@@ -9,13 +9,22 @@ import pytest
 from helpers.checkpoints import REF, ULID, about, record
 from helpers.commands import DaScore
 from helpers.facts import facts_of
+from helpers.harness_lines import cases
 from helpers.histories import History
 from helpers.repos import Repo
 from msgspec.structs import replace
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
-from scoring.evidence.transcripts.facts import LinesFound, Observed, SeenAt, WorkSeen
+from scoring.evidence.transcripts.facts import (
+    NS,
+    IterationWindow,
+    LinesFound,
+    Observed,
+    SeenAt,
+    TranscriptFacts,
+    WorkSeen,
+)
 from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
@@ -265,6 +274,10 @@ class TestWords:
             ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
             ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
+            (
+                {"work": WorkSeen(agents=2, missing=1)},
+                ["2 sub-agents started, what 1 of these did is not counted here"],
+            ),
             ({"elsewhere": 3}, ["the tokens and turns of 3 of these lines count for another unit of work"]),
             ({"by_agents": 0.2599}, ["agents wrote at least 25 % of the lines that its commit adds"]),
             ({}, []),
@@ -277,6 +290,24 @@ class TestWords:
         assert payload
         edits = observed["work"].edits if "work" in observed else 0
         assert (payload["work"]["edits"], payload["by_agents"]) == (edits, observed.get("by_agents"))
+
+    @cases(
+        "known, line",
+        {
+            "nothing was edited": ({}, "no edit tool was used in these lines, which end 2 minutes before the commit"),
+            "something was": ({"work": WorkSeen(1, 1, 1)}, "1 edit of 1 file"),
+            "a sub-agent may have": ({"work": WorkSeen(agents=1)}, "1 sub-agent started"),
+            "a document in a command": (
+                {"by_agents": 0.5},
+                "agents wrote at least 50 % of the lines that its commit adds",
+            ),
+            "a line shows the commit": ({"seen": (SeenAt("commit a", HERE, 9),)}, "commit a at t.jsonl:9"),
+        },
+    )
+    def test_of_lines_that_end_before_the_commit(self, known: dict[str, Any], line: str) -> None:
+        window, ended = IterationWindow(2, None, 200 * NS), TranscriptFacts(ended=70 * NS)
+        found = facts(Observed("commit", ("s",), **known), window=window, transcripts=ended)
+        assert list(chain_lines(found, None))[3:] == [line]
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")

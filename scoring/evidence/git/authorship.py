@@ -175,10 +175,7 @@ class AttributedHistory(CorrectedHistory):
 
     @cached_property
     def beside(self) -> dict[str, str]:
-        """The commits off the trunk on branches, local ones first, each with the first branch that has it, by its name.
-
-        Without a trunk these are the tips of local branches.
-        """
+        """The commits off the trunk, each with the first branch that has it, local ones first; no trunk: their tips."""
         if not self.trunk.commit:
             return self.tips()
         refs = {ref: sha for ref, sha in sorted(self._references.commits.items()) if not _OWN_BRANCH.match(ref)}

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from scoring.errors import DaScoreError
 from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession, TokenTotals, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts import readers, sightings, streams
+from scoring.evidence.transcripts import counting, readers, sightings, streams
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
 from scoring.evidence.transcripts.claims import claims_seen, spoken_in
-from scoring.evidence.transcripts.counting import as_turn_counts, count_lines, stated_totals, with_times
 from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
@@ -121,13 +120,13 @@ class AttributedScan(Scan):
         streams.order_lines(sessions.values())
         asked = [question.asked for question in questions]
         read = {file.checkpoint for file in files if file.numbers}
-        totals = stated_totals(self.checkpoints.values(), read)
+        totals = counting.stated_totals(self.checkpoints.values(), read)
         given = attribute(asked, files, sessions, lines, landed_as, self._listing(files), totals)
         self.work = AllWork(files, given.owners, given.trees, there.in_repository)
         self._name_unread(given.shares, asked, read)
         groups = [share.own for share in given.shares] + [range(part, part + 1) for part in range(given.total)]
-        counted, self._counted = count_lines(files, given.parts, groups)
-        counted = with_times(counted, files, given.parts, groups)
+        counted, self._counted = counting.count_lines(files, given.parts, groups)
+        counted = counting.with_times(counted, files, given.parts, groups)
         of_part = counted[len(given.shares) :]
         places = {part: place for place, share in enumerate(given.shares) for part in share.own}
         seen = sightings.sightings_of(files, given.parts, given.total, places)
@@ -138,13 +137,14 @@ class AttributedScan(Scan):
         artifacts = {verifier.place for question in questions for verifier in question.verifiers if verifier.artifact}
         writes = Writes.of(Path(self._places.repo_dir), trees, files if artifacts else (), artifacts)
         made_at = sightings.lines_that_made(files, given.shares)
+        missing = streams.missing_sub_agents(files, given.parts, (share.voting for share in given.shares))
         lines_of = sightings.lines_found(files, given.parts, given.total)
         self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
         named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
         self._not_fetched = sorted(named - self.checkpoints.keys())
         found = []
-        for question, share, counts in zip(questions, given.shares, counted, strict=False):
+        for question, share, counts, absent in zip(questions, given.shares, counted, missing, strict=False):
             names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
             observed = Observed(
                 share.method, names, share.problem, checkpoints=question.asked.checkpoints, also_active=also
@@ -172,7 +172,7 @@ class AttributedScan(Scan):
                 seen=sightings.places_seen(share.made, made_at, last, breaks),
                 lines=tuple(one for part in share.voting for one in lines_of[part]),
                 elsewhere=sum(one.total for part in share.voting if part not in share.own for one in lines_of[part]),
-                work=of_it.work(),
+                work=of_it.work(absent),
                 by_agents=least_share(added.get(question.written, {}), [wrote[n] for n in share.voting if n in wrote]),
                 claims=tuple(claims_seen(share, spoken, of_it)),
             )
@@ -278,7 +278,7 @@ def _failed(parts: Sequence[TranscriptFacts]) -> int | None:
 
 def _from_totals(observed: Observed, stated: Sequence[tuple[str, TokenTotals]]) -> AttributedFacts:
     """Return what the totals of an iteration's checkpoints, by session, say of it: nothing else is known."""
-    counts = [as_turn_counts(tokens) for _, tokens in stated]
+    counts = [counting.as_turn_counts(tokens) for _, tokens in stated]
     given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
     names = tuple(sorted({name for name, _ in stated if name}))
     counted = TranscriptFacts(max(responses, 1), given, output, reads, creations)

@@ -45,10 +45,7 @@ class Share:
 
 
 class Attribution(NamedTuple):
-    """The place of the iteration and the number of the part of each line, below 0 for none; all sessions as ``trees``.
-
-    The lines of a part have one owner, and vote on the same further iterations.
-    """
+    """Of each line the place of its owner and its part, below 0 for none; a part has one owner; all ``trees``."""
 
     owners: list[int]
     parts: list[int]

@@ -376,6 +376,8 @@ class CodexReader(JsonReader):
                 elif kind == "user_message" and not self._by_agent:
                     self._says_prompts = True
                     self._seen.prompt(_text_of(payload.message))
+                elif kind == "reasoning":
+                    self._seen.responds(None)
                 elif kind == "turn_aborted" and _text_of(payload.reason) == "interrupted":
                     self._seen.interrupted()
             except (*BROKEN, TypeError):

@@ -205,13 +205,14 @@ class CorrectionsSeen(Frozen, frozen=True):
 
 
 class WorkSeen(Frozen, frozen=True):
-    """How the work went: edits of files, the most of one, sub-agents started, and compactions of the context."""
+    """How the work went: edits, files, the most of one, sub-agents started, compactions, sub-agents without lines."""
 
     edits: int = 0
     files: int = 0
     most: int = 0
     agents: int = 0
     compactions: int = 0
+    missing: int = 0
 
 
 class SeenAt(NamedTuple):

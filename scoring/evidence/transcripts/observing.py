@@ -84,6 +84,7 @@ class Observations:
         self._over: dict[int, int] = {}  # the keys of the responses of those that are over
         self._without_id: list[_Call] = []
         self._answered = False
+        self._waits = False  # whether the agent has done nothing since the last prompt
         self.files = KnownFiles()  # what tools showed of files
         self.worked = False  # whether a tool was called before, here or where the session began
         self.refused_calls: set[int] = set()  # the keys of calls that are none
@@ -102,7 +103,7 @@ class Observations:
     def responds(self, response: str | None) -> None:
         """Note that the line is one of the agent, and of which response: what it calls is called by that."""
         self._response = response
-        self._answered = False
+        self._answered = self._waits = False
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
         """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
@@ -202,6 +203,7 @@ class Observations:
 
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
+        self._waits = True
         if self.looks and self.worked and (said := said_in(text)):
             self._row(rows.PROMPT, _SAID[said])
 
@@ -222,7 +224,7 @@ class Observations:
     def interrupted(self) -> None:
         """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
         if not self._answered:
-            self._row(rows.BREAK, rows.INTERRUPT, 0)
+            self._row(rows.BREAK, rows.INTERRUPT, int(self._waits))
         self._answered = False
 
     def compacted(self) -> None:
@@ -233,6 +235,7 @@ class Observations:
     def said(self, text: str) -> None:
         """Note a text of the agent to the user; of a sub-agent there are none."""
         if self.looks and text.strip():
+            self._waits = False
             self._row(rows.SAID, int(claims_tests_pass(text)))
 
     def asked(self) -> None:
@@ -268,7 +271,7 @@ class Observations:
 
     def _begin(self, call: str | None) -> _Call:
         begun = _Call(self._span, self._number, _key(call), self._response)
-        self.worked = True
+        self.worked, self._waits = True, False
         if not call:
             self._without_id.append(begun)
             return begun

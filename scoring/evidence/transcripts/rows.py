@@ -91,7 +91,7 @@ RUN, MADE, EDIT, BREAK, RESET, WORD, NOTE, PROMPT, SAID, WROTE, UNSURE, REWROTE 
   result; a call without one has 0 for digits and subject;
 - edit: the number of the path in ``texts``, how (:data:`BY_TOOL`, :data:`BY_REDIRECTION`);
 - break by the user: what (:data:`INTERRUPT`, :data:`REJECTION`), the key of the response that asked for the tool (0:
-  not known);
+  not known), of an interruption 1 where the agent had done nothing since the prompt;
 - reset of its own work: how (:data:`HARD` …), the number of a path in ``texts`` (-1: none);
 - word of a shell command: its key, and that of its last part where it is a path;
 - note: what (:data:`AGENT`: a sub-agent was started, :data:`COMPACTION`: what came before was cut to a summary);

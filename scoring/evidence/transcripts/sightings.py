@@ -84,6 +84,8 @@ class Sightings:
                     del stopped[one.session]
                 continue
             found.append(one)
+            if one.kind == "interrupt" and one.key and not own:  # the agent had not begun: no work is stopped
+                continue
             if one.kind == "rejection":
                 counted += one.key not in responses
                 responses |= {one.key} - {0}
@@ -103,11 +105,11 @@ class Sightings:
         breaks = kinds["interrupt"], kinds["rejection"], counted + by_words
         return CorrectionsSeen(*breaks, len(resets), words, kinds["report"], counted), [*found, *resets]
 
-    def work(self) -> WorkSeen:
-        """Return how much was edited, and what the agent had help from."""
+    def work(self, missing: int = 0) -> WorkSeen:
+        """Return how much was edited, and what the agent had help from, ``missing`` sub-agents too."""
         edits = Counter(edit.text for edit in self._of("edit") if edit.how == rows.BY_TOOL)
         most = max(edits.values(), default=0)
-        return WorkSeen(edits.total(), len(edits), most, len(self._of("agent")), len(self._of("compaction")))
+        return WorkSeen(edits.total(), len(edits), most, len(self._of("agent")), len(self._of("compaction")), missing)
 
     def _resets(self) -> list[Sighting]:
         """Return the times when the agent took its own work back, one of each command."""

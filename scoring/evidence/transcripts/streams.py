@@ -2,6 +2,7 @@
 
 import os
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,16 +11,13 @@ from typing import NamedTuple, TypeAlias
 from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.rows import CALL_ONLY, MADE, RESULT_ONLY, WHOLE, Rows
+from scoring.evidence.transcripts.rows import AGENT, CALL_ONLY, MADE, NOTE, RESULT_ONLY, WHOLE, Rows
 
 SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
 
 
 class Made(NamedTuple):
-    """A commit that a session made: the line of the result, 7 to 15 hex digits of its name, its subject's key.
-
-    ``begun`` is the time of the call, and ``amends`` whether that is known to have amended a commit.
-    """
+    """A commit that a session made: 7 to 15 digits of its name, its subject's key, the call's time, if it amends."""
 
     time: int
     line: int
@@ -199,3 +197,29 @@ def _made(session: Session) -> list[Made]:
                 waiting.append((key, made))
     late = {(made.line, made.sha): Made(*made[:4], *calls[key]) for key, made in waiting if key in calls}
     return list((late | found).values())
+
+
+def missing_sub_agents(files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]) -> list[int]:
+    """Return of each group of parts how many sub-agents were started in it that have no line there."""
+    started, here = Counter[int](), dict[int, set[str]]()
+    for file in files:
+        spans = list(zip(file.rows.spans, file.rows.covers, strict=True))
+        alone = all(span.agent for span, covered in spans if covered)
+        for n, (span, covered) in enumerate(spans):
+            # Older versions write sub-agents into the session's own file, and do not tell them apart.
+            name = file.agent(n) if alone or span.agent_id else ""
+            for number in covered if span.agent else ():
+                here.setdefault(part_of(file, parts, number), set()).add(name)
+        notes = file.rows.tables.get(NOTE, ())
+        started.update(part_of(file, parts, number) for _, number, what in notes if what == AGENT)
+    found = []
+    for group in map(list, groups):
+        names = set[str]().union(*(here.get(part, ()) for part in group))
+        found.append(0 if "" in names else max(sum(started[part] for part in group) - len(names), 0))
+    return found
+
+
+def part_of(file: File, parts: Sequence[int], number: int) -> int:
+    """Return the part of a line by its number; -1 where it has none, or counts in another file."""
+    n = file.at(number)
+    return parts[file.ids[n]] if n >= 0 and file.fresh[n] else -1

@@ -16,6 +16,7 @@ from scoring.score import score_log
 REFUSAL = "The user doesn't want to proceed with this tool use."
 
 PROMPTS = {"wrong": "No, that is wrong", "report": "error: the mast is gone", "foreign": "Das ist nicht richtig"}
+PROMPTS |= {"other": "Now the sails"}
 
 Steps = Callable[[Session], object]
 
@@ -91,6 +92,8 @@ def play(session: Session, script: str) -> None:
             (1, 0, 1, 0, 1),
         ),
         "but those that something was done about": ("ls, wrong, ls, interrupt", (1, 0, 2, 0, 1)),
+        "a prompt that he takes back at once is no work stopped": ("ls, other, interrupt", (1, 0, 0)),
+        "but one that the agent has begun with is": ("ls, other, ls, interrupt", (1, 0, 1)),
         "a report is none": ("ls, report", (0, 0, 0, 0, 0, 1)),
         "another language is not judged": ("ls, foreign", (0, 0, 0, 0, None)),
         "unless some words are in English": ("ls, foreign, wrong", (0, 0, 1, 0, 1)),
@@ -239,17 +242,25 @@ def the_same_line_twice(session: Session) -> None:
     session.lines += [dict(line) for line in session.lines]
 
 
+def agent_with_lines(session: Session) -> None:
+    agent(session, 10, 1)
+    helper = Session("helper", session.cwd)
+    helper.run(11, 256, "ls", "a.py")
+    session.repeats(11, helper)
+
+
 @pytest.mark.sampled(100)
 @cases(
     "harness, steps, seen",
     {
         "edits by tools": ("claude", edits_of_two_files, WorkSeen(3, 2, 2)),
         "a redirection is none": ("claude", lambda s: s.run(10, 1, "echo > a.py", ""), WorkSeen()),
-        "a sub-agent": ("claude", lambda s: agent(s, 10, 1), WorkSeen(agents=1)),
-        "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1)),
+        "a sub-agent without lines": ("claude", lambda s: agent(s, 10, 1), WorkSeen(agents=1, missing=1)),
+        "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1, missing=1)),
+        "one with lines": ("claude", agent_with_lines, WorkSeen(agents=1)),
         "one that did not start": ("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen()),
         "one that was refused": ("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen()),
-        "a line that was written twice": ("claude", the_same_line_twice, WorkSeen(agents=1)),
+        "a line that was written twice": ("claude", the_same_line_twice, WorkSeen(agents=1, missing=1)),
         "a compaction": ("claude", lambda s: s.compact(12), WorkSeen(compactions=1)),
         "a compaction of Codex": ("codex", compacted_codex, WorkSeen(compactions=1)),
         "results cut short are no compaction": ("claude", small_compaction, WorkSeen()),
