@@ -92,7 +92,8 @@ def command(
     if github_summary and summary:
         _append(Path(summary), markdown(verdict, log))
     if not verdict.iterations:
-        warn(f"{log}: holds no iterations, so there was nothing to check")
+        why = "holds no iterations" if selection == Selection() else "none of its iterations is chosen"
+        warn(f"{log}: {why}, so there was nothing to check")
     reply(settings.json, {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}, _text(verdict, log, origins))
     return 0 if verdict.passed else FAILED
 

@@ -300,6 +300,10 @@ def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(change: Repo, da_sco
     assert da_score("check", "--no-unresolved-commits").status == 0
     edit(change.path / LOG / "iter-1.yaml", "commit: ", "# ")
     assert da_score("check", "--no-unresolved-commits").status == 3
+    edit(change.path / LOG / "iter-1.yaml", "# ", "tests_total_pass: true  # ")
+    assert "1.000" in da_score("run", "--rubric", "2.1.0").out  # a sidecar of another rubric is nothing to look at
+    for gate in ("--min-score", "--min-mean", "--min-low", "--min-coverage"):
+        assert da_score("check", gate, "0", "--rubric", NEW).status == 3
 
 
 def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:

@@ -131,8 +131,9 @@ def check(
     verdict = Verdict(demanded | {"last": last})
     unseen = dict(enumerate(made))
     for one in examined:
-        verdict.iterations.append(_checked(one.by_evidence, made))
-        unseen = {n: demand for n, demand in unseen.items() if not demand[0].looks[0](demand[1], one)}
+        now = one.by_evidence
+        verdict.iterations.append(_checked(now, made))
+        unseen = {n: demand for n, demand in unseen.items() if not demand[0].looks[0](demand[1], now)}
     scores = [one.score for one in verdict.iterations]
     for kind, value in made:
         verdict.whole += [Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)]

@@ -182,8 +182,10 @@ def _unverified(_: bool, one: Examined) -> Iterator[str]:
 
 
 _COVERAGE = GateOption("min-coverage", "Every score rests on at least X of the weight.", "X", "share")
-MIN_COVERAGE = Gate((_COVERAGE,), _below_coverage)
-MIN_LOW = Gate((GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),), _below_low)
+_SCORED: Looks = (lambda _, one: one.score.scored, "no iteration has a score")
+MIN_COVERAGE = Gate((_COVERAGE,), _below_coverage, looks=_SCORED)
+_LOW = GateOption("min-low", "Every score's lower bound is at least X.", "X", "share")
+MIN_LOW = Gate((_LOW,), _below_low, looks=_SCORED)
 _COMMITS = GateOption("no-unresolved-commits", "Every commit that an entry names is here.")
 _NAMED: Looks = (lambda _, one: bool(one.facts.landing.field), "no iteration names a commit")
 NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, looks=_NAMED, notes=_without_commit)
