@@ -33,12 +33,8 @@ from scoring.views.table import Block, Column, Line, Table, pairs
 @click.option("--refresh-git", is_flag=True, help="Score also where only git says something else now.")
 @click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone.")
 @click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
-@click.option(
-    "--only", metavar="SIGNAL", help="Only iterations where the sidecar shows this signal absent, or that have none."
-)
-@click.option(
-    "--jobs", "at_once", type=Whole(1, 64), metavar="K", help="How many logs at once.  [default: one per core]"
-)
+@click.option("--only", metavar="SIGNAL", help="Only iterations where this signal is absent, or without a sidecar.")
+@click.option("--jobs", "at_once", type=Whole(1, 64), metavar="K", help="Logs at once.  [default: one per core]")
 def command(
     roots: tuple[Path, ...],
     options: dict[str, Any],

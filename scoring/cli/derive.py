@@ -28,15 +28,7 @@ from scoring.views.table import Block, Column, Line, Table
     "--jobs", type=PATH, metavar="DIR", help="Write entries for graded runs alone: Harbor jobs, or runs of da eval."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-def command(
-    options: dict[str, Any],
-    since: str | None,
-    mine: bool,
-    authors: tuple[str, ...],
-    landed_only: bool,
-    jobs: Path | None,
-    dry_run: bool,
-) -> None:
+def command(options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any) -> None:
     """Write an entry for every commit that an agent made and no entry names.
 
     An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
@@ -52,16 +44,8 @@ def command(
         rows = [{"iteration": n, "kind": "run", **run._asdict()} for n, run in runs]
         reply(settings.json, {"written": rows, "skipped": []}, _runs_page(rows, settings, jobs, dry_run))
         return
-    first = None if since is None else day(since)
-    done = derive(
-        settings.iter_log_dir,
-        sources(settings, ATTRIBUTED),
-        since=first,
-        dry_run=dry_run,
-        landed_only=landed_only,
-        authors=authors,
-        mine=mine,
-    )
+    which["since"] = None if since is None else day(since)
+    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), dry_run=dry_run, **which)
     for text in done.broken:
         warn(f"{text}; left as it is")
     made = settings_as_here(settings) if bare and done.written and not dry_run else None

@@ -48,11 +48,9 @@ def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _K = click.option("--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]")
 _SEMANTIC = click.option(
-    "--semantic", is_flag=True, help="Compare meanings as well (level L2); needs the extra 'semantic'."
+    "--semantic", is_flag=True, help="Compare meanings too (level L2); needs the extra 'semantic'."
 )
-_OBSERVE = click.option(
-    "--observe", is_flag=True, help="Also show structural agreement and how firm the signal is; neither changes it."
-)
+_OBSERVE = click.option("--observe", is_flag=True, help="Observe structural agreement and how firm the signal is.")
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 

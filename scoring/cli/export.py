@@ -14,6 +14,8 @@ from scoring.views.columns import TABLES
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table
 
+_OUT = "A directory for several tables, a file for one.  [default: -, which is standard output, for one table]"
+
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
@@ -22,12 +24,7 @@ from scoring.views.table import Column, Line, Table
     "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
 )
 @click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: all: {', '.join(TABLES)}]")
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="DIR|FILE",
-    help="A directory for several tables, a file for one.  [default: -, which is standard output, for one table]",
-)
+@click.option("--out", type=PATH, metavar="DIR|FILE", help=_OUT)
 @selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")

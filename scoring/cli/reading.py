@@ -141,10 +141,8 @@ def iteration_named(text: str, settings: Settings) -> int:
     if len(sessions) > 1 and text not in sessions:
         raise SettingsError(f"several sessions begin with {text!r}: {', '.join([*sessions][:5])}")
     if not sessions:
-        sha = shas[text]
-        what = (
-            f"commit {short(sha)} has no entry here" if sha else f"no iteration, commit or session is called {text!r}"
-        )
+        what = f"no iteration, commit or session is called {text!r}"
+        what = f"commit {short(sha)} has no entry here" if (sha := shas[text]) else what
         raise NotFoundError(f"{settings.iter_log_dir}: {what}; name one by number, last, SHA, branch or session")
     return sessions.get(text) or max(sessions.values())
 

@@ -24,17 +24,12 @@ from scoring.views.report.answers import fleet_work
 from scoring.views.report.digest import Digest, digest, where_it_is
 from scoring.views.work_pages import Known, look_at, work_of, work_summary
 
+_OUT = "Where the page goes; - is standard output.  [default: report.html]"
+
 
 @click.command(epilog="Example:  da-score report --out report.html")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="FILE",
-    default=Path("report.html"),
-    show_default=True,
-    help="Where the page goes; - is standard output.",
-)
+@click.option("--out", type=PATH, metavar="FILE", default=Path("report.html"), help=_OUT)
 @selection_options
 @click.option("--fleet", metavar="URL", help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.")
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
