@@ -338,10 +338,8 @@ class TestLitter:
     @pytest.mark.parametrize(
         "name",
         [
-            "iter-1.score.yaml",
             "da-score-{dead}-0123456789abcdef.tmp",
             ".da-score-{dead}-0123456789abcdef.tmp~",
-            ".da-score-{dead}-0123456789ABCDEF.tmp",
             ".da-score-{dead}-0123456789abcde.tmp",
             ".da-score-12345678901-0123456789abcdef.tmp",
             ".da-score-\u0661-0123456789abcdef.tmp",

@@ -13,16 +13,15 @@ from pathlib import Path
 import pytest
 from helpers.repos import Repo
 
-from benchmarks.corpus import Corpus, Size, make_corpus, multiplied, open_corpus, part_of
+from benchmarks.corpus import Corpus, Size, make_corpus, open_corpus
 from benchmarks.floor import read_transcripts, read_trunk
 from benchmarks.landings import NEVER, asked_of
 from benchmarks.measure import Case, Spread, Times, environment, take_times, timed
 from benchmarks.parts import long_log
-from benchmarks.parts.memory import peak_memory
 from benchmarks.plots import draw
 from benchmarks.run import PARTS, main
 from benchmarks.setting import Setting
-from benchmarks.tables import DOCUMENT, markdown, number, put
+from benchmarks.tables import DOCUMENT, put
 from rubric import default_rubric
 from scoring import ScoredLog, score_log
 
@@ -92,19 +91,6 @@ class TestBacklog:
         with pytest.raises(OSError, match=r"corpus\.json"):
             open_corpus(tmp_path)
 
-    def test_has_work_that_was_reverted_rebased_and_never_merged(self, scored: ScoredLog) -> None:
-        details = " / ".join(iteration.signals.value("landed").detail for iteration in scored.iterations)
-        for part in ("not reverted", "but reverted by", "message-matched", "not reachable from master"):
-            assert part in details
-
-    def test_has_the_size_that_was_asked_for(self, corpus: Corpus) -> None:
-        assert corpus.transcript_bytes == pytest.approx(TINY.transcript_mb * 1e6, rel=0.8)
-        log = subprocess.run(
-            ["git", "-C", str(corpus.repo), "rev-list", "--count", "master"], check=True, capture_output=True
-        )
-        made = TINY.iterations * TINY.commits + TINY.extra_commits
-        assert made - 2 <= int(log.stdout) <= made + 4  # work that was not merged is missing, reverts are added
-
     @pytest.mark.slow
     def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
         digests = []
@@ -113,12 +99,6 @@ class TestBacklog:
             (tmp_path / str(n) / "corpus.json").unlink()  # it names the seed
             digests.append(digest(tmp_path / str(n)))
         assert digests[0] == digests[1] != digests[2]
-
-    def test_can_be_taken_in_part_and_several_times(self, corpus: Corpus, tmp_path: Path) -> None:
-        part = part_of(corpus, corpus.transcript_bytes - 1, tmp_path / "part")
-        assert 0 < part.transcript_bytes < corpus.transcript_bytes
-        more = multiplied(corpus, 3, tmp_path / "more")
-        assert more.transcript_bytes == 3 * corpus.transcript_bytes
 
 
 def test_the_floor_decodes_every_line_and_reads_the_trunk(corpus: Corpus) -> None:
@@ -159,21 +139,8 @@ class TestMeasuring:
         assert taken.ratio("case", "base") == Spread(3.0, 2.0, 4.0)
         assert taken.ratio("case", "base", less="start") == Spread(2.0, 1.5, 3.0)
 
-    @pytest.mark.slow
-    def test_sees_the_memory_of_a_process_and_of_its_children(self) -> None:
-        hold = "import time; held = b'x' * (40 << 20); time.sleep(1)"
-        in_a_child = f"import os; pid = os.fork()\nif not pid: {hold}\nelse: os.waitpid(pid, 0)"
-        for program in (hold, in_a_child):
-            assert peak_memory(Case("", (sys.executable, "-S", "-c", program))) > 40_000
-
 
 class TestTables:
-    def test_are_markdown_with_numbers_of_three_digits(self) -> None:
-        cells = [("a", number(value)) for value in (0.126, 1, 12.34, 123.4, -0.5)]
-        assert markdown(("", "time"), cells) == (
-            "|  | time |\n| --- | ---: |\n| a | 0.13 |\n| a | 1.00 |\n| a | 12.3 |\n| a | 123 |\n| a | -0.50 |"
-        )
-
     def test_replace_what_stood_between_their_marks_and_nothing_else(self, tmp_path: Path) -> None:
         page, end = tmp_path / DOCUMENT, "<!-- /measured -->"
         page.write_text(f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n", "utf-8")

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.histories import History
 
 from benchmarks import truth
 from benchmarks.measure import HERE
-from benchmarks.truth import DOCUMENT, Judged, Label, agreement_table, finding_table, judge, main, read_labels
+from benchmarks.truth import DOCUMENT, Judged, Label, finding_table, judge, main, read_labels
 
 
 def label(observation: str, value: Any, commit: str = "c1", harness: str = "claude") -> Label:
@@ -44,31 +45,11 @@ def written(path: Path, labels: list[Label], **more: Any) -> Path:
 
 class TestAgreement:
     @pytest.mark.parametrize(
-        ("observation", "value", "said", "agrees", "is_silent"),
-        [
-            pytest.param("runs", 2, 2, True, False, id="the same count"),
-            pytest.param("runs", 2, 3, False, False, id="another count"),
-            pytest.param("runs", 0, "nothing", False, True, id="none is not the same as not said"),
-            pytest.param("last", None, "nothing", True, False, id="nothing to say, and nothing said"),
-            pytest.param("last", None, "failed", False, False, id="an alarm where there is nothing to say"),
-            pytest.param("landed", 0.0, "nothing", False, True, id="not landed is not the same as not known"),
-            pytest.param("landed", 1.0, 1, True, False, id="a whole number and its fraction"),
-            pytest.param("sessions", ["b", "a"], ["a", "b"], True, False, id="sessions in any order"),
-            pytest.param("sessions", ["a"], ["a", "b"], False, False, id="one session too many"),
-            pytest.param("sessions", [], "nothing", True, False, id="no session, and none named"),
-        ],
+        ("observation", "value", "said", "agrees", "is_silent"), tables.cases("truth", "agreement")
     )
     def test_is_to_say_what_is_so(self, observation: str, value: Any, said: Any, agrees: bool, is_silent: bool) -> None:
         one = judged(observation, value, said)
         assert (one.agrees, one.is_silent) == (agrees, is_silent)
-
-    def test_is_counted_by_observation_and_harness(self) -> None:
-        some = [judged("runs", 1, 1), judged("runs", 1, 2, "codex"), judged("calls", 3), judged("calls", 3, 3)]
-        rows = [line.split(" | ") for line in agreement_table(some).splitlines()]
-        assert rows[0][-2:] == ["claude", "codex |"]
-        assert rows[2][1::2] == ["1 of 2, 0.50 (0.09 to 0.91)"] * 2 + ["0 of 1, 0.00 (0.00 to 0.79) |"]
-        assert [row[2] for row in rows[2:]] == ["0", "1", "1"]
-        assert rows[-1][1] == "2 of 4, 0.50 (0.15 to 0.85)"
 
     @pytest.mark.parametrize(
         ("some", "row"),
@@ -102,13 +83,6 @@ class TestAgreement:
 
 
 class TestLabels:
-    def test_leave_out_what_cannot_be_said_or_is_not_compared(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        some = [label("runs", 0), label("runs", "cannot say"), label("weather", 1), label("last", None)]
-        assert read_labels([written(tmp_path / "l.jsonl", some, note="n", where="w")]) == [some[0], some[3]]
-        assert "1 label" in capsys.readouterr().err
-
     def test_are_cut_into_halves_by_their_commits(self, tmp_path: Path) -> None:
         some = [label(name, 1, f"c{n}") for n in range(40) for name in ("runs", "calls")]
         file = written(tmp_path / "l.jsonl", some)

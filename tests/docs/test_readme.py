@@ -68,19 +68,6 @@ def test_a_script_stops_at_the_first_fault_and_is_well_formed(path: Path) -> Non
     subprocess.run(["bash", "-n", str(path)], check=True)
 
 
-def test_the_scripts_run_what_they_say() -> None:
-    for page in ("README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", ".github/workflows/ci.yml"):
-        named = re.findall(r"(?<![\w/])(?:scripts|\.ci)/[a-z]+", (ROOT / page).read_text("utf-8"))
-        assert [name for name in named if not (ROOT / name).is_file()] == []
-    commands = re.findall(r"^bash (\S+)", "".join(code("sh", section("Try it", README))), re.M)
-    assert commands == ["scripts/demo", "scripts/test"]
-    assert f'{PROGRAM}" demo' in (ROOT / "scripts/demo").read_text("utf-8")
-    run = (ROOT / ".ci/run").read_text("utf-8")
-    assert re.search(r"^if bash \.ci/browser; then\n    export NEED_BROWSER=1 ", run, re.M)
-    assert re.findall(r"^run (.+?)(?: #.*)?$", run, re.M) == ["test -m ''", "check", 'build "$packages"']
-    assert "browser" not in "".join((ROOT / "scripts" / name).read_text("utf-8") for name in ("test", "setup", "demo"))
-
-
 SAYS_ITS_ARGUMENTS = "#!/usr/bin/env bash\nprintf '%s|' \"$@\"\n"
 
 
@@ -152,18 +139,6 @@ def test_the_build_server_runs_everything_and_fails_when_anything_does(checkout:
     assert done.returncode == bool(failing)
     assert done.stderr == (f"FAILED: {' '.join(failing)}\n" if failing else "")
     assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
-
-
-@pytest.mark.parametrize(
-    ("browser", "status"), [("", 1), ("exit 0", 0), ("exit 1", 1)], ids=["none", "one", "one that does not run"]
-)
-def test_the_script_of_the_browser_says_whether_there_is_one(tmp_path: Path, browser: str, status: int) -> None:
-    if browser:
-        (tmp_path / "chromium").write_text(f"#!/bin/sh\n{browser}\n")
-        (tmp_path / "chromium").chmod(0o755)
-    command = [shutil.which("bash") or "bash", str(ROOT / ".ci/browser")]
-    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
 # The screen

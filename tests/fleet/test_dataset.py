@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore
 from helpers.fleets import FLEET, failed, make_fleet, opened, rows_of, score_here
 from helpers.repos import Repo
@@ -239,28 +240,7 @@ def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.Monke
     each_once(fleet, 18)
 
 
-@pytest.mark.parametrize(
-    ("url", "options", "uri", "expected"),
-    [
-        ("/srv/a b", {}, "file:///srv/a%20b", {}),
-        ("file:///srv/x", {}, "file:///srv/x", {}),
-        (
-            "s3://bucket/x/",
-            {"endpoint_url": "http://h:9", "key": "k", "client_kwargs": {"region_name": "eu-1"}, "anon": False},
-            "s3://bucket/x",
-            {
-                "aws_endpoint_url": "http://h:9",
-                "aws_access_key_id": "k",
-                "aws_region": "eu-1",
-                "aws_skip_signature": "false",
-                "allow_http": "true",
-            },
-        ),
-        ("gcs://bucket/x", {"token": "/key.json"}, "gs://bucket/x", {"google_service_account": "/key.json"}),
-        ("abfs://box/x", {"account_name": "me"}, "az://box/x", {"azure_storage_account_name": "me"}),
-        ("abfs://box@me.dfs.core.windows.net/x", {}, "abfss://box@me.dfs.core.windows.net/x", {}),
-    ],
-)
+@pytest.mark.parametrize(("url", "options", "uri", "expected"), tables.cases("dataset", "options"))
 def test_options_of_sources_are_those_of_results(
     url: str, options: dict[str, Any], uri: str, expected: dict[str, str]
 ) -> None:

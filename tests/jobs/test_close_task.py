@@ -108,14 +108,6 @@ class TestLibrary:
         for name in project.written():
             assert (project.log / f"{name}.score.yaml").read_bytes() == expected[f"{name}.score.yaml"]
 
-    def test_removes_the_litter_of_the_dead(self, project: Project) -> None:
-        dead = subprocess.Popen(["true"])
-        dead.wait()
-        litter = project.log / f".da-score-{dead.pid}-0123456789abcdef.tmp"
-        litter.write_bytes(b"half")
-        close(project)
-        assert not litter.exists()
-
 
 class TestRecompute:
     @pytest.mark.sampled(100)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers import tables
 from helpers.checkpoints import about, name, record
 from helpers.commands import DaScore, one_line
 from helpers.harness_lines import cases
@@ -512,21 +513,7 @@ class TestEntry:
         assert record.impl.summary == shown.strip()
         assert work.entry(1)["impl"]["summary"] == shown.strip()
 
-    @pytest.mark.parametrize(
-        ("branch", "subject", "task"),
-        [
-            pytest.param("main", "Fix it (#45)", "#45", id="a number in the subject"),
-            pytest.param("main", "ABC-9: fix it", "ABC-9", id="a key in the subject"),
-            pytest.param("feature/abc-12-login", "Fix #45", "ABC-12", id="the branch first"),
-            pytest.param("45-login", "x", "#45", id="as GitHub names branches"),
-            pytest.param("issue/45", "x", "#45", id="a word and a number"),
-            pytest.param("gh-45", "x", "#45", id="another word"),
-            pytest.param("main", "Read UTF-8 and SHA-256", "main", id="what only looks like a key"),
-            pytest.param("release-2", "x", "release-2", id="a version"),
-            pytest.param("main", "colour #123abc", "main", id="a colour"),
-            pytest.param("main", "plain", "main", id="else the branch"),
-        ],
-    )
+    @pytest.mark.parametrize(("branch", "subject", "task"), tables.cases("derive", "tasks"))
     def test_the_task_is_an_issue_or_the_branch(self, branch: str, subject: str, task: str) -> None:
         assert task_of(branch, subject) == task
 

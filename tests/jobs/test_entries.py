@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers import tables
 from helpers.checkpoints import about, name, record
 from helpers.commands import DaScore, one_line
 from helpers.places import Place
@@ -119,23 +120,7 @@ class TestSet:
         return path
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("way", "value", "said"),
-        [
-            pytest.param("impl.retries", "3", 3, id="a number"),
-            pytest.param("impl.summary", "12", "12", id="text that looks like a number"),
-            pytest.param("impl.summary", "say: #1 'x'", "say: #1 'x'", id="text that YAML would read otherwise"),
-            pytest.param("impl.focused_tests_pass", "true", True, id="a flag that is new"),
-            pytest.param("agent.session_id", "abc", "abc", id="in a block that is new"),
-            pytest.param("verifiers.0.status", "fail", "fail", id="in a list"),
-            pytest.param("verifiers.1.type", "lint", "lint", id="a new item"),
-            pytest.param("review.failed_gates", "[a, 2]", ["a", "2"], id="a list"),
-            pytest.param("review.failed_gates.0", "a", "a", id="the first of a list"),
-            pytest.param("session_tokens.cache_hit_rate", "0.5", 0.5, id="a rate"),
-            pytest.param("impl.retries", "null", None, id="nothing"),
-            pytest.param("branch", "side", "side", id="at the top"),
-        ],
-    )
+    @pytest.mark.parametrize(("way", "value", "said"), tables.cases("entries", "sets that and nothing else"))
     def test_sets_that_and_nothing_else(self, place: Place, da_score: DaScore, way: str, value: str, said: Any) -> None:
         path = self.entry(place)
         before = yaml.safe_load(ENTRY)
@@ -154,23 +139,7 @@ class TestSet:
         assert len(set(text.splitlines()) - set(ENTRY.splitlines())) <= 2
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(
-        ("way", "value", "said"),
-        [
-            pytest.param("impl.retries", "many", "a whole number belongs", id="text for a number"),
-            pytest.param("impl.retries", "1.5", "is no whole number", id="a number that would be cut"),
-            pytest.param("impl.focused_tests_pass", "maybe", "a flag", id="no flag"),
-            pytest.param("impl.retires", "1", "is no field", id="an unknown field"),
-            pytest.param("impl", "x", "is no field that holds one value", id="a block"),
-            pytest.param("verifiers", "[]", "is no field that holds one value", id="a list of blocks"),
-            pytest.param("verifiers.5.status", "pass", "the next one is 1", id="beyond the end"),
-            pytest.param("iteration", "2", "stays as it is", id="the number"),
-            pytest.param("schema_version", "1", "stays as it is", id="the schema"),
-            pytest.param("summary", "x", "is no field", id="of the other schema"),
-            pytest.param("impl.retries", "[1]", "no single value", id="a list for a number"),
-            pytest.param("impl.retries", "{", "no YAML value", id="broken"),
-        ],
-    )
+    @pytest.mark.parametrize(("way", "value", "said"), tables.cases("entries", "what does not fit"))
     def test_what_does_not_fit_is_one_line_and_writes_nothing(
         self, place: Place, da_score: DaScore, way: str, value: str, said: str
     ) -> None:
@@ -179,24 +148,7 @@ class TestSet:
         assert path.read_text() == ENTRY
         assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", way, value))
 
-    @pytest.mark.parametrize(
-        ("text", "old", "new"),
-        [
-            pytest.param("impl:\n    retries:   0    # none\n\n\n# end", "   0 ", "   3 ", id="spaces"),
-            pytest.param("impl: {retries: 0 , summary: 'x' }   # c\n", "0 ,", "3 ,", id="a flow mapping"),
-            pytest.param("impl:\n  retries: 0\n  summary: x\n", "0", "3", id="in the middle"),
-            pytest.param("impl:\n  summary: >-\n   a   \n  retries: 0", "0", "3", id="folded"),
-            pytest.param("impl:\n  summary: " + "word " * 60 + "\n  retries: 0\n", "0", "3", id="a long line"),
-            pytest.param('impl:\n  summary: "caf\\u00e9 \U0001f600"\n  retries: 0\n...\n', " 0", " 3", id="escapes"),
-            pytest.param("impl:\n  retries: 0\t# tab\n", "0", "3", id="a tab"),
-            pytest.param("files: [ a,b ,  c ]\nimpl:  \n  retries: ~  \n  \n", "~", "3", id="spaces at line ends"),
-            pytest.param("impl:\n  retries: &r 0\n", "&r 0", "3", id="an anchor that is not used"),
-            pytest.param("impl:   # later\n", "impl:", "impl: {retries: 3}", id="an empty block"),
-            pytest.param("impl: {}\n", "{}", "{retries: 3}", id="an empty flow mapping"),
-            pytest.param("impl:\n    summary: |\n      b\n# x\n", "b\n", "b\n    retries: 3\n", id="behind a literal"),
-            pytest.param("impl: {summary: x, }\n", "x", "x, retries: 3", id="a comma at the end"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("text", "old", "new"), tables.cases("entries", "changes the bytes of its field alone"))
     @pytest.mark.parametrize(
         ("before", "end"),
         [("", "\n"), ("\ufeff", "\n"), ("\ufeff", "\r\n")],

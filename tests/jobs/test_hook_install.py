@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore, Outcome, in_process, one_line
 from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
@@ -144,7 +145,6 @@ class TestRepair:
     @pytest.mark.parametrize(
         ("command", "wanted"),
         [
-            pytest.param("da-score close-task", "{} close-task", id="a bare name"),
             pytest.param("A=1 da-score close-task || true", "A=1 {} close-task || true", id="inside a longer command"),
             pytest.param("/gone/da-score close-task", "{} close-task", id="a path that is gone"),
             pytest.param("{} close-task --json", "{} close-task --json", id="one that runs stays"),
@@ -162,29 +162,7 @@ class TestRepair:
 
 
 class TestUninstall:
-    @pytest.mark.parametrize(
-        ("text", "wanted"),
-        [
-            pytest.param(
-                '{"hooks": {"Stop": [{"matcher": "*", "hooks": [{"command": "mine"}, {"command": "da-score close-task"}'
-                ', {"command": "yours"}]}]}}',
-                '{"hooks": {"Stop": [{"matcher": "*", "hooks": [{"command": "mine"}, {"command": "yours"}]}]}}',
-                id="between other commands",
-            ),
-            pytest.param(
-                '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}, {"command": '
-                '"x/da-score close-task"}]}]}}',
-                '{"a": 1}',
-                id="twice in a group",
-            ),
-            pytest.param(
-                '{"a": 1, "hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}, 7], '
-                '"SubagentStop": [{"hooks": [{"command": "da-score close-task --json"}]}]}, "b": 2}',
-                '{"a": 1, "hooks": {"Stop": [7]}, "b": 2}',
-                id="of two events",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "wanted"), tables.cases("hook_install", "takes the hook and nothing else"))
     def test_takes_the_hook_and_nothing_else(self, settings: Path, text: str, wanted: str) -> None:
         given(settings, text)
         uninstall_hook(settings)

@@ -36,15 +36,6 @@ def renumbered(log: Path, number: int) -> str:
 
 
 class TestLogWatch:
-    def test_scores_what_appears(self, watch: LogWatch, log: Path) -> None:
-        watch.begin(0)
-        (log / "iter-20.yaml").write_text(renumbered(log, 20))
-        (seen,) = watch.look()
-        assert (seen.change, seen.iteration, seen.task_id, seen.before) == ("new", 20, "limit-requests", None)
-        assert seen.score is not None
-        assert seen.score.band == "poor"
-        assert watch.look() == []
-
     def test_scores_what_changes_and_knows_what_it_was(self, watch: LogWatch, log: Path) -> None:
         (first,) = watch.begin(1)
         entry = log / "iter-9.yaml"

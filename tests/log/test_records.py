@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import LogError, YamlError
@@ -43,27 +44,7 @@ def refusal(directory: Path) -> str:
 
 
 class TestNormalForm:
-    @pytest.mark.parametrize(
-        ("version", "line"),
-        [
-            (1, "impl: {summary: x}"),
-            (1, "agent: {session_id: x}"),
-            (1, "checkpoint_at: x"),
-            (1, "session_tokens: {input_tokens: 5}"),
-            (1, "verifiers: [{status: pass}]"),
-            (1, "review: {overall_decision: accept}"),
-            (1, "focused_tests_pass: true"),
-            (1, "focused_tests_added: 5"),
-            (2, "summary: x"),
-            (2, "scope_note: partial"),
-            (2, "retries: 5"),
-            (2, "tests_added: 5"),
-            (2, "tests_total_pass: true"),
-            (2, "self_assessment: {ran_cli_command: true}"),
-            (2, "impl: {tests_total_pass: true}"),
-            (2, "impl: {tests_added: 5}"),
-        ],
-    )
+    @pytest.mark.parametrize(("version", "line"), tables.cases("records", "of one schema has no fields of the other"))
     def test_of_one_schema_has_no_fields_of_the_other(self, version: int, line: str) -> None:
         text = f"schema_version: {version}\n{line}\n"
         assert parse_iteration_record(text) == IterationRecord(schema_version=version)
@@ -96,22 +77,7 @@ class TestSchemaVersion:
             parse_iteration_record(text)
         assert str(caught.value) == f"schema_version {reason}; write 1 (flat) or 2 (nested)"
 
-    @pytest.mark.parametrize(
-        ("text", "reason"),
-        [
-            ("schema_version: '1'\n", "line 1: schema_version: quoted '1' where a whole"),
-            ("schema_version: one\n", "line 1: schema_version: 'one' where a whole number"),
-            ("[1]\n", "line 1: a list where a mapping belongs"),
-            ("text\n", "line 1: 'text' where a mapping belongs"),
-            ("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots'"),
-            ("schema_version: 2\nverifiers: [{retries: x}]\n", "line 2: verifiers.retries: 'x'"),
-            ("schema_version: 2\nimpl: nope\n", "line 2: impl: 'nope' where a mapping"),
-            ("schema_version: 2\nverifiers: [pass]\n", "line 2: verifiers: 'pass' where a map"),
-            ("schema_version: 2\nverifiers: nope\n", "line 2: verifiers: 'nope' where a list belongs"),
-            ("schema_version: 2\nsession_tokens: 5\n", "line 2: session_tokens: '5' where a"),
-            ("schema_version: 1\nretries: 1\nretries: 1\n", "line 3: key 'retries' is already"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "reason"), tables.cases("records", "with fields that do not fit is refused"))
     def test_with_fields_that_do_not_fit_is_refused(self, text: str, reason: str) -> None:
         with pytest.raises(YamlError) as caught:
             parse_iteration_record(text)

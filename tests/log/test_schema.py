@@ -5,6 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from helpers import tables
 from helpers.commands import DaScore
 from msgspec.structs import fields
 
@@ -36,20 +37,7 @@ class TestSchema:
         assert len(described) > 70
         assert all(one.get("description", "").endswith(".") for one in described)
 
-    @pytest.mark.parametrize(
-        ("entry", "fits"),
-        [
-            pytest.param({"schema_version": 1, "iteration": 1, "retries": 0}, True, id="schema 1"),
-            pytest.param({"schema_version": 2, "iteration": 1, "impl": {"retries": 0}}, True, id="schema 2"),
-            pytest.param({"schema_version": 2, "iteration": 1, "impl": {"focused_tests_pass": None}}, True, id="flag"),
-            pytest.param({"schema_version": 2, "iteration": 1, "branch": "main"}, True, id="a branch"),
-            pytest.param({"schema_version": 1, "iteration": 1, "branch": "main"}, False, id="no branch in schema 1"),
-            pytest.param({"schema_version": 3, "iteration": 1}, False, id="another schema"),
-            pytest.param({"schema_version": 2}, False, id="no number"),
-            pytest.param({"schema_version": 2, "iteration": "1"}, False, id="text for a number"),
-            pytest.param({"schema_version": 2, "iteration": 1, "retires": 1}, False, id="an unknown key"),
-        ],
-    )
+    @pytest.mark.parametrize(("entry", "fits"), tables.cases("schema", "says what fits"))
     def test_says_what_fits(self, entry: dict[str, Any], fits: bool) -> None:
         assert jsonschema.Draft202012Validator(entry_schema()).is_valid(entry) is fits
 
@@ -83,22 +71,7 @@ class TestSchema:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        ("text", "way", "line", "what"),
-        [
-            pytest.param("retires: 1", "retires", 3, 'unknown key "retires"; did you mean', id="an unknown key"),
-            pytest.param("impl:\n  sumary: x", "impl.sumary", 4, "did you mean impl.summary?", id="one in a block"),
-            pytest.param("summary: x", "summary", 3, "which is a field of schema 1", id="one of the other schema"),
-            pytest.param("retries: 1", "retries", 3, "which is a field of schema 1", id="one of another place"),
-            pytest.param("files_changed: many", "files_changed", 3, "a whole number belongs", id="text"),
-            pytest.param("impl: {retries: [1]}", "impl.retries", 3, "a list where a whole number", id="a list"),
-            pytest.param("impl: nope", "impl", 3, '"nope" where a mapping belongs', id="text for a block"),
-            pytest.param("verifiers:\n- status: p\n- 3", "verifiers.1", 5, "a mapping belongs", id="an item"),
-            pytest.param("verifiers: {a: b}", "verifiers", 3, "a list belongs", id="a mapping for a list"),
-            pytest.param("impl: {focused_tests_pass: maybe}", "impl.focused_tests_pass", 3, "a flag", id="a flag"),
-            pytest.param("review: {failed_gates: [a, {b: c}]}", "review.failed_gates.1", 3, "text belongs", id="text"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "way", "line", "what"), tables.cases("schema", "errors"))
     def test_an_error_has_its_place_and_its_line(self, text: str, way: str, line: int, what: str) -> None:
         ((found, at, said, is_error),) = faults(f"{FIRST}{text}\n")
         assert (found, at, is_error) == (way, line, True)

@@ -9,8 +9,6 @@ from scoring.errors import YamlError
 from scoring.yamlnodes import MAX_DEPTH, Node, is_timestamp
 from scoring.yamlread import Reader, Take, items_of, parse
 
-ON = "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"
-OFF = "n", "N", "no", "No", "NO", "off", "Off", "OFF"
 NO_NUMBERS = "high", "1e999", ".1e999", "._5", "..", ".infinity", "nan", "1_.5.5"
 
 
@@ -58,12 +56,9 @@ class TestString:
         ("written", "reason"),
         [
             ("[a]", "f: a list where text belongs"),
-            ("{a: b}", "f: a mapping where text belongs"),
             ("!!timestamp 2026-02-30", "cannot read '2026-02-30' as !!timestamp"),
             ("!!binary a-b", "!!binary value is not base64"),
             ("!!int x", "cannot read 'x' as !!int"),
-            ("!!null x", "cannot read 'x' as !!null"),
-            ("!!bool 1", "cannot read '1' as !!bool"),
         ],
     )
     def test_refuses_the_rest(self, written: str, reason: str) -> None:
@@ -130,10 +125,6 @@ class TestFlag:
         reason = f"line 1: f: {shown} where a test flag (true, false, or a count) belongs"
         assert refused(written, Reader.flag) == reason
 
-    @pytest.mark.parametrize(("written", "shown"), [("[a]", "a list"), ("{a: b}", "a mapping"), ("[]", "a list")])
-    def test_refuses_lists_and_mappings(self, written: str, shown: str) -> None:
-        assert refused(written, Reader.flag) == f"line 1: f: {shown} where a test flag belongs"
-
     def test_refuses_a_null_tag_on_text(self) -> None:
         assert refused("!!null true", Reader.flag) == "line 1: cannot read 'true' as !!null"
 
@@ -148,9 +139,6 @@ class TestItems:
 
 
 class TestStruct:
-    def test_returns_the_fields_that_were_given(self) -> None:
-        assert struct("a: 1\nc: x\n", a=Reader.integer, b=Reader.string) == {"a": 1}
-
     def test_ignores_keys_that_no_field_has_whatever_they_hold(self) -> None:
         text = "a: 1\nother: {x: [1, {y: !!int z}], x: 2, ? [k] : v}\n"
         assert struct(text, a=Reader.integer) == {"a": 1}
@@ -169,7 +157,6 @@ class TestStruct:
         ("text", "reason"),
         [
             pytest.param("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is already given on line 1", id="of-a-field"),
-            pytest.param("x: 1\nx: 2\n", "line 2: key 'x' is already given on line 1", id="of-no-field"),
             pytest.param("a: 1\n'a': 2\n", "line 2: key 'a' is already given on line 1", id="quoted"),
             pytest.param("<<: {}\n<<: {}\n", "line 2: key '<<' is already given on line 1", id="merge"),
             pytest.param("b: {c: 1,\n  c: 2}\n", "line 2: key 'c' is already given on line 1", id="in-a-block"),
@@ -207,10 +194,7 @@ class TestAliases:
             pytest.param("x: &x 7\na: *x\n", {"a": 7}, id="scalar"),
             pytest.param("x: &x [1, 2]\nl: *x\n", {"l": [1, 2]}, id="list"),
             pytest.param("x: &x {a: 7}\nk: *x\n", {"k": {"a": 7}}, id="mapping"),
-            pytest.param("x: &x 1\ny: &x 2\na: *x\n", {"a": 2}, id="an-anchor-can-move"),
-            pytest.param("x: &x null\na: *x\n", {"a": 0}, id="null"),
             pytest.param("x: &x null\nl: [*x, 1]\n", {"l": [1]}, id="null-item-is-dropped"),
-            pytest.param("x: &x {a: 7}\nk: *x\nm: *x\n", {"k": {"a": 7}, "m": {"a": 7}}, id="used-twice"),
         ],
     )
     def test_stand_for_their_anchor(self, text: str, expected: dict[str, Any]) -> None:
@@ -261,13 +245,9 @@ class TestStream:
             pytest.param("a: 1\n---\na: 2\n", id="second-is-not-read"),
             pytest.param("a: 1\n---\n[\n", id="second-is-broken"),
             pytest.param("a: 1\n...\n}\n", id="rest-is-broken"),
-            pytest.param("---\na: 1\n...\n", id="marked"),
-            pytest.param("--- # comment\na: 1\n", id="comment-beside-the-mark"),
-            pytest.param("%YAML 1.1\n---\na: 1\n", id="directive-1.1"),
             pytest.param("%YAML 1.2\n---\na: 1\n", id="directive-1.2-which-the-reference-refuses"),
             pytest.param("%TAG !e! tag:yaml.org,2002:\n---\na: !e!int '1'\n", id="tag-directive"),
             pytest.param("a: 1\r\nb: 2\r\n", id="carriage-returns"),
-            pytest.param("{a: 1}", id="flow-without-a-line-end"),
         ],
     )
     def test_gives_its_first_document(self, text: str) -> None:
@@ -277,16 +257,11 @@ class TestStream:
         ("data", "reason"),
         [
             pytest.param(b"a: [\n", "line 2: ", id="open-list"),
-            pytest.param(b"a: 1\nb\nc: 2\n", "line 3: ", id="key-without-a-value"),
             pytest.param(b"a:\n\tb: 1\n", "line 2: ", id="tab-as-indentation"),
-            pytest.param(b"a: b: c\n", "line 1: ", id="mapping-in-a-line"),
-            pytest.param(b"l:\n  - a\nb: 1\n    c: 2\n", "line 4: ", id="indentation-that-moves"),
             pytest.param(b'a: 1\nb: "open\n', "line ", id="open-quote"),
-            pytest.param(b'a: "\\ud83c\\udf89"\n', "line 1: ", id="escape-that-is-half-a-character"),
             pytest.param(b'a: "\\x"\n', "line 1: ", id="broken-escape"),
             pytest.param(b"a: !e!x y\n", "line 1: ", id="tag-without-a-handle"),
             pytest.param(b"%YAML 3.0\n---\na: 1\n", "line 1: ", id="other-version"),
-            pytest.param(b"%FOO bar\n---\na: 1\n", "line 1: ", id="unknown-directive"),
             pytest.param(b"a: caf\xe9\n", "not YAML text: ", id="not-utf-8"),
             pytest.param(b"a: \x00\n", "not YAML text: ", id="nul"),
             pytest.param(b"a: \x1b[0m\n", "not YAML text: ", id="escape-character"),

@@ -288,17 +288,6 @@ def test_what_was_reverted_comes_first(history: History, work: Work, subject: st
     assert [one["reason"] for one in found["look_at"]] == (["reverted"] if state == "reverted" else [])
 
 
-def test_a_response_that_goes_on_behind_a_commit_is_in_one_unit(history: History, work: Work) -> None:
-    session = history.session("s1")
-    writes(session, 100, 1, "src/a.py")
-    session.turn(150, 8)
-    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
-    session.commits(200, 2, mark, "Add it")
-    session.turn(300, 8)
-    history.entry(mark, "Add it", "s1")
-    assert [(unit["kind"], unit["tokens"]["output"]) for unit in work()["units"]] == [("commit", 3), ("talk", 8)]
-
-
 @pytest.mark.slow
 def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_copy(
     history: History, work: Work

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from helpers import tables
 from helpers.harness_lines import cases
 from helpers.repos import START, Files, Repo
 
@@ -78,10 +79,6 @@ class TestLines:
         later = ({"b.py": None, name: lines("b", 10)}, "move"), ({name: lines("b", 8)}, "fix: less")
         assert fate(started, {"b.py": lines("b", 10)}, *later) == (10, 2, 2, True)
 
-    def test_a_file_that_is_split_goes_on_in_both(self, started: Repo) -> None:
-        split = {"b.py": None, "c.py": lines("b", 12), "d.py": lines("b", 11, 9)}
-        assert fate(started, {"b.py": lines("b", 20)}, (split, "split")) == (20, 0, 0, False)
-
     def test_a_file_that_goes_takes_its_lines_along(self, started: Repo) -> None:
         work = {"b.py": lines("b", 10), "c.py": lines("c", 2)}
         assert fate(started, work, ({"b.py": None}, "work")) == (12, 10, 0, False)
@@ -124,21 +121,7 @@ class TestFixes:
         started.commit({"b.py": lines("b", 5)}, "repair it")
         assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
 
-    @cases(
-        "subject, main",
-        {
-            "a fix": ("fix: an empty input", True),
-            "of a part": ("fix(parser): an empty input", True),
-            "behind the part": ("parser: Fix a crash (#3)", True),
-            "of what a linter asks for": ("fix lint", False),
-            "of formatting": ("fix: gofmt", False),
-            "of a word": ("Fix typo in the help", False),
-            "of a test": ("fix(test): wait longer", False),
-            "after a review": ("fix: address review feedback", False),
-            "and more": ("Fix the parser and add a flag", False),
-            "of something, which it only mentions": ("Handle what the fix left", False),
-        },
-    )
+    @pytest.mark.parametrize(("subject", "main"), tables.cases("outcomes", "subjects of fixes"))
     def test_the_one_that_mainly_fixed_it_says_nothing_else(self, started: Repo, subject: str, main: bool) -> None:
         work = started.commit({"b.py": lines("b", 40)})
         fix = started.commit({"b.py": "fixed\n" + lines("b", 37, 3)}, subject)
@@ -213,17 +196,6 @@ class TestReverts:
 
 
 class TestMerges:
-    @pytest.mark.slow
-    def test_are_read_through_to_who_changed_a_line(self, started: Repo) -> None:
-        work = started.commit({"b.py": lines("b", 20)})
-        started.branch("side")
-        started.commit({"b.py": lines("b", 18)}, "fix the end")
-        started.commit({"b.py": "new\n" + lines("b", 17, 1)}, "feature")
-        started.checkout("master")
-        started.commit({"c.py": lines("c", 3)})
-        started.merge("side", "Merge the feature")
-        assert numbers(outcome(started, work)) == (20, 3, 2, True)
-
     @pytest.mark.slow
     def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)

@@ -175,14 +175,6 @@ def test_any_number_reads_back(value: float) -> None:
         assert pyyaml(data) == pyyaml_c(data) == document
 
 
-@pytest.mark.parametrize("value", [1e-05, -3e22, 1e06])
-def test_pyyaml_takes_an_exponent_without_a_point_for_text(value: float) -> None:
-    written = scalar(value)
-    assert EXPONENT_ONLY.fullmatch(written)
-    assert pyyaml(emit({"value": value})) == {"value": written}
-    assert float(written) == value
-
-
 # The known exceptions: what yaml.v3 leaves plain and another reader takes for something else
 
 KNOWN = [

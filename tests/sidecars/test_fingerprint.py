@@ -195,9 +195,3 @@ class TestStore:
         with fingerprints(cache, log, released_rubric("2.1.0")) as known:
             known._store.put("fingerprint", f"{known._about}1", b"", row)
         assert self.kept(cache, log, 1) is None
-
-    def test_is_kept_when_its_user_fails(self, cache: Path, log: Path) -> None:
-        with pytest.raises(ZeroDivisionError), fingerprints(cache, log, released_rubric("2.1.0")) as known:
-            known.put(1, ONE)
-            raise ZeroDivisionError
-        assert self.kept(cache, log, 1) == ONE

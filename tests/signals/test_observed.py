@@ -292,12 +292,6 @@ def test_evidence_that_is_shared_says_with_whom() -> None:
 class TestScores:
     """Entries that make things up, and one that does not."""
 
-    def test_of_claims_alone_are_insufficient(self) -> None:
-        score = scored(observed=Observed(problem="no session found"), transcripts=None, landing=LANDED)
-        assert score.band == BAND_INSUFFICIENT
-        assert [row.signal for row in score.breakdown if row.present] == ["landed"]
-        assert details(score)["tests"] == "no session found"
-
     def test_of_enough_weight_without_one_tool_call_are_insufficient(self) -> None:
         none = replace(SEEN, tool_calls=0)
         assert scored(observed=none, landing=LANDED, scope=SCOPE).band == BAND_INSUFFICIENT
@@ -318,12 +312,6 @@ class TestObjectives:
     def checks(self, observed: Observed) -> dict[str, float | None]:
         found = objective_checks(WORK, observed).as_dict()
         return {name: float(found[name]["sub_score"]) if found[name]["present"] else None for name in self.NEW}
-
-    def test_of_own_lines_are_seen_or_not(self) -> None:
-        seen = CorrectionsSeen(interrupts=1, corrections=1, resets=2)
-        assert list(self.checks(SEEN).values()) == [1, 1, 0, 0, 0]
-        assert list(self.checks(replace(SEEN, tests=FAILED, corrections=seen)).values()) == [1, 0, 0, 1, 1]
-        assert list(self.checks(replace(SEEN, tests=replace(PASSED, edited_after=True))).values()) == [1, 1, 1, 0, 0]
 
     def test_without_a_verdict_do_not_say_how_tests_ended(self) -> None:
         assert list(self.checks(replace(SEEN, tests=TestsSeen(runs=1))).values()) == [1, None, None, 0, 0]

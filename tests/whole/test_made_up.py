@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.histories import History
 
 from rubric import BAND_INSUFFICIENT, Score, SignalContribution, released_rubric
@@ -207,31 +208,7 @@ def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, comma
 
 
 @pytest.mark.sampled(100)
-@pytest.mark.parametrize(
-    ("kind", "command", "counts"),
-    [
-        ("lint", "ruff check .", True),
-        ("lint", "npx eslint src", True),
-        ("lint", "make lint", True),
-        ("lint", "git commit -qm lint", False),
-        ("lint", "echo lint", False),
-        ("lint", "grep -rn lint src", False),
-        ("lint", "mypy .", False),
-        ("lint", "touch ruff", False),
-        ("type", "python -m mypy src", True),
-        ("type", "ruff check .", False),
-        ("build", "go build ./...", True),
-        ("build", "go vet ./...", False),
-        ("scan", "tools/scan.sh --all", True),
-        ("scan", "python scan.py", True),
-        ("scan", "cat scan.py", False),
-        ("scan", "ls; true scan", False),
-        ("git", "git status", False),
-        ("commit", "git commit -qm x", False),
-        ("-qm", "git commit -qm x", False),
-        ("", "true", False),
-    ],
-)
+@pytest.mark.parametrize(("kind", "command", "counts"), tables.cases("made_up", "verifiers"))
 def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
     log: Log, kind: str, command: str, counts: bool
 ) -> None:

@@ -1,8 +1,6 @@
 """Sessions: which iterations belong to one, and the mean of those that are scored."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rubric import Rubric, Score, default_rubric
 from scoring.log.model import AgentInfo, IterationRecord
@@ -83,12 +81,3 @@ def test_a_session_of_such_members_alone_has_no_value() -> None:
     assert (session.scored, session.value, session.band, session.insufficient) == (False, 0.0, "insufficient", 1)
     assert session_score(RUBRIC, "a", [unscored]).band == "unscored"
     assert session_score(RUBRIC, "a", [unscored]).insufficient == 0
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1))
-def test_a_session_is_no_better_than_its_best_and_no_worse_than_its_worst(values: list[float | None]) -> None:
-    (session,) = sessions_of(*(member(n, "a", value) for n, value in enumerate(values)))
-    voted = [value for value in values if value is not None]
-    assert session.scored is bool(voted)
-    if voted:
-        assert min(voted) - 1e-12 <= session.value <= max(voted) + 1e-12

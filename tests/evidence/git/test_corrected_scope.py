@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers.doors import ends, watched_doors
+from helpers.doors import ends
 from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
@@ -122,18 +122,6 @@ class TestRange:
         records = [record(n, sha) for n, sha in enumerate((one, two, one, three), 1)]
         found = rules(repo.path, records).changed(records[-1])
         assert (found.since, len(found.files)) == (since, 1 if since == 2 else 2)
-
-
-def test_git_is_asked_about_one_iteration_first_and_then_about_all(tmp_path: Path) -> None:
-    repo = started(tmp_path)
-    records = [record(n, repo.commit({f"x{n}": "1"})) for n in range(1, 5)]
-    found = CorrectedHistory(repo.path, records)
-    asked = []
-    for entry in records:
-        with watched_doors() as doors:
-            assert found.changed(entry).files == (f"x{entry.iteration}",)
-        asked.append(sum("diff-tree" in command for command in doors.commands))
-    assert asked == [1, 1, 0, 0]
 
 
 class TestWhatTheTrunkChanged:

@@ -188,12 +188,6 @@ class TestBranchesAndRemotes:
         assert opened.references == [(sha, "refs/heads/master", ""), (sha, "refs/heads/side", "")]
         assert opened.remote_urls == {"origin": "https://name:secret@Example.org/team/project.git"}
 
-    def test_may_be_none(self, repo: Repo) -> None:
-        repo.commit({"a": "1"})
-        repo.git("checkout", "-q", "--detach")
-        opened = GitRepository(repo.path)
-        assert (opened.branch, opened.remote_urls) == ("", {})
-
 
 class TestRefusing:
     @pytest.mark.parametrize(
@@ -627,19 +621,6 @@ class TestEnvironment:
             monkeypatch.setenv(name, ENVIRONMENT[name].format(evil=evil, folder=evil.parent))
         sample.check(sample.path / "d")
         assert not (evil.parent / "ran").exists()
-
-    def test_with_settings_in_it_changes_nothing(
-        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        settings = [("core.quotePath", "false"), ("diff.renames", "false"), ("log.showRoot", "false")]
-        monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
-        for n, (key, value) in enumerate(settings):
-            monkeypatch.setenv(f"GIT_CONFIG_KEY_{n}", key)
-            monkeypatch.setenv(f"GIT_CONFIG_VALUE_{n}", value)
-        (tmp_path / "config").write_text("[core]\n\tquotePath = false\n[diff]\n\trenames = false\n")
-        for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-            monkeypatch.setenv(name, str(tmp_path / "config"))
-        sample.check()
 
     def test_of_git_holds_nothing_of_the_callers(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GIT_TRACE", "1")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore, one_line
 from helpers.deliberations import MEETING, OWNED, document, outputs, transcript, write_json
 
@@ -17,28 +18,7 @@ FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of 
 
 
 class TestSentences:
-    @pytest.mark.parametrize(
-        ("text", "claims"),
-        [
-            pytest.param("It is late. We go home now.", ["It is late.", "We go home now."], id="two sentences"),
-            pytest.param("We go home\nvery soon now", ["We go home very soon now"], id="a wrapped line"),
-            pytest.param(
-                "- Keep it for a day\n- Drop it after that", ["Keep it for a day", "Drop it after that"], id="a list"
-            ),
-            pytest.param("Use it, e.g. Redis or so.", ["Use it, e.g. Redis or so."], id="an abbreviation"),
-            pytest.param("Ask Dr. Smith about it.", ["Ask Dr. Smith about it."], id="a title"),
-            pytest.param("It takes 1.5 seconds here.", ["It takes 1.5 seconds here."], id="a number"),
-            pytest.param("# A heading of four words\n\nIt is late now.", ["It is late now."], id="a heading"),
-            pytest.param("```\nthis is code here.\n```\nIt is late now.", ["It is late now."], id="code"),
-            pytest.param("Yes. I agree.", [], id="two words say too little"),
-            pytest.param("It is late. It is late.", ["It is late."], id="said twice"),
-            pytest.param(
-                "We won\u2019t go. \u201cIt is late.\u201d Then we go.",
-                ["We won\u2019t go.", "\u201cIt is late.\u201d", "Then we go."],
-                id="quotation marks",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "claims"), tables.cases("dr_extraction", "become claims"))
     def test_become_claims(self, text: str, claims: list[str]) -> None:
         assert sentences_of(text)[0] == claims
 

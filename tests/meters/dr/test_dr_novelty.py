@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from helpers import tables
 from helpers.deliberations import new_claims, outputs, transcript
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,20 +39,7 @@ class TestComparisons:
 
 
 class TestNormalising:
-    @pytest.mark.parametrize(
-        ("claim", "normalized"),
-        [
-            ("  Use\tJWT \n tokens. ", "use jwt tokens"),
-            ("Really?!...", "really"),
-            ("Really ?", "really"),
-            ("a. b", "a. b"),
-            ("v1.2", "v1.2"),
-            ("stop;", "stop;"),
-            ("done . .", "done ."),
-            ("?!.", ""),
-            ("ÄPFEL", "äpfel"),
-        ],
-    )
+    @pytest.mark.parametrize(("claim", "normalized"), tables.cases("dr_novelty", "normalised"))
     def test_ignores_case_spaces_and_the_stop_at_the_end(self, claim: str, normalized: str) -> None:
         assert normalize(claim) == normalized
 

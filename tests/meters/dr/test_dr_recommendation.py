@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
 
 from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
@@ -66,20 +67,7 @@ class TestRules:
         assert after([4, 0, 0], blocker, HIGH).signal == "SHIP"
         assert after([4, 1], HIGH, blocker).signal == "CONTINUE"
 
-    @pytest.mark.parametrize(
-        ("counts", "ready", "signal"),
-        [
-            ([4, 0, 0, 0], "MMMM", "ESCALATE"),
-            ([4, 0, 0, 0], "HMMM", "ESCALATE"),
-            ([4, 0, 0, 0], "MHMM", "SHIP"),
-            ([4, 0, 0, 0], "MMHM", "SHIP"),
-            ([4, 0, 0, 0], "MMMH", "SHIP"),
-            ([4, 0, 0], "MMM", "SHIP"),
-            ([4, 0, 4, 0, 0, 0], "MHMMMM", "ESCALATE"),
-            ([4, 0, 0, 0, 0, 0], "MHMMMM", "SHIP"),
-            ([4, 0, 0, 0, 0, 0], "MMMMMM", "ESCALATE"),
-        ],
-    )
+    @pytest.mark.parametrize(("counts", "ready", "signal"), tables.cases("dr_recommendation", "long runs"))
     def test_a_long_run_without_readiness_escalates(self, counts: list[int], ready: str, signal: str) -> None:
         rest = {"H": HIGH, "M": MEDIUM}
         assert after(counts, *(rest[r] for r in ready)).signal == signal

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore, one_line
 from helpers.meetings import record
 
@@ -33,25 +34,7 @@ def test_what_another_command_wrote_meanwhile_is_not_lost(tmp_path: Path) -> Non
         save_state(path, take_record(mine, json.dumps(ROUNDS[0])))
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        pytest.param('{"version": 2}', "not a state of da-score meeting run of version 1: 2", id="a newer version"),
-        pytest.param("[]", "not a state of da-score meeting run", id="something else"),
-        pytest.param('{"version": 1, "config": {}, "records": []}', "run: phase: is missing", id="parts missing"),
-        pytest.param(
-            '{"version": 1, "config": {}, "records": [{"x": 1, "x": 2}], "phase": "needs_record"}',
-            "records[0].x: is given twice",
-            id="a key twice",
-        ),
-        pytest.param(
-            '{"version": 1, "config": {}, "records": [], "phase": "needs_answer"}', "has no record", id="no record"
-        ),
-        pytest.param(
-            '{"version": 1, "config": {}, "records": [{}], "phase": "needs_answer"}', "round_index", id="no true record"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), tables.cases("driver", "what is no state is refused"))
 def test_what_is_no_state_is_refused(da_score: DaScore, tmp_path: Path, content: str, said: str) -> None:
     state = tmp_path / "m.json"
     state.write_text(content)
