@@ -19,7 +19,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
-from scoring.log.settings import Settings, resolve_settings
+from scoring.log.settings import Settings, cache_dir_of, resolve_settings
 from scoring.score import ScoredIteration, score_iterations, write_iterations
 from scoring.sidecars.fingerprint import NOT_MEASURED, fingerprints
 from scoring.sidecars.provenance import read_provenance
@@ -27,9 +27,10 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_s
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
+from scoring.signals.values import Deliberation
 from scoring.views.examined import Examined, landing_text, named_commit, subject_of
 from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
-from scoring.views.spending import spending_of
+from scoring.views.spending import kept_prices, spending_of
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -48,29 +49,26 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     log_dir, state, kept = settings.iter_log_dir, CURRENT, None
     with contextlib.suppress(NotFoundError):
         kept = None if recompute else read_score(log_dir, number)
-    if kept is None:
-        now = _score(settings, number)
-        facts: IterationFacts | None = now.facts
-        score, deliberation, objectives = now.persisted, now.signals.deliberation, now.signals.objective
-        payload, used = scored_now_payload(now), spending_of(now.facts)
-    else:
-        score, deliberation, objectives = kept, None, None
+    now = _score(settings, number) if kept is None else None
+    found: Examined | ScoredIteration | None = now
+    objectives = now.signals.objective if now else None
+    if now:
+        score, deliberation = now.persisted, now.signals.deliberation
+    elif kept:
+        deliberation = None
         if deliberation_file(log_dir, number) is not None:
             rubric = rubric_behind(kept.rubric_version, settings.rubric)
             measured = deliberation_facts(log_dir, number, meter_profile(rubric, observe=True) or PROFILE)
             deliberation = deliberation_shown(measured, number)
         state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
-        used = found.spending if found else None
-        provenance = read_provenance(log_dir, number) if settings.json else None
-        payload = score_payload(score, deliberation, kept_payload(provenance.own if provenance else None), state, used)
-        payload |= claims_payload(found.facts) if found else {}
-        facts = found.facts if found else None
-        if payload.get("attribution") and facts and facts.observed:
-            payload["attribution"]["also_active"] = list(facts.observed.also_active)
+    facts = found.facts if found else None
+    used = spending_of(facts) if facts else None
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
     brief = not (settings.json or full or on_terminal())  # the text of a reference rubric has no room for all
     subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
     if settings.json:
+        with kept_prices(cache_dir_of(settings)):
+            payload = scored_now_payload(now) if now else _payload(log_dir, score, deliberation, state, facts)
         write_json(payload | {"subject": subject or None})
         return
     if brief and state.name != "current":
@@ -80,7 +78,19 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     if facts and not brief:
         about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
         meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
-    show(iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning), not full)
+    page = iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning)
+    with kept_prices(cache_dir_of(settings)):  # the page is made as it is shown
+        show(page, not full)
+
+
+def _payload(
+    log_dir: Path, score: PersistedScore, deliberation: Deliberation | None, state: State, facts: IterationFacts | None
+) -> dict[str, Any]:
+    own, used = read_provenance(log_dir, score.iteration), spending_of(facts) if facts else None
+    payload = score_payload(score, deliberation, kept_payload(own.own if own else None), state, used)
+    if payload.get("attribution") and facts and facts.observed:
+        payload["attribution"]["also_active"] = list(facts.observed.also_active)
+    return payload | (claims_payload(facts) if facts else {})
 
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:
