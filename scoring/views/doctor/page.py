@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from scoring.views.doctor import AttributionFound, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
+_COUNTS_OF = attrgetter("name", "sessions", "files", "turns", "tool_calls")
 _EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS, _MOST_FINDINGS = 2, 5, 10, 5
 
 
@@ -28,15 +30,7 @@ def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_f
             (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
         ],
         ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"): [
-            (
-                h.name,
-                h.sessions,
-                h.files,
-                h.turns,
-                h.tool_calls,
-                "unknown" if h.ends_unknown else h.tool_errors,
-                h.duplicates_dropped,
-            )
+            (*_COUNTS_OF(h), "unknown" if h.ends_unknown else h.tool_errors, h.duplicates_dropped)
             for h in survey.harnesses
         ],
         ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()] if lines else [],
