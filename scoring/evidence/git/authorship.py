@@ -118,9 +118,8 @@ class AttributedHistory(CorrectedHistory):
 
     def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the trunk commit that each became, as far as known, and the word for how (``docs/EVIDENCE.md``)."""
-        found = ((sha, landing) for sha, landing in self.landings(shas).items())
-        known = {sha: (landing.commit or landing.part_of, landing.found_by or PART) for sha, landing in found}
-        return {sha: (commit, how) for sha, (commit, how) in known.items() if commit}
+        found = self.landings(shas).items()
+        return {sha: (commit, one.found_by or PART) for sha, one in found if (commit := one.commit or one.part_of)}
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed that no entry may name, by SHA."""

@@ -155,8 +155,7 @@ def added_lines(
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
         try:  # the way back from a commit to its parent adds what the commit removed
-            ways = [(was, sha) for sha, was in batch] if removed else batch
-            read = patches(repository, ways, lambda _: False, keep)
+            read = patches(repository, [p[::-1] for p in batch] if removed else batch, lambda _: False, keep)
             return {pair: _added(files) for pair, files in zip(batch, read, strict=True)}
         except GitError:
             return None

@@ -28,7 +28,6 @@ _RARE = 20  # files that may have a line by which a moved file is found
 
 _EXACT = {facts.PATCH_ID, facts.SQUASH}
 _BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts.SUBJECT)
-_SOME_THERE = {Unknown.PART, Unknown.NOT_FOUND}
 _SUBJECTS = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
@@ -153,13 +152,11 @@ class AttributedLandings(Landings):
     def _weighed(self) -> dict[str, Landing]:
         weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
         lost = {sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED}
-        there = [sha for sha, by in weighed.items() if by.landed or by.unknown in _SOME_THERE]
-        for tip in there:
-            by = weighed[tip].commit or weighed[tip].part_of
-            for sha in self._graph.side(tip) & lost:
-                # A later commit of its side is there in part, and may have written its lines anew.
-                why, lines = Unknown.PART if by else Unknown.NOT_FOUND, weighed[sha].lines
-                weighed[sha] = self._found(sha, unknown=why, part_of=by, lines=lines)
+        there = {sha: by for sha, by in weighed.items() if by.landed or by.unknown in (Unknown.PART, Unknown.NOT_FOUND)}
+        for tip, by in there.items():
+            why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
+            for sha in self._graph.side(tip) & lost:  # a later commit is there in part, and may have its lines anew
+                weighed[sha] = self._found(sha, unknown=why, part_of=whole, lines=weighed[sha].lines)
                 lost.discard(sha)
         return weighed
 

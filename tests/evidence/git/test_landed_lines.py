@@ -186,41 +186,30 @@ class TestByLines:
 
 class TestNotThere:
     @pytest.mark.parametrize(
-        ("files", "days", "expected"),
+        ("files", "trunk", "days", "expected"),
         [
-            pytest.param({}, 20, (0, "not-landed"), id="none-after-a-horizon"),
-            pytest.param({}, 12, (None, "none of its lines is on the trunk yet"), id="younger"),
-            pytest.param({"old.txt": None}, 20, (None, "it adds no lines that could be found"), id="deletes-alone"),
+            pytest.param({}, "", 20, (0, "not-landed"), id="none-after-a-horizon"),
+            pytest.param({}, "", 12, (None, "none of its lines is on the trunk yet"), id="younger"),
+            pytest.param({}, SUBJECT, 20, (None, "none of its lines is on the trunk"), id="but-its-subject-is-there"),
             pytest.param(
-                {"old.txt": "}\n"}, 20, (None, "it adds no lines that could be found"), id="short-lines-alone"
+                {"a.md": lines(1, 2)}, lines(2), 20, (None, "its lines are in other files of the trunk"), id="elsewhere"
             ),
-            pytest.param({"p.png": b"\0\1\n\2"}, 20, (None, "it adds no lines that could be found"), id="binary"),
+            pytest.param({"old.txt": None}, "", 20, (None, "it adds no lines that could be found"), id="deletes"),
+            pytest.param({"old.txt": "}\n"}, "", 20, (None, "it adds no lines that could be found"), id="short-lines"),
+            pytest.param({"p.png": b"\0\1\n"}, "", 20, (None, "it adds no lines that could be found"), id="binary"),
         ],
     )
     def test_of_all_its_lines(
-        self, tmp_path: Path, files: dict[str, str | bytes | None], days: int, expected: tuple[float | None, str]
+        self, tmp_path: Path, files: dict[str, str | bytes | None], trunk: str, days: int, expected: tuple[object, str]
     ) -> None:
         made = work(tmp_path, files)
+        if trunk:
+            made.repo.commit({"b.txt": trunk}, trunk)
         later(made, days)
-        assert verdict(asked(made.repo, made.sha)[0]) == expected
-
-    def test_says_so_in_words(self, tmp_path: Path) -> None:
-        made = work(tmp_path)
-        later(made)
-        said = f"commit {made.sha[:12]} did not land on master: none of its 10 lines is there after 14 days"
-        assert landed_value(asked(made.repo, made.sha)[0]).detail == said
-
-    def test_is_not_said_where_the_subject_is_there(self, tmp_path: Path) -> None:
-        made = work(tmp_path)
-        made.repo.commit({"b.txt": "c\n"}, SUBJECT)
-        later(made)
-        assert verdict(asked(made.repo, made.sha)[0])[0] is None
-
-    def test_is_not_said_where_half_is_in_other_files(self, tmp_path: Path) -> None:
-        made = work(tmp_path, {"work.txt": lines(1, 2)})
-        made.repo.commit({"b.txt": lines(2)}, "elsewhere")
-        later(made)
-        assert verdict(asked(made.repo, made.sha)[0]) == (None, "its lines are in other files of the trunk")
+        found = asked(made.repo, made.sha)[0]
+        assert verdict(found) == expected
+        said = "did not land on master: none of its 10 lines is there after 14 days"
+        assert (said in landed_value(found).detail) is (expected[0] == 0)
 
     @pytest.mark.parametrize(
         "there", [10, 6, 0], ids=["which landed by its lines", "of which half is there", "of which nothing is"]
