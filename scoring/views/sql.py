@@ -91,8 +91,7 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     db.execute(_WILSON.replace("$z", str(_Z)))
     for view, (name, of) in VIEWS.items():
         db.execute(Template(_VIEW).substitute(view=view, name=name, of=of))
-    db.execute("SET enable_external_access = false")
-    db.execute("SET python_enable_replacements = false")
+    db.execute("SET enable_external_access = false; SET python_enable_replacements = false")
     db.execute("SET lock_configuration = true")
     try:
         with _ends_when_interrupted():

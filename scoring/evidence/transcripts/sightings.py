@@ -231,8 +231,7 @@ def _look(
         # An interruption may stop a command that made the commit before, and has no result that says so.
         called = bisect_left(calls, one.number) - 1
         at = file.at(calls[called]) if called >= 0 and calls[called] in unanswered else -1
-        stopped_earlier = at >= 0 and owners[file.ids[at]] != owner
-        if what == rows.REJECTION or not stopped_earlier:
+        if what == rows.REJECTION or at < 0 or owners[file.ids[at]] == owner:
             kind: Kind = "interrupt" if what == rows.INTERRUPT else "rejection"
             found[owner].found.append(one._replace(kind=kind, key=key))
     for owner, one, (how, path) in owned(rows.RESET):
