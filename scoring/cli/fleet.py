@@ -1,6 +1,7 @@
 """``da-score fleet``: many repositories on a cluster, and what is kept of them scored anew."""
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,8 @@ import click
 from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole
 from scoring.cli.group import loudness_options
 from scoring.cli.output import reply, say, show, warn, write, write_json
-from scoring.errors import DaScoreError, InputError, WriteError
+from scoring.errors import DaScoreError, InputError
+from scoring.files import write_atomically
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
@@ -170,14 +172,9 @@ def init(file: Path) -> None:
     """Write a FLEET.toml with comments, for you to change."""
     from importlib.resources import files
 
-    text = files("scoring.fleet").joinpath("FLEET.toml").read_bytes()
-    try:
-        with open(file, "xb") as f:
-            f.write(text)
-    except FileExistsError as e:
-        raise InputError(f"{file}: is there already; name another file") from e
-    except OSError as e:
-        raise WriteError(f"{file}: cannot write: {(e.strerror or str(e)).lower()}") from e
+    if os.path.lexists(file):
+        raise InputError(f"{file}: is there already; name another file")
+    write_atomically(file, files("scoring.fleet").joinpath("FLEET.toml").read_bytes(), mode=0o644)
     name = printable(str(file))
     say(f"{name} is written; change the sources in it, then: da-score fleet {name}\n")
 

@@ -51,12 +51,8 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     place = _place(harness, scope, settings, options)
     if scope == "project":
         warn_of_tracked(place, settings.repo_dir)
-    _report(
-        hook_install.install_command(place, hook_install.HOOKS[harness] or hook_install.USUAL),
-        settings,
-        "installed",
-        "already installed",
-    )
+    change = hook_install.install_command(place, hook_install.HOOKS[harness] or hook_install.USUAL)
+    _report(change, settings, "installed", "already installed")
 
 
 @command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")

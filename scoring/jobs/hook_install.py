@@ -97,14 +97,12 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook 
     """Put the hook into a settings file, unless it is in it and runs; InputError, WriteError, then it is as it was."""
     text, data = _read(path)
     if places := _hooks(data):
-        bare = [
-            one
-            for *_, one in places
-            if os.path.isabs(_program(command)) and not os.access(_program(_command_of(one)), os.X_OK)
-        ]
+        program = _program(command)
+        bare = [one for *_, one in places if not os.access(_program(_command_of(one)), os.X_OK)]
+        bare = bare if os.path.isabs(program) else []
         for one in bare:  # it needs a path that is set up, or names a da-score that is gone
             key = "command" if "command" in one else "bash"
-            one[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: _program(command), one[key], count=1)
+            one[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, one[key], count=1)
         return HookChange(path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None)
     hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
     groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None

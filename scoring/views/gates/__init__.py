@@ -137,11 +137,9 @@ def check(
     scores = [one.score for one in verdict.iterations]
     for kind, value in made:
         verdict.whole += [Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)]
-    if not allow_empty:
-        names = [(kind.name, kind.looks[1]) for kind, _ in unseen.values()]
-        verdict.whole += [
-            Failure(name, None, f"{why} for --{name}; --allow-empty lets that pass") for name, why in names
-        ]
+    for kind, _ in () if allow_empty else unseen.values():
+        why = f"{kind.looks[1]} for --{kind.name}; --allow-empty lets that pass"
+        verdict.whole.append(Failure(kind.name, None, why))
     return verdict
 
 
