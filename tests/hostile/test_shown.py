@@ -52,11 +52,9 @@ def test_json_has_no_late_controls_and_says_the_same(char: str) -> None:
     "text",
     [
         "see https://a.example/x",
-        "see www.a.example",
         "WWW.a.example",
         "me@a.example",
         "@someone",
-        "ftp://a.b",
         "&lt;b&gt;",
     ],
 )

@@ -155,7 +155,6 @@ class TestSession:
         "spoil",
         [
             pytest.param(lambda _: None, id="missing"),
-            pytest.param(lambda _: b"", id="empty"),
             pytest.param(lambda _: b"value: [", id="no YAML"),
             pytest.param(lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"),
             pytest.param(lambda data: data.replace(b"iteration: 8", b"iteration: 7"), id="of another iteration"),

@@ -50,7 +50,6 @@ class TestLostSignals:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            pytest.param(row(TOKENS), row(TOKENS), id="it is all there"),
             pytest.param(row(TOKENS), row(TOKENS, 0.0), id="other turns are there"),
             pytest.param(row(TOKENS, None), row(TOKENS, None), id="there never was any"),
             pytest.param(row(TOKENS, None), row(TOKENS), id="a transcript was found"),

@@ -74,22 +74,17 @@ class TestErrors:
         ("text", "said"),
         [
             ("", "is empty; a transcript has at least one round"),
-            ('{"rounds": [], "rounds": [{"round": 1, "outputs": {"claims": []}}]}', "rounds: is given twice"),
             (
                 '{"rounds": [{"round": 1, "outputs": {"claims": ["a"], "claims": []}}]}',
                 "round 1: outputs.claims: is given twice",
             ),
-            ('```json\n{"rounds": []}\n```', "line 1, column 1: not JSON: expecting value at '```json'"),
             ('{"rounds": []}', "no rounds; a transcript has at least one"),
             ("{}", "rounds: is missing; a transcript has a list of rounds"),
             ('{"rounds": {}}', "rounds: an object where a list of rounds belongs"),
-            ('{"rounds": null}', "rounds: null where a list of rounds belongs"),
             ("[]", "a list where an object with rounds belongs"),
             ('{"rounds": [],\n "x": }', "line 2, column 7: not JSON: expecting value"),
             ('{"rounds": [NaN]}', "rounds[0]: NaN where an object belongs"),
             ('{"rounds": [{"round": -Infinity}]}', "rounds[0]: round: is not a finite number"),
-            ("[" * 100_000, "line 1: nested too deep"),
-            ('{"rounds": [{"round": ' + "9" * 5000 + "}]}", "rounds[0]: round: is not a finite number"),
             ('{"topic": 7, "rounds": [{"round": 1, "outputs": {"claims": []}}]}', "topic: 7: "),
         ],
     )
@@ -100,12 +95,9 @@ class TestErrors:
         ("text", "said"),
         [
             (HEADER, "no rounds; a transcript has at least one"),
-            ('{"type": "note"}\n', "no rounds; a transcript has at least one"),
             (round_line(1) + "{oops\n" + round_line(2), "line 2, column 2: not JSON: expecting property name"),
-            ("{oops\n" + round_line(2), "line 1, column 2: not JSON: "),
             (round_line(1) + round_line(2)[:20], "line 2, column "),
             (round_line(1) + "[1]\n", "line 2: a list where an object belongs"),
-            (round_line(1) + '{"type": "round", "round": NaN}\n', "line 2: round: is not a finite number"),
             (round_line(1) + "[" * 100_000 + "\n", "line 2: nested too deep"),
             (
                 round_line(1) + '{"round": 2, "outputs": {}}',
