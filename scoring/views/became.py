@@ -199,8 +199,8 @@ def _cost_lines(every: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
             what = counted(len(some), f"unit is {state}", f"units are {state}")
             what = "talk that led to no work" if state == "talk" else what
             parts.append(f"{what}: {_known(Group.of(state, some).summary['cost'])}")
-    if parts:
-        yield f"{'; '.join(parts)}."
+    if text := "; ".join(parts):
+        yield f"{text[0].upper()}{text[1:]}."
 
 
 def _known(cost: float | None) -> str:

@@ -11,7 +11,7 @@ from rubric import Rubric
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
-from scoring.outcomes.validity import BEFORE_LANDING, Case, Foretold, Validity, case_of
+from scoring.outcomes.validity import BEFORE_LANDING, LEAST_LINES, Case, Foretold, Validity, case_of
 from scoring.sidecars.fingerprint import score_mark
 from scoring.text import counted, printable, short
 from scoring.views.examined import Examined
@@ -120,10 +120,11 @@ def validity_sentences(found: Validity) -> Iterator[str]:
     what = "foretell" if found.measure == "spearman" else "foretell which work"
     yield f"Does the score of rubric {found.rubric} {what} {about}?"
     score = found.score
+    cases = counted(score.n, "iteration") + ("" if found.outcome == "reward" else f" of {LEAST_LINES} lines or more")
     if score.auc is None:
-        numbers = f"{counted(score.n, 'iteration')}, and nothing to compare"
+        numbers = f"{cases}, and nothing to compare"
     elif found.measure == "spearman":
-        numbers = f"{counted(score.n, 'iteration')}, Spearman's correlation {_figure(score)}"
+        numbers = f"{cases}, Spearman's correlation {_figure(score)}"
     else:
         good, bad, none = ("sound work", "defective work", "not sound")
         if found.outcome == "reward":
@@ -131,13 +132,14 @@ def validity_sentences(found: Validity) -> Iterator[str]:
         elif found.outcome == "landed":
             good, bad, none = ("work that landed", "work that came to nothing", "came to nothing")
         chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
-        numbers = f"{counted(score.n, 'iteration')}, {found.positives} of them {none}; {chance}"
+        numbers = f"{cases}, {found.positives} of them {none}; {chance}"
     yield f"Verdict: {found.verdict}."
     yield f"{numbers}."
     if found.outcome in BEFORE_LANDING:
         yield "The score is without the signal landed: what is known of the work before it lands."
     if found.foretelling:
-        yield f"Of {found.tried} single observations, clear of chance for so many: {', '.join(found.foretelling)}."
+        clear = counted(len(found.foretelling), "is clear", "are clear")
+        yield f"Of {found.tried} single observations {clear} of chance for so many: {', '.join(found.foretelling)}."
     elif found.tried and found.outcome in BEFORE_LANDING:
         yield f"None of {found.tried} single observations foretells it: none is clear of chance for so many."
 

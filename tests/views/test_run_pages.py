@@ -64,12 +64,9 @@ class TestRun:
         assert (run["work"]["summary"], run["work"]["by"], run["look_at"]) == tuple(
             work[name] for name in ("summary", "by", "look_at")
         )
-        head = text.partition("\n\n")[0]
-        assert (
-            da_score("work").out.partition("\n\n")[0]
-            == head
-            == da_score("report", "--terminal", *NEW).out.partition("\n\n")[0]
-        )
+        asked = ("run", "--no-write", *NEW), ("work",), ("report", "--terminal", *NEW)
+        head, *others = (da_score(*one).out.partition("\n\n")[0] for one in asked)
+        assert others == [head, head]
         assert f"It cost {cost_text(work['summary']['cost'])}," in head
         for name in ("harness", "model", "month"):
             rows = da_score("query", f"from by_{name}", "--json").json
@@ -87,10 +84,16 @@ class TestRun:
             assert [(line["unit"], line["state"], line["cost"], line["minutes"]) for line in lines] == [
                 (unit["unit"], unit["state"], unit["cost"], unit["minutes"]) for unit in work["units"]
             ]
-        written = da_score("export", "--format", "jsonl", "--tables", "iterations", *NEW).out.splitlines()
-        assert [(row["iteration"], row["score_raw"], row["band"]) for row in map(json.loads, written)] == [
+        lines = da_score("export", "--format", "jsonl", "--tables", "iterations", *NEW).out.splitlines()
+        written = {row["iteration"]: row for row in map(json.loads, lines)}
+        assert [(n, row["score_raw"], row["band"]) for n, row in written.items()] == [
             (one["iteration"], one["value"] if one["scored"] else None, one["band"]) for one in run["iterations"]
         ]
+        outcomes = {one["iteration"]: one["defective"] for one in da_score("outcomes", "--json").json["outcomes"]}
+        for unit in (unit for unit in work["units"] if len(unit["iterations"]) == 1):
+            (n,) = unit["iterations"]
+            assert (written[n]["cost"], written[n]["defective"]) == (unit["cost"], unit["defective"]), n
+            assert outcomes[n] == unit["defective"]
 
 
 def shown(count: int, verdict: str | None = None, every: bool = False) -> str:
