@@ -183,10 +183,7 @@ def _no_trunk(trunk: Trunk, rubric: Rubric) -> str:
 
 
 def score_log_under(
-    rubrics: Sequence[Rubric],
-    iter_log_dir: Path | str,
-    sources: Mapping[str, Sources],
-    observe: bool = False,
+    rubrics: Sequence[Rubric], iter_log_dir: Path | str, sources: Mapping[str, Sources], observe: bool = False
 ) -> list[ScoredLog]:
     """Score a log under several rubrics, ``sources`` by their rules; what they share is read once."""
     logs: dict[int, ScoredLog] = {}

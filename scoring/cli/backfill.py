@@ -130,16 +130,12 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
     head = f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}"
     yield from (Line(), Line(head, "bold"), Line())
     yield pairs([(name, str(count)) for name, count in counts.items()], 26)
+    kept = [(r, f"{iteration}: {' and '.join(lost)}") for r in reports for iteration, lost in r.kept.items()]
+    by_git = [(r, spans(r.git_changed)) for r in reports if r.git_changed]
     for title, texts in (
         ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
-        (
-            "Kept, because the transcripts no longer cover the window",
-            [(r, f"{iteration}: {' and '.join(lost)}") for r in reports for iteration, lost in r.kept.items()],
-        ),
-        (
-            "Git answers differently (--refresh-git scores these)",
-            [(r, spans(r.git_changed)) for r in reports if r.git_changed],
-        ),
+        ("Kept, because the transcripts no longer cover the window", kept),
+        ("Git answers differently (--refresh-git scores these)", by_git),
         ("Failed", [(r, r.error) for r in reports if r.error]),
     ):
         if texts:

@@ -71,9 +71,7 @@ def command(
         raise SettingsError("--github-summary: GITHUB_STEP_SUMMARY names no file; it is set inside a GitHub workflow")
     asked = (option for gate in GATES for option in gate.options)
     if all(given[option.key] is None or given[option.key] is False for option in asked):
-        raise click.UsageError(
-            "nothing to check; give a gate such as --min-score 0.5, --min-band fair or --no-over-claims"
-        )
+        raise click.UsageError("nothing to check; give a gate such as --min-score 0.5 or --no-over-claims")
     settings = swept(resolve_settings(options, files=not trusted))
     if trusted:
         _refuse_untrusted(settings, given)

@@ -125,7 +125,7 @@ def status(place: str, as_json: bool) -> None:
     failed, rubrics = [], []
     for rubric in dataset.rubrics:
         states = [state for _, state in sorted(dataset.of(rubric).items())]
-        of_it = [state for state in states if state.reason]
+        of_it, keys = [state for state in states if state.reason], ("repository", "attempts", "reason")
         failed += of_it
         scored = [state for state in states if state.scored]
         rubrics.append(
@@ -134,9 +134,7 @@ def status(place: str, as_json: bool) -> None:
                 "repositories": len(scored),
                 "iterations": sum(state.iterations for state in scored),
                 "broken_entries": sum(state.broken for state in scored),
-                "failed": [
-                    {name: getattr(state, name) for name in ("repository", "attempts", "reason")} for state in of_it
-                ],
+                "failed": [{name: getattr(state, name) for name in keys} for state in of_it],
             }
         )
     names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")

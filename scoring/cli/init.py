@@ -73,7 +73,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
     if done and done.written:
         wrote = counted(len(done.written), "entry", "entries")
-        lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit of an agent")
+        lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit that an agent made")
     elif done:
         lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
     lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []

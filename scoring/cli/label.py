@@ -46,7 +46,7 @@ def label_one(named: str, actor: str | None, override: bool, settings: Settings,
     asks = all(value is None for value in given.values())
     if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError(
-            "Nothing to say: give --correctness, --scope, --hallucination or --note; a terminal would be asked."
+            "Nothing to say: give --correctness, --scope, --hallucination or --note; on a terminal it asks."
         )
     iteration = iteration_named(named, settings)
     if iteration not in _iterations(settings):
@@ -176,7 +176,7 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     for one in log_view(settings, selection=Selection(only=(iteration,))).examine():
         _show_change(one, settings)
         show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
-    say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter passes a question over.\n")
+    say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter skips a question.\n")
     correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
     return {
         "correctness": None if correctness is None else int(correctness),
@@ -188,7 +188,7 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
 
 def _show_change(one: Examined, settings: Settings) -> None:
     if not (sha := one.facts.landing.sha):
-        say("The commit of this iteration does not resolve here; there is no change to show.\n\n")
+        say("The commit of this iteration is not in this repository; there is no change to show.\n\n")
         return
     how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
     shown = b""

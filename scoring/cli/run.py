@@ -13,9 +13,8 @@ from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_
 from scoring.evidence.git.walk import subjects_of
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.score import LogSummary, ScoredIteration, score_whole_log
+from scoring.score import LogSummary, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning
-from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import Known, work_of
 
@@ -40,12 +39,9 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
     read: list[Known] = []
 
     with SpooledTemporaryFile(_IN_MEMORY) as items:
-
-        def add_item(one: ScoredIteration, lost: tuple[Loss, ...]) -> None:
-            put_item(items, run_item(one, lost))
-
         log = score_whole_log(
-            *(log_dir, evidence, rubric, selection, add_item if settings.json else None),
+            *(log_dir, evidence, rubric, selection),
+            (lambda *found: put_item(items, run_item(*found))) if settings.json else None,
             write=not no_write,
             observe=settings.json,
             broken=broken_entries,

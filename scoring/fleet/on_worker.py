@@ -228,5 +228,5 @@ def _repository_in(here: Path, url: str) -> Path:
     places += [p for p in there if (p / "HEAD").is_file() and (p / "objects").is_dir()]
     if len(places) != 1:
         found = "no git bundle and no bare repository" if not places else f"{len(places)} repositories"
-        raise InputError(f"{url}: holds {found}; one NAME.bundle or NAME.git/ belongs into it")
+        raise InputError(f"{url}: holds {found}; one NAME.bundle or NAME.git/ belongs in it")
     return places[0]

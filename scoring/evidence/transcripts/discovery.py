@@ -97,7 +97,7 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
         names: list[str] = []
         problem = "" if directory.is_dir() else "no such directory"
         if is_of_the_system(directory):
-            warn(f"transcript directory {directory}: is of the system and holds no files; skipped")
+            warn(f"transcript directory {directory}: is a system folder; skipped")
             continue
         try:
             names = sorted((n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode)
@@ -153,7 +153,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = Tr
     found: list[Path] = []
     seen: set[tuple[int, int]] = set()
     if is_of_the_system(top):
-        warn(f"transcript directory {top}: is of the system and holds no files; skipped")
+        warn(f"transcript directory {top}: is a system folder; skipped")
         return []
     waiting = [os.fspath(top)]
     while waiting:
