@@ -20,7 +20,7 @@ HEADER = json.dumps({"type": "transcript_header", "conversation_id": "c1", "topi
 def error_of(text: str, source: str = "t.json") -> str:
     """Return what is said of a text that is no transcript; it is one line, and names the source."""
     with pytest.raises(TranscriptError) as raised:
-        parse_transcript(text, source)
+        parse_transcript(text, source, texts=True)
     message = str(raised.value)
     assert message.startswith(f"{source}: ")
     assert "\n" not in message
@@ -75,8 +75,8 @@ class TestErrors:
         [
             ("", "is empty; a transcript has at least one round"),
             (
-                '{"rounds": [{"round": 1, "outputs": {"claims": ["a"], "claims": []}}]}',
-                "round 1: outputs.claims: is given twice",
+                '{"rounds": [{"round": 1, "outputs": {"text": "Go on.", "text": "Stop now."}}]}',
+                "round 1: outputs.text: is given twice",
             ),
             ('{"rounds": []}', "no rounds; a transcript has at least one"),
             ("{}", "rounds: is missing; a transcript has a list of rounds"),
