@@ -257,9 +257,8 @@ def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path
 def remove_stale_directories(base: Path | None = None, now: Callable[[], float] = time.time) -> None:
     """Remove temporary directories of this user that no process has any more. Never raises."""
     import shutil
-    import tempfile
 
-    for path, found, _ in _left_in(base or Path(tempfile.gettempdir()), _TEMPORARY_DIRECTORY):
+    for path, found, _ in _left_in(base, _TEMPORARY_DIRECTORY):
         age = now() - found.st_mtime
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and age > _UNLOCKED_AGE:
             with contextlib.suppress(OSError), _opened(path, _DIRECTORY | os.O_NOFOLLOW) as fd:
@@ -268,9 +267,12 @@ def remove_stale_directories(base: Path | None = None, now: Callable[[], float] 
                     shutil.rmtree(path, ignore_errors=True)
 
 
-def _left_in(directory: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result, str]]:
-    """Yield what has a temporary name in a directory, with its stat and the number of its process."""
-    with contextlib.suppress(OSError):
+def _left_in(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result, str]]:
+    """Yield what has a temporary name in a directory, or that of the system, with its stat and its process's number."""
+    import tempfile
+
+    with contextlib.suppress(OSError):  # there may be none, where the disk is full
+        directory = directory or Path(tempfile.gettempdir())
         for name in os.listdir(directory):
             if m := pattern.fullmatch(name):
                 with contextlib.suppress(OSError):

@@ -79,6 +79,11 @@ def show_hidden(text: str, before: str = "") -> str:
     return text if text.isascii() else _HIDDEN.sub(lambda m: before + _escape(m[0]), text)
 
 
+def csv_field(text: str) -> str:
+    """Return a text as a field that no spreadsheet takes for a formula, with invisible formatting as escapes."""
+    return show_hidden("'" + text if text[:1] in tuple("=+-@\t\r") else text)
+
+
 def json_escaped(text: str) -> str:
     """Return JSON in which invisible formatting and U+007F to U+009F, which JSON allows as they are, are escapes."""
     import json  # a command that prints JSON has loaded it

@@ -81,6 +81,9 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         if isinstance(e, OSError) and e.errno == errno.ENOSPC:
             report("standard output: no space left on device")
             return EXIT_ERROR
+        if isinstance(e, FileNotFoundError) and not e.filename:  # as tempfile says it
+            report("no folder for temporary files can be written to; make room, or set TMPDIR to one")
+            return EXIT_ERROR
         if isinstance(e, PermissionError) and e.filename:
             report(f"{e.filename}: permission denied")
             return EXIT_ERROR

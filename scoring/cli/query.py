@@ -20,7 +20,7 @@ from scoring.cli.reading import rows_of
 from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.log.find import Selection
-from scoring.text import printable
+from scoring.text import csv_field, printable
 from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Column, Table
@@ -120,6 +120,6 @@ def _write_csv(answer: Answer) -> None:
     out.writerow(answer.columns)
     for row in answer.rows:
         out.writerow(
-            "" if v is None else v if isinstance(v, str | float) else json.dumps(v, ensure_ascii=False)
+            "" if v is None else csv_field(v) if isinstance(v, str) else json.dumps(v, ensure_ascii=False)
             for v in map(_plain, row)
         )

@@ -51,9 +51,11 @@ def ask_transcripts(
             if checkpoint := scan.checkpoints.get(record.checkpoint):
                 named, changed = (checkpoint.id,), frozenset(checkpoint.files_touched)
         own = landings[number].sha or landings[number].commit
+        field = trim(record.commit).lower()
+        stated = field if _HEX.fullmatch(field) else ""  # and not a branch or an expression
         asked = Asked(
             number,
-            tuple(dict.fromkeys((*_as_written(record), *filter(None, (own,))))),
+            tuple(dict.fromkeys(filter(None, (stated, own)))),
             tuple(names[number]),
             tuple(sorted(key_of(subject) for subject in subjects if subject)),
             authored,
@@ -84,12 +86,6 @@ def ask_transcripts(
 
     answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
-
-
-def _as_written(record: IterationRecord) -> list[str]:
-    """Return the commit field of an entry, where it is the name of a commit and not a branch or an expression."""
-    field = trim(record.commit)
-    return [field.lower()] if _HEX.fullmatch(field) else []
 
 
 def _commits(landing: Landing, anew: Mapping[str, str]) -> list[str]:

@@ -42,7 +42,8 @@ class Tests(Signal):
             return super().seen(facts)
         files = facts.changed.files
         if files and not facts.changed.unknown and all(map(is_document, files)):
-            return values.inapplicable_signal("not applicable: the commit changed nothing but documents")
+            why = "not applicable: the commit changed nothing but documents"
+            return values.SignalValue(False, 0.0, why, why, applicable=False)
         return tests_value(facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:

@@ -54,11 +54,6 @@ def absent_signal(detail: str, reason: str = "") -> SignalValue:
     return SignalValue(False, 0.0, detail, reason or detail)
 
 
-def inapplicable_signal(detail: str) -> SignalValue:
-    """Build the value of a signal that has nothing to say of such an iteration; ``detail`` says why."""
-    return SignalValue(False, 0.0, detail, detail, applicable=False)
-
-
 class IterationObjectives(Frozen, frozen=True):
     """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them."""
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from scoring.errors import InputError, installing
 from scoring.files import atomic_stream, make_folder
-from scoring.text import as_utf8, json_escaped, show_hidden
+from scoring.text import as_utf8, csv_field, json_escaped
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
 _ROW_GROUP = 8192
@@ -47,7 +47,7 @@ class CsvWriter(Writer):
         """Write a row."""
         values = clean(row).values()
         self._csv.writerow(
-            "" if v is None else str(v).lower() if isinstance(v, bool) else show_hidden(v) if isinstance(v, str) else v
+            "" if v is None else str(v).lower() if isinstance(v, bool) else csv_field(v) if isinstance(v, str) else v
             for v in values
         )
 

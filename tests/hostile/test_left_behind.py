@@ -105,6 +105,21 @@ class TestDirectories:
         assert not directory.exists()
 
 
+@pytest.mark.usefixtures("project")
+def test_where_there_is_no_folder_for_them_commands_that_need_none_go_on(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")  # on a full disk, too
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_get_default_tempdir", none)
+    assert da_score("records").status == 0
+    found = da_score("demo")
+    assert (found.status, found.err.count("\n")) == (1, 1)
+    assert "no folder for temporary files can be written to; make room, or set TMPDIR" in found.err
+
+
 @pytest.mark.parametrize("what", ["a report", "the settings of a harness"])
 def test_a_file_goes_wherever_the_next_is_written(tmp_path: Path, dead: int, what: str) -> None:
     from scoring.jobs.hook_install import install_hook

@@ -105,6 +105,7 @@ class TestALogThatHides:
         shown = found.out + found.err
         if command.startswith("report"):
             shown += Path("report.html").read_text("utf-8")
+            assert "\x9b" not in shown
         assert "\u202e" not in shown, command
         assert hostile[0] == "\u202e"
         assert found.out

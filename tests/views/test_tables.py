@@ -121,9 +121,11 @@ class TestWriters:
         out = io.BytesIO()
         writer = CsvWriter(TABLES["signals"][:5], out)
         writer.add({"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True})
+        writer.add({"log": "=1+1", "iteration": -1, "rubric_version": "1+1", "signal": "\t=1", "label": False})
         writer.close()
-        _, row = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
+        _, row, formulas = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
         assert row == ['a,"b"\n', "1", "", "", "true"]
+        assert formulas == ["'=1+1", "-1", "1+1", "'\t=1", "false"]  # none for a spreadsheet
 
     @pytest.mark.parametrize("kind", [CsvWriter, JsonlWriter])
     def test_bytes_that_are_no_text_become_a_replacement(self, kind: type[CsvWriter | JsonlWriter]) -> None:
@@ -215,6 +217,7 @@ class TestQuery:
         row = {"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}
         assert da_score("query", odd, "--json").json == [row]
         (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
+        assert da_score("query", "select '@a' as a, -1 as b, '1-1' as c", "--csv").out == "a,b,c\n'@a,-1,1-1\n"
         assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
         table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
         assert da_score("query", f"@{tmp_path}/q.sql").out == table

@@ -124,17 +124,13 @@ def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
                 return _Boundary(span=n)
         if turns and all(born >= 0 for _, born in turns):
             return _Boundary(span=len(spans))
-    if parents := again(own.parent):
-        return _Boundary(counts=max(_common(rows, parent) for parent in parents))
     clock, counts = _clock(rows), rows.tables.get(COUNT, ())
+    if parents := again(own.parent):  # both begin with equal token counts
+        pairs = (zip(counts, parent.tables.get(COUNT, ()), strict=False) for parent in parents)
+        equal = (takewhile(lambda pair: pair[0][3:] == pair[1][3:], one) for one in pairs)
+        return _Boundary(counts=max(sum(1 for _ in one) for one in equal))
     late = (n for n, row in enumerate(counts) if clock(row[1]) - own.time >= NS)
     return _Boundary(counts=next(late, len(counts)))
-
-
-def _common(rows: Rows, other: Rows) -> int:
-    """Return with how many equal token counts two transcripts begin."""
-    pairs = zip(rows.tables.get(COUNT, ()), other.tables.get(COUNT, ()), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0][3:] == pair[1][3:], pairs))
 
 
 def _clock(rows: Rows) -> Callable[[int], int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import SHORT_LENGTH, counted, json_escaped, short, show_hidden, some_spans, spans
+from scoring.text import SHORT_LENGTH, counted, json_escaped, short, show_hidden, some_spans, spans, visible
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
@@ -35,7 +35,7 @@ def page_parts(digest: Digest) -> Iterator[str]:
 
     folder = files(__name__) / "page"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.finalize = lambda value: show_hidden(value) if type(value) is str else value
+    environment.finalize = lambda value: visible(value) if type(value) is str else value
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
     pieces = answers.pieces(digest)
     every = became.Group.of("", digest.work)
