@@ -81,6 +81,8 @@ def efficiency_value(
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
         return absent_signal(f"tokens unknown: {turns} that do not state them{_taking_part(facts)}")
+    if observed is not None and observed.shared_with is not None:
+        return absent_signal(f"the tokens of its lines count for iteration {observed.shared_with}, which has them too")
     return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
 
 

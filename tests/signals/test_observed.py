@@ -287,6 +287,10 @@ def test_evidence_that_is_shared_says_with_whom() -> None:
     for name in ("tests", "correction_pressure"):
         assert judged(observed=shared)[name].detail.endswith("; evidence shared with iteration 4")
     assert "shared" not in judged(observed=shared)["token_efficiency"].detail  # the tokens are those of its own lines
+    none = replace(WORK, turns=0)
+    detail = judged(observed=shared, transcripts=none)["token_efficiency"].detail
+    assert detail == "the tokens of its lines count for iteration 4, which has them too"
+    assert judged(transcripts=none)["token_efficiency"].detail == "no turns in its part"
 
 
 class TestScores:
