@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from rubric import SignalID, Source
 from scoring.evidence.beside import Corrections
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal, attribution, named_fields, seen_source, unattributed, work_source
 from scoring.signals.values import SignalValue, absent_signal, present_signal
@@ -46,13 +47,13 @@ class CorrectionPressure(Signal):
             return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
         reported, found = facts.corrections, facts.observed.corrections
         larger = max(reported.retries, found.resets), max(reported.corrections, found.corrections)
-        value = pressure_value(Corrections(*larger, True), rate, seen=True)  # to admit less than was seen is no help
+        value = pressure_value(Corrections(*larger, True), rate, found)  # to admit less than was seen is no help
         kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
         parts = [counted(number, kind) for kind, number in kinds if number]
         if found.words is None:
             parts.append("prompts in another language, not judged")
         elif found.words:
-            parts.append(counted(found.words, "prompt that calls the work wrong", "prompts that call the work wrong"))
+            parts.append(counted(found.words, "prompt that reads as a correction", "prompts that read as corrections"))
         said = ", ".join(parts)
         detail = f"{value.detail}{f'; observed: {said}' if said else ''}{attribution(facts.observed)}"
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
@@ -82,24 +83,27 @@ def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
     return (found.tool_errors, found.tool_calls) if found else (0, 0)
 
 
-def pressure_value(corrections: Corrections, error_rate: float | None, seen: bool = False) -> SignalValue:
+def pressure_value(
+    corrections: Corrections, error_rate: float | None, seen: CorrectionsSeen | None = None
+) -> SignalValue:
     """Combine retries, user corrections and, if there were tool calls, their error rate; absent when all are unknown.
 
-    Without an error rate it is a claim, unless the corrections were ``seen``.
+    Without an error rate it is a claim, unless the corrections were ``seen``: some of those in words may be none.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:
         return absent_signal("no retries field, no review artifact and no tool calls")
     detail = f"{retries} retries, {by_user} user corrections"  # as the reference writes it
-    if seen:
-        by = counted(by_user, "user correction") if by_user else "no user correction found"
+    if seen is not None:
+        by = f"{'up to ' if seen.words else ''}{counted(by_user, 'user correction')}"
+        by = by if by_user else "no user correction found"
         detail = f"{counted(retries, 'retry', 'retries')}, {by}"
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:
         detail += f", {error_rate * 100:.0f}% tool-error rate"
         pressure += 2 * error_rate
     divisor = 1 + pressure
-    source: Source = "claimed" if error_rate is None and not seen else "observed"
+    source: Source = "claimed" if error_rate is None and seen is None else "observed"
     return present_signal(1 / divisor if divisor else float("inf"), detail, source)
 
 

@@ -238,7 +238,8 @@ class TestCorrectionPressure:
                 Corrections(0, 0, True),
                 CorrectionsSeen(corrections=2, words=2),
                 3.2,
-                "0 retries, 2 user corrections, 10% tool-error rate; observed: 2 prompts that call the work wrong",
+                "0 retries, up to 2 user corrections, 10% tool-error rate"
+                "; observed: 2 prompts that read as corrections",
                 id="seen in words",
             ),
             pytest.param(

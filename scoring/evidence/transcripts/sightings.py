@@ -275,7 +275,7 @@ def places_seen(
 _CORRECTED: dict[Kind, str] = {
     "interrupt": "interrupted by the user",
     "rejection": "tool use refused by the user",
-    "words": "called wrong by the user",
+    "words": "words of the user that read as a correction",
     "reset": "own work taken back",
 }
 STOPPED = _CORRECTED["interrupt"], _CORRECTED["rejection"]
