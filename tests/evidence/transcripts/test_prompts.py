@@ -87,6 +87,7 @@ REVIEW = (
         "was on the wrong branch": ("it went to the wrong branch", "I was on the wrong branch"),
         "is asked for politely": ("it seems it's not working", "can you tell me why? it seems it's not working"),
         "is a maybe": ("the mast is bad", "maybe the mast is bad"),
+        "is what the person thinks of": ("the mast is bad", "I still think the mast is bad"),
         "is what a question is about": ("the mast is failing", "why is it slow? the mast is failing"),
         "is the person's own trial": ("I ran it and got nothing", "I tried to add an oar, and the boat is broken"),
         "is not new": ("there is still one problem", "there is another problem"),
