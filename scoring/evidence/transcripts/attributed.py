@@ -264,6 +264,8 @@ class AttributedScan(Scan):
                 files += (streams.File(transcript, harness, part, session=part.sessions()[0]) for part in apart)
             else:
                 files.append(streams.File(transcript, harness, rows))
+        for file in files:
+            file.rows.lines = []  # what is known of them is in the files
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
         return files
 

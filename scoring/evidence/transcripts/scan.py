@@ -27,7 +27,7 @@ from scoring.evidence.transcripts.facts import (
 from scoring.evidence.transcripts.harness import UNKNOWN_KIND, Harness
 from scoring.evidence.transcripts.lines import opened
 from scoring.evidence.transcripts.reading import Pool, Reading
-from scoring.evidence.transcripts.rows import FileRows, Kept, Rows, key_of, pack, read_kept, timed
+from scoring.evidence.transcripts.rows import FileRows, Kept, PackedTables, Rows, key_of, pack, read_kept, timed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.testruns import TestTools
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -150,6 +150,7 @@ class Scan:
                 if rows is not None and not warnings and source.stamp is not None:
                     value = pack(Kept.of(rows, packed or pack(rows), store.secret, source.stamp))
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
+                self._pack(rows or {})
                 for warning in warnings:
                     self._warn(warning)
         for source in self._sources:
@@ -161,6 +162,7 @@ class Scan:
                     rows = source.kept.rows(self._secret, source.stamp)
                 except ValueError:  # as if nothing were kept
                     rows = self._reading.read(source.transcript).rows
+                self._pack(rows or {})
             if rows is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
@@ -168,6 +170,11 @@ class Scan:
                 for why, count in part.skipped.items():
                     self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += count
             yield source.transcript, rows
+
+    def _pack(self, rows: FileRows) -> None:
+        """Pack the tables of rows that wait for those of all other transcripts."""
+        for part in rows.values() if not self._rules.alone else ():
+            part.tables = PackedTables(part.tables)  # type: ignore[assignment]
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         stamp: bytes | None

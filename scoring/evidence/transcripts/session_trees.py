@@ -1,6 +1,7 @@
 """Sessions with their sub-agents as one line of time: what was edited in it, and where commits cut it."""
 
 import posixpath
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,14 +39,14 @@ class Cut(NamedTuple):
     made: Made | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Tree:
     """A session and its sub-agents: their lines by time, what they edited, and where commits cut them."""
 
     sessions: list[SessionKey] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    writers: list[int] = field(default_factory=list)  # the place in ``sessions`` of the session of each line
+    times: Sequence[int] = ()
+    lines: Sequence[int] = ()
+    writers: Sequence[int] = ()  # the place in ``sessions`` of the session of each line
     files: list[File] = field(default_factory=list)
     checkpoints: frozenset[str] = frozenset()  # those that hold some of it
     edits: list[int] = field(default_factory=list)  # how many lines are before each edit, or start of a sub-agent
@@ -82,7 +83,7 @@ class SessionPart(NamedTuple):
         return self.cut.place if self.cut else NO_ITERATION
 
     @property
-    def lines(self) -> list[int]:
+    def lines(self) -> Sequence[int]:
         """The numbers of its lines."""
         return self.tree.lines[self.start : self.end]
 
@@ -182,7 +183,7 @@ def trees_of(
     for tree in by_root.values():
         of_it = [(n, sessions[key]) for n, key in enumerate(tree.sessions)]
         lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
-        tree.times, tree.lines, tree.writers = map(list, zip(*lines, strict=True)) if lines else ([], [], [])
+        tree.times, tree.lines, tree.writers = (array("q", column) for column in zip(*lines, strict=True))
         tree.files = list({id(file): file for _, session in of_it for file in session.files}.values())
         tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
     known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside

@@ -1,11 +1,12 @@
 """Transcripts as sessions: which lines (each once, numbered over all files) and which commits a session has."""
 
 import os
+from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.discovery import TranscriptFile
@@ -13,6 +14,8 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import AGENT, CALL_ONLY, MADE, NOTE, RESULT_ONLY, WHOLE, Rows
 
+_no_lines = partial(array, "q")
+_ONE_SESSION: Mapping[str, Collection[int]] = {}
 SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
 
 
@@ -27,9 +30,13 @@ class Made(NamedTuple):
     amends: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class File:
-    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session."""
+    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
+
+    ``numbers``, ``times`` and ``keys`` are those of its lines, ``ids`` their numbers among all lines; ``here`` says
+    which are work in this repository, and ``fresh`` which of these no earlier file has.
+    """
 
     transcript: TranscriptFile
     harness: Harness
@@ -38,43 +45,38 @@ class File:
     session: str = ""
     start: int | None = None  # how many lines are from before the checkpoint
     stored: int | None = None  # when that was stored, in nanoseconds since 1970
-    ids: list[int] = field(default_factory=list)  # the number of each of ``rows.lines``
-    fresh: list[bool] = field(default_factory=list)  # whether no earlier file has it as work in this repository
-    here: list[bool] = field(default_factory=list)  # whether it is work in this repository
+    ids: "array[int]" = field(default_factory=_no_lines)
+    fresh: bytearray = field(default_factory=bytearray)
+    here: bytearray = field(default_factory=bytearray)
+    numbers: "array[int]" = field(init=False)
+    times: "array[int]" = field(init=False)
+    keys: "array[int]" = field(init=False)
+    owner: str = field(init=False)  # the session that the file is of
+    _named: Mapping[str, Collection[int]] = field(init=False)
+    _others: tuple[tuple[str, Sequence[int]], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers, self.times, self.keys = (array("q", (line[n] for line in self.rows.lines)) for n in range(3))
+        found = self._by_name()
+        *others, self.owner = found or (os.fspath(self.transcript.path),)
+        self._named = found if others else _ONE_SESSION
+        self._others = tuple((name, sorted(found[name])) for name in others)
 
     def at(self, number: int, default: int = -1) -> int:
         """Return where a line is in ``ids``, by its number in the file: those ascend."""
         n = bisect_right(self.numbers, number) - 1
         return n if n >= 0 and self.numbers[n] == number else default
 
-    @cached_property
-    def numbers(self) -> list[int]:
-        """The numbers of its lines in the file."""
-        return [number for number, _, _ in self.rows.lines]
-
-    @cached_property
-    def times(self) -> list[int]:
-        """The times of its lines."""
-        return [time for _, time, _ in self.rows.lines]
-
-    @cached_property
+    @property
     def order(self) -> tuple[int, int]:
         """When its last line was written, and how long it is: what is earlier of two files of one session."""
         return max(self.times, default=0), self.transcript.size or len(self.times)
 
-    @cached_property
+    @property
     def sessions(self) -> list[tuple[str, Sequence[int]]]:
         """The sessions in it, with the places of their lines in ``ids``; the first has all, and follows the others."""
-        everything = range(len(self.numbers))
-        *others, own = self._by_name or {os.fspath(self.transcript.path): everything}
-        return [(own, everything), *((name, sorted(self._by_name[name])) for name in others)]
+        return [(self.owner, range(len(self.numbers))), *self._others]
 
-    @property
-    def owner(self) -> str:
-        """The session that the file is of."""
-        return self.sessions[0][0]
-
-    @cached_property
     def _by_name(self) -> dict[str, Collection[int]]:
         """Where the lines are in ``ids`` that name each session; those that name none are of the last one."""
         named = [self.session] if self.session else self.rows.sessions()
@@ -93,19 +95,19 @@ class File:
 
     def names(self, session: str, place: int) -> bool:
         """Whether a line names a session as its own; a line that names none is of the file's own session."""
-        return len(self._by_name) <= 1 or place in self._by_name[session]
+        return not self._others or place in self._named[session]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Session:
     """One session: its lines and commits by time, its ``parent``, and names of commits ``elsewhere``."""
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    times: "array[int]" = field(default_factory=_no_lines)
+    lines: "array[int]" = field(default_factory=_no_lines)
     made: list[Made] = field(default_factory=list)
-    elsewhere: set[str] = field(default_factory=set)  # names of commits that are known to be of another repository
+    elsewhere: frozenset[str] = frozenset()  # names of commits that are known to be of another repository
 
     @property
     def parent(self) -> str:
@@ -120,8 +122,8 @@ def number_lines(files: Iterable[File]) -> int:
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        file.ids = []
-        for _, _, key in file.rows.lines:
+        file.ids = array("q")
+        for key in file.keys:
             file.ids.append(line := known.setdefault(key, count))
             count += line == count
     return count
@@ -131,7 +133,7 @@ def count_once(files: Iterable[File], lines: int) -> None:
     """Say of each line that is work in the repository where it counts: in the first file where it is that."""
     seen = bytearray(lines)
     for file in files:
-        file.fresh = []
+        file.fresh = bytearray()
         for line, here in zip(file.ids, file.here, strict=True):
             file.fresh.append(here and not seen[line])
             seen[line] |= here
@@ -171,8 +173,8 @@ def order_lines(sessions: Iterable[Session]) -> None:
     for session in sessions:
         mine = {line: time for line, time in stamped.pop(session.key).items() if owner[line] == session.key}
         session.made = [made for made in session.made if made.line in mine]
-        session.lines = sorted(mine, key=lambda line: (mine[line], line))
-        session.times = [mine[line] for line in session.lines]
+        session.lines = array("q", sorted(mine, key=lambda line: (mine[line], line)))
+        session.times = array("q", map(mine.__getitem__, session.lines))
 
 
 def _made(session: Session) -> list[Made]:
@@ -190,7 +192,7 @@ def _made(session: Session) -> list[Made]:
             start = file.times[file.at(begun, n)]
             made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends))
             if is_elsewhere:
-                session.elsewhere.add(made.sha)
+                session.elsewhere |= {made.sha}
             if state == WHOLE:
                 found.setdefault((made.line, made.sha), made)
             elif state == RESULT_ONLY:

@@ -108,7 +108,7 @@ class Neighbourhood:
             recorded = any(file.checkpoint for file in session.files)
             for file in session.files:
                 if not file.here:
-                    file.here = [False] * len(file.numbers)
+                    file.here = bytearray(len(file.numbers))
                 self._mark(file, session.key[1], known, recorded)
 
     def _is_known(self, session: Session) -> bool:

@@ -1,6 +1,7 @@
 """GitHub Copilot CLI: what a session says, and what its end states."""
 
 import itertools
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
 ) -> None:
     rows = session(tmp_path, answer(1, 5), answer(2, 4), *([shutdown(3, m=(9, 23, 20, 0))] if ends else []))
     file = File(TranscriptFile(Path("events.jsonl"), whole=True), CopilotCli(), rows)
-    file.ids, file.fresh = list(range(len(rows.lines))), [True] * len(rows.lines)
+    file.ids, file.fresh = array("q", range(len(rows.lines))), bytearray(b"\1" * len(rows.lines))
     groups = [range(part, part + 1) for part in range(len(expected))]
     found, _ = count_lines([file], [*parts, parts[-1]], groups)
     assert [(f.output_tokens, f.input_tokens - f.cache_reads, f.cache_reads, f.unmeasured) for f in found] == expected
