@@ -1,10 +1,10 @@
 """All work as units, each line in one, and their fate (``docs/VALIDITY.md``, "All of the work"); long, as a unit is."""
 
 import re
-from collections import Counter
+from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -38,8 +38,8 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``facts`` are its iterations, the lowest first; its ``lines`` are by session, each with its time, and ``counted``
-    is what they say (None without any). ``minutes``
+    ``facts`` are its iterations, the lowest first; its ``lines`` are places in trees, and ``counted`` is what they say
+    (None without any). ``minutes``
     are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all where
     ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``. ``outcome``: the worst.
     """
@@ -52,7 +52,7 @@ class Unit:
     facts: list[IterationFacts] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
-    lines: dict[Tree, dict[int, int]] = field(default_factory=dict)
+    lines: "dict[Tree, array[int]]" = field(default_factory=dict)
     counted: TranscriptFacts | None = None
     session: tuple[str, str] | None = None
     minutes: float | None = None
@@ -82,7 +82,7 @@ class Unit:
         """Where the earliest of its lines is, as transcript:line; None where none is here."""
         places = [
             (time, f"{file.transcript.path}:{number + 1}")
-            for tree, own in self.lines.items()
+            for tree, own in ((tree, {tree.lines[at] for at in places}) for tree, places in self.lines.items())
             for file in tree.files
             for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True)
             if fresh and line in own
@@ -201,7 +201,7 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     if not scan.checkpoints:
         return
     taken = {name for unit in units.values() for name in unit.checkpoints}
-    owner = {line: unit for unit in units.values() for lines in unit.lines.values() for line in lines}
+    owner = {tree.lines[at]: unit for unit in units.values() for tree, places in unit.lines.items() for at in places}
     last: dict[str, tuple[int, int]] = {}
     for file in scan.work.files if scan.work else ():
         if file.checkpoint and file.checkpoint not in taken:
@@ -226,10 +226,10 @@ def _add_lines(
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
             free = _other(part, units, shown, landings)
-            for line, time in zip(part.lines, tree.times[part.start : part.end], strict=True):
+            for at, line in enumerate(part.lines, part.start):
                 owner = work.owners[line]
                 unit = units[by_place[owner]] if owner >= 0 else free
-                unit.lines.setdefault(tree, {})[line] = time
+                unit.lines.setdefault(tree, array("i")).append(at)
 
 
 def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
@@ -248,9 +248,9 @@ def _measure(units: Units, work: AllWork) -> None:
     parts, keys, groups = [-1] * len(work.owners), list[tuple[str, str]](), list[range]()
     for unit in order:
         first = len(keys)
-        for tree, lines in unit.lines.items():
-            for line in lines:
-                parts[line] = len(keys)
+        for tree, places in unit.lines.items():
+            for at in places:
+                parts[tree.lines[at]] = len(keys)
             keys.append(tree.sessions[0])
         groups.append(range(first, len(keys)))
     several = [range(n, n + 1) for group in groups if len(group) > 1 for n in group]
@@ -261,13 +261,13 @@ def _measure(units: Units, work: AllWork) -> None:
     wrote = _unknown_writes(work, parts, written)
     for unit, group, found, absent in zip(order, groups, counted, missing, strict=False):
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
-        times = sorted(time for lines in unit.lines.values() for time in lines.values())
+        times = sorted(tree.times[at] for tree, places in unit.lines.items() for at in places)
         unit.counted, unit.ended = replace(found, began=times[0], ended=times[-1]), times[-1]
         unit.minutes = sum(b - a for a, b in pairwise(times) if b - a <= _PAUSE) / (60 * NS)
         for n in group:
-            for key, added in written[n].items():
+            for key, added in written.pop(n).items():
                 if is_inside(*key, work.in_repository):
-                    unit.written.setdefault(key, Counter()).update(added)
+                    unit.written[key] = unit.written[key] + added if key in unit.written else added
         unit.missing_subagents = absent
         unit.is_whole = not absent and wrote.isdisjoint(group)
 
@@ -291,7 +291,7 @@ def _move_talk(units: Units, work: AllWork) -> None:
     rests = [unit for unit in units.values() if unit.kind == "rest"]
     parts = [-1] * len(work.owners)
     for n, unit in enumerate(rests):
-        for line in chain.from_iterable(unit.lines.values()):
+        for line in (tree.lines[at] for tree, places in unit.lines.items() for at in places):
             parts[line] = n
     written = written_lines(work.files, parts, range(len(rests)))
     for n, unit in enumerate(rests):
@@ -300,8 +300,8 @@ def _move_talk(units: Units, work: AllWork) -> None:
             del units[unit.unit]
             name = f"talk{unit.unit.removeprefix('rest')}"
             talk = units.setdefault(name, Unit(name, "talk"))
-            for tree, lines in unit.lines.items():
-                talk.lines.setdefault(tree, {}).update(lines)
+            for tree, places in unit.lines.items():
+                talk.lines.setdefault(tree, array("i")).extend(places)
 
 
 def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:

@@ -139,7 +139,6 @@ class AttributedScan(Scan):
         made_at = sightings.lines_that_made(files, given.shares)
         missing = streams.missing_sub_agents(files, given.parts, (share.voting for share in given.shares))
         lines_of = sightings.lines_found(files, given.parts, given.total)
-        self._files += _found(files)
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
         named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
         self._not_fetched = sorted(named - self.checkpoints.keys())
@@ -222,6 +221,7 @@ class AttributedScan(Scan):
         held = [s for checkpoint in self.checkpoints.values() for s in checkpoint.sessions if s.blobs]
         missing = tuple(Path(session.path) for session in held if session.missing)
         checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing, tuple(self._not_fetched))
+        self._files += _found(self.work.files if self.work else ())
         return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:

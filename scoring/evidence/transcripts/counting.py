@@ -143,8 +143,8 @@ def _behind(first: File, second: File) -> File | None:
     joined = first.harness.joined(first.rows, second.rows, shift)
     if joined is None:
         return None
-    behind = zip((number + shift for number in second.numbers), second.times, second.keys, strict=True)
-    joined.lines = [*zip(first.numbers, first.times, first.keys, strict=True), *behind]
+    behind = zip((number + shift for number in second.numbers), second.times, second.ids, strict=True)
+    joined.lines = [*zip(first.numbers, first.times, first.ids, strict=True), *behind]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
     whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh

@@ -138,6 +138,7 @@ class Pool:
         with contextlib.closing(self._reading):
             for number in (number for group in self._groups for number in group if number not in done):
                 yield number, self._reading.read(self._transcripts[number][0])
+        self._transcripts, self._groups = {}, []
 
     def close(self) -> None:
         """Stop, and leave what is being read."""

@@ -170,6 +170,7 @@ class Scan:
                 for why, count in part.skipped.items():
                     self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += count
             yield source.transcript, rows
+        self._sources = []
 
     def _pack(self, rows: FileRows) -> None:
         """Pack the tables of rows that wait for those of all other transcripts."""

@@ -182,8 +182,10 @@ def trees_of(
         tree.sessions.insert(0 if root == key else len(tree.sessions), key)
     for tree in by_root.values():
         of_it = [(n, sessions[key]) for n, key in enumerate(tree.sessions)]
-        lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
-        tree.times, tree.lines, tree.writers = (array("q", column) for column in zip(*lines, strict=True))
+        tree.times, tree.lines, tree.writers = of_it[0][1].times, of_it[0][1].lines, bytes(len(of_it[0][1].lines))
+        if len(of_it) > 1:
+            lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
+            tree.times, tree.lines, tree.writers = (array("q", column) for column in zip(*lines, strict=True))
         tree.files = list({id(file): file for _, session in of_it for file in session.files}.values())
         tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
     known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside

@@ -34,8 +34,8 @@ class Made(NamedTuple):
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
-    ``numbers``, ``times`` and ``keys`` are those of its lines, ``ids`` their numbers among all lines; ``here`` says
-    which are work in this repository, and ``fresh`` which of these no earlier file has.
+    ``numbers`` and ``times`` are those of its lines, ``ids`` their numbers among all lines, made of ``keys``;
+    ``here`` says which are work in this repository, and ``fresh`` which of these no earlier file has.
     """
 
     transcript: TranscriptFile
@@ -126,6 +126,7 @@ def number_lines(files: Iterable[File]) -> int:
         for key in file.keys:
             file.ids.append(line := known.setdefault(key, count))
             count += line == count
+        file.keys = _no_lines()
     return count
 
 
