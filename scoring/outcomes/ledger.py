@@ -39,9 +39,9 @@ class Unit:
     """One piece of work, by a name that is the same in every run.
 
     ``facts`` are its iterations, the lowest first; its ``lines`` are places in trees, and ``counted`` is what they say
-    (None without any). ``minutes``
-    are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all where
-    ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``. ``outcome``: the worst.
+    (None without any). ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines
+    ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``.
+    ``outcome``: the worst.
     """
 
     unit: str
@@ -153,10 +153,9 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units.values():
         judged = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
-        worst = max(
+        unit.outcome = max(
             judged, key=lambda one: (one.defective or False, bool(one.main_fix), one.lines_fixed or 0), default=None
         )
-        unit.outcome = worst
         unit.defective = unit.outcome.defective if unit.outcome else None
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
     return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())

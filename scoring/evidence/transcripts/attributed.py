@@ -2,9 +2,9 @@
 
 import contextlib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self, TypeAlias, Unpack
 
@@ -29,7 +29,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, Harness, InRepository
+from scoring.evidence.transcripts.harness import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.makers import LandedAs
 from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
@@ -184,21 +184,17 @@ class AttributedScan(Scan):
         """Return what was read, the number of its lines, its sessions, and what of that is the repository's."""
         self.start()
         files = self._files_read()
-        lines, sessions, trees = (
-            streams.number_lines(files),
-            streams.sessions_of(files),
-            WorkTrees(self._places.repo_dir),
-        )
+        lines, trees = streams.number_lines(files), WorkTrees(self._places.repo_dir)
+        sessions = streams.sessions_of(files)
         there = neighbourhood(trees, {made.sha for session in sessions.values() for made in session.made})
         there.mark(sessions.values())
         return files, lines, sessions, there, trees
 
     def _name_unread(self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]) -> None:
         """Say of iterations without lines where the transcript of a checkpoint is here and of another harness."""
+        unread = {name: found for name, found in self.checkpoints.items() if name not in read}
         for share, one in zip(shares, asked, strict=True):
-            found = (
-                self.checkpoints[name] for name in one.checkpoints if name in self.checkpoints and name not in read
-            )
+            found = (unread[name] for name in one.checkpoints if name in unread)
             agents = [s.agent for checkpoint in found for s in checkpoint.sessions if s.blobs and not s.missing]
             if agents and (share.stated or share.problem == NO_TRANSCRIPT):
                 share.problem = NOT_READ.format(agent=agents[0] or "a harness without a name")
@@ -243,17 +239,13 @@ class AttributedScan(Scan):
                 if session.blobs:
                     held.setdefault(session.blobs, []).append((checkpoint.id, session))
         read = [(transcript, harnesses[name], rows) for transcript, of in self._read() for name, rows in of.items()]
-        known: dict[streams.SessionKey, list[Rows]] = {}
+        known = defaultdict[str, defaultdict[str, list[Rows]]](lambda: defaultdict(list))
         for _, harness, rows in read:
             for name in rows.sessions():
-                known.setdefault((harness.name, name), []).append(rows)
-
-        def again(harness: Harness, name: str) -> list[Rows]:
-            return known.get((harness.name, name), [])
-
+                known[harness.name][name].append(rows)
         files: list[streams.File] = []
         for transcript, harness, found in read:
-            rows = harness.original(found, partial(again, harness))
+            rows = harness.original(found, known[harness.name].__getitem__)
             if transcript.blobs:
                 of_it = held[transcript.blobs]
                 for name, one in of_it:

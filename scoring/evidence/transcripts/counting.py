@@ -91,7 +91,7 @@ def placed(rows: Rows, places: Sequence[int]) -> Rows:
     """Return rows with places of iterations for the numbers of lines that have one; tables can be read once."""
     count = len(places)
     covers = [[at for number in numbers if number < count and (at := places[number])] for numbers in rows.covers]
-    counted = {kind: found for kind, found in rows.tables.items() if kind < RUN}
+    counted = {kind: rows.tables[kind] for kind in rows.tables if kind < RUN}
     if STATED in rows.tables:
         counted[RESPONSE] = _measured(rows, places)
     tables: dict[int, Any] = {
@@ -147,8 +147,7 @@ def _behind(first: File, second: File) -> File | None:
     joined.lines = [*zip(first.numbers, first.times, first.ids, strict=True), *behind]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
-    whole.ids, whole.fresh = first.ids + second.ids, first.fresh + second.fresh
-    whole.here = first.here + second.here
+    whole.fresh, whole.here = first.fresh + second.fresh, first.here + second.here
     return whole
 
 

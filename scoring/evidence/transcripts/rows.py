@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from hashlib import shake_256
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -142,7 +142,7 @@ def unpack(data: bytes) -> FileRows:
 
 
 class PackedTables(Mapping[int, list[tuple[int, ...]]]):
-    """The tables of rows, each unpacked when it is asked for: as tuples they take five times as much memory."""
+    """Tables of rows that wait, each unpacked when it is asked for: as tuples they take five times as much memory."""
 
     __slots__ = ("_packed",)
 
@@ -151,11 +151,6 @@ class PackedTables(Mapping[int, list[tuple[int, ...]]]):
 
     def __getitem__(self, kind: int) -> list[tuple[int, ...]]:
         return _table_of(_tables_of(self._packed)[kind])
-
-    def get(self, kind: int, default: Any = ()) -> Any:
-        """Return the rows of a kind."""
-        packed = _tables_of(self._packed).get(kind)
-        return default if packed is None else _table_of(packed)
 
     def __iter__(self) -> Iterator[int]:
         return iter(_tables_of(self._packed))

@@ -145,12 +145,11 @@ class Scan:
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, (rows, warnings, packed) in self._pool.results():
                 source = self._sources[number]
-                source.rows = rows
                 # What was warned of is read again next time, to be warned of again.
                 if rows is not None and not warnings and source.stamp is not None:
                     value = pack(Kept.of(rows, packed or pack(rows), store.secret, source.stamp))
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
-                self._pack(rows or {})
+                source.rows = rows and self._waiting(rows)
                 for warning in warnings:
                     self._warn(warning)
         for source in self._sources:
@@ -162,7 +161,6 @@ class Scan:
                     rows = source.kept.rows(self._secret, source.stamp)
                 except ValueError:  # as if nothing were kept
                     rows = self._reading.read(source.transcript).rows
-                self._pack(rows or {})
             if rows is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
@@ -172,10 +170,11 @@ class Scan:
             yield source.transcript, rows
         self._sources = []
 
-    def _pack(self, rows: FileRows) -> None:
+    def _waiting(self, rows: FileRows) -> FileRows:
         """Pack the tables of rows that wait for those of all other transcripts."""
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
+        return rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         stamp: bytes | None
@@ -199,7 +198,7 @@ class Scan:
                 if self._rules.alone:  # whether its rows are needed depends on the windows
                     kept = opened_row
                 else:
-                    rows = opened_row.rows(store.secret, stamp)
+                    rows = self._waiting(opened_row.rows(store.secret, stamp))
         self._sources.append(_Source(transcript, size, stamp, kept, rows))
 
     def _key(self, transcript: TranscriptFile) -> bytes:

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.discovery import TranscriptFile
@@ -14,8 +13,6 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import AGENT, CALL_ONLY, MADE, NOTE, RESULT_ONLY, WHOLE, Rows
 
-_no_lines = partial(array, "q")
-_ONE_SESSION: Mapping[str, Collection[int]] = {}
 SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
 
 
@@ -34,7 +31,7 @@ class Made(NamedTuple):
 class File:
     """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
 
-    ``numbers`` and ``times`` are those of its lines, ``ids`` their numbers among all lines, made of ``keys``;
+    ``numbers`` and ``times`` are those of its lines, ``ids`` their keys, and then their numbers among all lines;
     ``here`` says which are work in this repository, and ``fresh`` which of these no earlier file has.
     """
 
@@ -45,22 +42,24 @@ class File:
     session: str = ""
     start: int | None = None  # how many lines are from before the checkpoint
     stored: int | None = None  # when that was stored, in nanoseconds since 1970
-    ids: "array[int]" = field(default_factory=_no_lines)
     fresh: bytearray = field(default_factory=bytearray)
     here: bytearray = field(default_factory=bytearray)
     numbers: "array[int]" = field(init=False)
     times: "array[int]" = field(init=False)
-    keys: "array[int]" = field(init=False)
+    ids: "array[int]" = field(init=False)
     owner: str = field(init=False)  # the session that the file is of
-    _named: Mapping[str, Collection[int]] = field(init=False)
-    _others: tuple[tuple[str, Sequence[int]], ...] = field(init=False)
+    others: Mapping[str, Collection[int]] = field(init=False)  # where the lines are of other sessions in it
 
     def __post_init__(self) -> None:
-        self.numbers, self.times, self.keys = (array("q", (line[n] for line in self.rows.lines)) for n in range(3))
-        found = self._by_name()
-        *others, self.owner = found or (os.fspath(self.transcript.path),)
-        self._named = found if others else _ONE_SESSION
-        self._others = tuple((name, sorted(found[name])) for name in others)
+        self.numbers, self.times, self.ids = (array("q", (line[n] for line in self.rows.lines)) for n in range(3))
+        names, found = [self.session] if self.session else self.rows.sessions(), dict[str, set[int]]()
+        if len(names) > 1:  # lines that name none are of the last one
+            for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
+                if numbers:
+                    found.setdefault(span.session or names[-1], set()).update(map(self.at, numbers))
+            names = sorted(found, key=lambda name: max(found[name]))
+        *others, self.owner = names or [os.fspath(self.transcript.path)]
+        self.others = {name: dict.fromkeys(sorted(found[name])) for name in others}
 
     def at(self, number: int, default: int = -1) -> int:
         """Return where a line is in ``ids``, by its number in the file: those ascend."""
@@ -73,29 +72,14 @@ class File:
         return max(self.times, default=0), self.transcript.size or len(self.times)
 
     @property
-    def sessions(self) -> list[tuple[str, Sequence[int]]]:
+    def sessions(self) -> list[tuple[str, Collection[int]]]:
         """The sessions in it, with the places of their lines in ``ids``; the first has all, and follows the others."""
-        return [(self.owner, range(len(self.numbers))), *self._others]
-
-    def _by_name(self) -> dict[str, Collection[int]]:
-        """Where the lines are in ``ids`` that name each session; those that name none are of the last one."""
-        named = [self.session] if self.session else self.rows.sessions()
-        if len(named) <= 1:
-            return dict.fromkeys(named, range(len(self.numbers)))
-        found: dict[str, set[int]] = {}
-        for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
-            if len(numbers):
-                found.setdefault(span.session or named[-1], set()).update(map(self.at, numbers))
-        return dict(sorted(found.items(), key=lambda one: max(one[1])))
+        return [(self.owner, range(len(self.numbers))), *self.others.items()]
 
     def agent(self, span: int) -> str:
         """Return the id of the sub-agent that wrote a span, or its transcript; "" for the session itself."""
         of = self.rows.spans[span]
         return (of.agent_id or os.fspath(self.transcript.path)) if of.agent else ""
-
-    def names(self, session: str, place: int) -> bool:
-        """Whether a line names a session as its own; a line that names none is of the file's own session."""
-        return not self._others or place in self._named[session]
 
 
 @dataclass(eq=False, slots=True)
@@ -104,8 +88,8 @@ class Session:
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
-    times: "array[int]" = field(default_factory=_no_lines)
-    lines: "array[int]" = field(default_factory=_no_lines)
+    times: Sequence[int] = ()
+    lines: Sequence[int] = ()
     made: list[Made] = field(default_factory=list)
     elsewhere: frozenset[str] = frozenset()  # names of commits that are known to be of another repository
 
@@ -122,11 +106,10 @@ def number_lines(files: Iterable[File]) -> int:
     count = 0
     for file in files:
         known = numbers.setdefault(file.harness.name, {})
-        file.ids = array("q")
-        for key in file.keys:
+        keys, file.ids = file.ids, array("q")
+        for key in keys:
             file.ids.append(line := known.setdefault(key, count))
             count += line == count
-        file.keys = _no_lines()
     return count
 
 
@@ -185,7 +168,7 @@ def _made(session: Session) -> list[Made]:
     for file in session.files:
         for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
             n = file.at(number)
-            if name != file.owner and not file.names(name, n):
+            if name != file.owner and n not in file.others[name]:
                 continue
             if state == CALL_ONLY:
                 calls[key] = file.times[n], bool(amends)
