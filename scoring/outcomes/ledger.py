@@ -17,7 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
-from scoring.evidence.transcripts.facts import NS, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.facts import NS, NS_MAX, TranscriptFacts, clamp_ns
 from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.streams import missing_sub_agents, part_of
@@ -38,10 +38,9 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``facts`` are its iterations, the lowest first; its ``lines`` are places in trees, and ``counted`` is what they say
-    (None without any). ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines
-    ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, or today if it ``is_young``.
-    ``outcome``: the worst.
+    ``facts`` are its iterations, the lowest first; its ``lines`` are places in trees, ``counted`` what they say, if
+    any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all
+    where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if ``is_young``; ``outcome``: worst.
     """
 
     unit: str
@@ -204,10 +203,8 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     last: dict[str, tuple[int, int]] = {}
     for file in scan.work.files if scan.work else ():
         if file.checkpoint and file.checkpoint not in taken:
-            own = max(
-                ((time, line) for time, line in zip(file.times, file.ids, strict=True) if line in owner), default=None
-            )
-            last[file.checkpoint] = max(filter(None, (own, last.get(file.checkpoint))), default=(0, -1))
+            own = ((time, line) for time, line in zip(file.times, file.ids, strict=True) if line in owner)
+            last[file.checkpoint] = max((last.get(file.checkpoint, (-NS_MAX, -1)), *own))
     for name in scan.checkpoints:
         if name not in taken:
             _, line = last.get(name, (0, -1))

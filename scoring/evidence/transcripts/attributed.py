@@ -236,8 +236,7 @@ class AttributedScan(Scan):
         held: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
         for checkpoint in self.checkpoints.values():
             for session in checkpoint.sessions:
-                if session.blobs:
-                    held.setdefault(session.blobs, []).append((checkpoint.id, session))
+                held.setdefault(session.blobs, []).append((checkpoint.id, session))
         read = [(transcript, harnesses[name], rows) for transcript, of in self._read() for name, rows in of.items()]
         known = defaultdict[str, defaultdict[str, list[Rows]]](lambda: defaultdict(list))
         for _, harness, rows in read:
@@ -247,8 +246,7 @@ class AttributedScan(Scan):
         for transcript, harness, found in read:
             rows = harness.original(found, known[harness.name].__getitem__)
             if transcript.blobs:
-                of_it = held[transcript.blobs]
-                for name, one in of_it:
+                for name, one in held[transcript.blobs]:
                     start, stored = rows.line_of(one.start), timestamp_ns(one.created_at)
                     files.append(streams.File(transcript, harness, rows, name, one.session_id, start, stored))
             elif transcript.store and len(rows.sessions()) > 1:

@@ -1,6 +1,7 @@
 """What is kept of a transcript, the same for every harness: no text, but counts, times, hashes, paths and commands."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import shake_256
 from typing import NamedTuple, TypeAlias
 from zlib import crc32
@@ -159,7 +160,7 @@ class PackedTables(Mapping[int, list[tuple[int, ...]]]):
         return len(_tables_of(self._packed))
 
 
-_tables_of = msgspec.msgpack.Decoder(dict[int, msgspec.Raw]).decode
+_tables_of = lru_cache(1)(msgspec.msgpack.Decoder(dict[int, msgspec.Raw]).decode)  # those of one follow each other
 _table_of = msgspec.msgpack.Decoder(list[tuple[int, ...]]).decode
 
 

@@ -51,7 +51,8 @@ class File:
     others: Mapping[str, Collection[int]] = field(init=False)  # where the lines are of other sessions in it
 
     def __post_init__(self) -> None:
-        self.numbers, self.times, self.ids = (array("q", (line[n] for line in self.rows.lines)) for n in range(3))
+        columns = tuple(zip(*self.rows.lines, strict=True)) or ((), (), ())
+        self.numbers, self.times, self.ids = (array("q", column) for column in columns)
         names, found = [self.session] if self.session else self.rows.sessions(), dict[str, set[int]]()
         if len(names) > 1:  # lines that name none are of the last one
             for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):

@@ -61,8 +61,8 @@ class Tally:
         self.verdicts: list[tuple[int, ...]] = []
         self._bounds = bounds
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
-        self._sessions: defaultdict[int, list[str]] = defaultdict(list)  # each again where lines of another are between
-        self._files: defaultdict[int, list[int]] = defaultdict(list)
+        self._sessions: defaultdict[int, set[str]] = defaultdict(set)
+        self._files: defaultdict[int, set[int]] = defaultdict(set)
         self._times: dict[int, tuple[int, int] | None] = {}
         self._spent: defaultdict[int, defaultdict[tuple[int, int], list[int]]]
         self._spent = defaultdict(lambda: defaultdict(lambda: [0] * 6))
@@ -80,10 +80,9 @@ class Tally:
             last = bisect_right(times, self._bounds[n], at) if n < len(self._bounds) else len(times)
             self._sums[n][_FLAGS] |= COVERED
             self._times[n] = _hull([self._times.get(n), (times[at], times[last - 1])])
-            if file not in self._files[n][-1:]:
-                self._files[n].append(file)
-            if session and session not in self._sessions[n][-1:]:
-                self._sessions[n].append(session)
+            self._files[n].add(file)
+            if session:
+                self._sessions[n].add(session)
             at = last
 
     def turn(
