@@ -12,7 +12,7 @@ import pytest
 
 from rubric import released_rubric
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts import attributed
+from scoring.evidence.transcripts import attributed, counting
 from scoring.evidence.transcripts.attribution import OTHER_WORK, PARTLY_HERE, STORED_BEFORE, attribute
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
@@ -97,7 +97,7 @@ def test_each_line_and_each_response_has_one_owner(clone: Path, monkeypatch: pyt
         return call
 
     monkeypatch.setattr(attributed, "attribute", kept(attribute))
-    monkeypatch.setattr(attributed, "count_lines", kept(count_lines))
+    monkeypatch.setattr(counting, "count_lines", kept(count_lines))
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
     iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
     (of, found), ((files, parts, _), _) = given
@@ -130,7 +130,7 @@ def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
         return found
 
     every = ledger(log, clone, sources, OutcomeRules()).units
-    lines = [line for unit in every for lines in unit.lines.values() for line in lines]
+    lines = [tree.lines[at] for unit in every for tree, places in unit.lines.items() for at in places]
     assert len(lines) == len(set(lines)) > 15_000
     assert sums(every) == sums(ledger([], clone, sources, OutcomeRules()).units)
     outputs = _outputs([text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)])
