@@ -153,10 +153,9 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "judged": len(judged),
         "defective": sum(judged),
         "cost": _cost(rows),
-        **{
-            f"cost_{state}": _cost(row for row in rows if row.unit.state == state)
-            for state in ("landed", "lost", "talk")
-        },
+        "cost_landed": _cost(row for row in rows if row.unit.state == "landed"),
+        "cost_lost": _cost(row for row in rows if row.unit.state == "lost"),
+        "cost_talk": _cost(row for row in rows if row.unit.state == "talk"),
         "came_to_nothing": {
             "units": len(nothing),
             "lost": states["lost"],

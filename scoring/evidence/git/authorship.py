@@ -265,9 +265,8 @@ class AttributedHistory(CorrectedHistory):
 
     def trunk_at(self, time: float) -> str:
         """Return the commit of the trunk's first-parent line that was its tip at a time; "" where there was none."""
-        oldest = self._oldest_since
-        at = bisect_left(oldest, -time, key=neg)
-        return self._graph.mainline[at] if at < len(oldest) else ""
+        at = bisect_left(self._oldest_since, -time, key=neg)
+        return self._graph.mainline[at] if at < len(self._oldest_since) else ""
 
     @cached_property
     def _oldest_since(self) -> list[int]:

@@ -183,8 +183,9 @@ class AttributedLandings(Landings):
         """What commits remove that add no line, and what the trunk commits do that have a name of theirs."""
         own = [sha for sha in self._asked if (added := self._lines.own.get(sha)) and not added.lines]
         trunk = dict.fromkeys(one.commit for sha in own for one in self._candidates(sha))
-        pairs = ([(sha, was) for sha in some if (was := self._graph.first_parent(sha))] for some in (own, trunk))
-        return TrunkLines(self._repository, next(pairs), [], next(pairs), removed=True)
+        first = self._graph.first_parent
+        ours, theirs = ([(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk))
+        return TrunkLines(self._repository, ours, [], theirs, removed=True)
 
     def _held_by(self, tip: str) -> set[str]:
         return self._graph.side(tip) & self._asked.keys()

@@ -217,8 +217,9 @@ class AttributedScan(Scan):
         held = [s for checkpoint in self.checkpoints.values() for s in checkpoint.sessions if s.blobs]
         missing = tuple(Path(session.path) for session in held if session.missing)
         checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing, tuple(self._not_fetched))
-        self._files += _found(self.work.files if self.work else ())
-        return replace(super().survey(), unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
+        known, more = super().survey(), _found(self.work.files if self.work else ())
+        files = tuple(sorted((*known.files, *more), key=lambda file: os.fsencode(file.path)))
+        return replace(known, files=files, unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:
         """Return every session that was read, with the commits that it made; may be called once, and then no other."""
