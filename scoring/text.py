@@ -144,7 +144,17 @@ def spans(numbers: Sequence[int]) -> str:
 def some_spans(numbers: Iterable[int], most: int = 12) -> str:
     """Return numbers as :func:`spans` does, in order and cut behind some: ``1-3, 7 and 12 more``."""
     ordered = sorted(numbers)
-    return spans(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
+    return spans(ordered[:most]) + and_more(ordered, most)
+
+
+def some_of(names: Sequence[object], most: int) -> str:
+    """Return the first names, as ``a, b and 3 more``."""
+    return ", ".join(map(str, names[:most])) + and_more(names, most)
+
+
+def and_more(names: Sequence[object], most: int) -> str:
+    """Return how many there are behind the first, as `` and 3 more``; "" where there are none."""
+    return f" and {len(names) - most} more" if len(names) > most else ""
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -27,12 +27,9 @@ _MOST_SHOWN = 50
 
 
 def _json_option(function: Any) -> Any:
-    how: dict[str, Any] = {"is_flag": True, "help": "Print JSON.", "callback": _wants_json}
+    how: dict[str, Any] = {"is_flag": True, "help": "Print JSON."}
+    how["callback"] = lambda ctx, _, given: given or bool((ctx.find_root().obj or {}).get("json"))
     return click.option("--json", "as_json", **how)(loudness_options(function))
-
-
-def _wants_json(ctx: click.Context, _: click.Parameter, given: bool) -> bool:
-    return given or bool((ctx.find_root().obj or {}).get("json"))
 
 
 @click.command("fleet", cls=OwnCommand)

@@ -17,6 +17,7 @@ from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.fingerprint import NOT_MEASURED
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
+from scoring.text import some_of
 from scoring.views.examined import landings_text
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.spending import together
@@ -77,8 +78,7 @@ def _in_full(given: str, log_dir: Path) -> str:
         return given
     found = [session_id for session_id in session_ids(log_dir) if session_id.startswith(given)]
     if len(found) > 1:
-        listed = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
-        raise SettingsError(f"several sessions begin with {given!r}: {listed}")
+        raise SettingsError(f"several sessions begin with {given!r}: {some_of(found, 5)}")
     return found[0] if found else given
 
 

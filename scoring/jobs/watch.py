@@ -71,7 +71,7 @@ class LogWatch:
         self._log, self._folder, self._sources = iter_log_dir, os.path.join(iter_log_dir, ""), sources
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
-        self._beside: dict[int, tuple[_Stamp | None, ...]] = {}
+        self._beside: dict[int, list[_Stamp | None]] = {}
         self._records: dict[int, IterationRecord] = {}
         self._values: dict[int, float | None] = {}
         self._due: dict[int, Change] = {}
@@ -92,7 +92,10 @@ class LogWatch:
         """Return what happened since the last look; with ``settle`` score nothing. Raises as :meth:`begin`."""
         self._unreported += self._read_changed()
         records = self._current()
-        beside = {n: self._stamps_beside(n) for n in records}
+        beside = {
+            n: [_stamp(self._folder + s) if s in self._names else None for s in files_beside(n, self._wanted)]
+            for n in records
+        }
         for n, record in records.items():
             if n not in self._records:
                 self._due[n] = "new"
@@ -140,10 +143,6 @@ class LogWatch:
         for record in self._files[ARCHIVE_NAME].records if ARCHIVE_NAME in self._files else []:
             records.setdefault(record.iteration, record)
         return {n: records[n] for n in sorted(records)}
-
-    def _stamps_beside(self, n: int) -> tuple[_Stamp | None, ...]:
-        names = files_beside(n, self._wanted)
-        return tuple([_stamp(self._folder + name) if name in self._names else None for name in names])
 
     def _scored(self) -> list[Seen]:
         found = self._score(dict(sorted(self._due.items())))

@@ -9,9 +9,9 @@ from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before, missing_commit
-from scoring.signals.signal import Pair, Signal, named_fields, some_of
+from scoring.signals.signal import Pair, Signal, named_fields
 from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, claim_signal, present_signal
-from scoring.text import cut, lower, quote, short, trim
+from scoring.text import cut, lower, quote, short, some_of, trim
 
 SCOPE = SignalID("scope")
 

@@ -2,7 +2,7 @@
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar, TypeAlias
 
 from rubric import SignalID
@@ -82,12 +82,6 @@ def attribution(observed: Observed | None) -> str:
         return f"; evidence by {observed.method}"
     by = "" if observed.method == "shared" else f"by {observed.method}, "
     return f"; {by}evidence shared with iteration {observed.shared_with}"
-
-
-def some_of(names: Sequence[str], most: int) -> str:
-    """Return the first names, as ``a, b and 3 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:

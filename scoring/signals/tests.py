@@ -9,9 +9,9 @@ from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals import values
-from scoring.signals.signal import Pair, Signal, attribution, named_fields, seen_source, some_of, unattributed
+from scoring.signals.signal import Pair, Signal, attribution, named_fields, seen_source, unattributed
 from scoring.signals.verifier import verifier_value
-from scoring.text import counted, cut
+from scoring.text import counted, cut, some_of
 
 TESTS = SignalID("tests")
 

@@ -10,9 +10,9 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
-from scoring.signals.signal import Pair, Signal, attribution, named_fields, role_of, some_of, unattributed
+from scoring.signals.signal import Pair, Signal, attribution, named_fields, role_of, unattributed
 from scoring.signals.values import ROLE_IMPL, ROLE_VERIFIER, SignalValue, absent_signal, claim_signal, present_signal
-from scoring.text import cut, lower, trim
+from scoring.text import cut, lower, some_of, trim
 
 VERIFIER = SignalID("verifier")
 

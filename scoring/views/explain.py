@@ -13,7 +13,7 @@ from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
-from scoring.text import counted, cut, printable, short
+from scoring.text import counted, cut, printable, short, some_of
 from scoring.views.examined import Examined, landing_text, named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
@@ -300,6 +300,5 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
 
 
 def _named(what: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    listed = ", ".join(cut(name, _LONGEST_NAME) for name in names[:_MOST_LISTED])
-    return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}{more}"
+    listed = some_of([cut(name, _LONGEST_NAME) for name in names], _MOST_LISTED)
+    return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}"

@@ -10,7 +10,7 @@ from scoring.meters.dr.calibrate import Calibration, Collection
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.decision_rules import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
-from scoring.text import cut, quote
+from scoring.text import cut, quote, some_of
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 _STYLES = {"SHIP": "bold green", "ASK": "bold cyan", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
@@ -52,8 +52,7 @@ def _seen(agreement: list[dict[str, Any]]) -> str:
 
 
 def _rounds(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:5])) + (f" and {len(numbers) - 5} more" if len(numbers) > 5 else "")
-    return f"round {shown}" if len(numbers) == 1 else f"rounds {shown}"
+    return f"round{'' if len(numbers) == 1 else 's'} {some_of(numbers, 5)}"
 
 
 _WIDTHS = (17, 9, 8, 18, 10, 0)

@@ -13,7 +13,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.files import in_checkout, read_file
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.examined import Examined, LogView
-from scoring.views.gates.gate import Gate, GateOption, is_enough, weakest
+from scoring.views.gates.gate import Gate, GateOption, Looks, is_enough, weakest
 
 
 class BaselineScore(NamedTuple):
@@ -60,10 +60,6 @@ def _before(demand: Drop, one: Examined) -> float | None:
     return old.value if score.scored and old and old.rubric_version == score.rubric_version else None
 
 
-def _compares(demand: Drop, one: Examined) -> bool:
-    return _before(demand, one) is not None
-
-
 def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
     old = demand.baseline.scores.get(one.record.iteration)
     if not one.score.scored:
@@ -102,8 +98,8 @@ _MOST = GateOption("max-drop", "Neither a score nor their mean is more than D be
 _BEFORE = "What 'run --json' printed earlier, or a revision that has the sidecars."
 _OPTIONS = (_MOST, GateOption("baseline", _BEFORE, "FILE|REV", "text"))
 _SHOWN = attrgetter("most", "baseline.source")
-_NOTHING = "no iteration has a score to compare with"
-MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, (_compares, _NOTHING), _not_compared, _demanded, _SHOWN)
+_COMPARES: Looks = (lambda demand, one: _before(demand, one) is not None, "no iteration has a score to compare with")
+MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, _COMPARES, _not_compared, _demanded, _SHOWN)
 
 
 def _from_file(path: Path) -> Baseline:
