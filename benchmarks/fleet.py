@@ -405,7 +405,8 @@ def make_million(folder: Path, rows: int) -> None:
         evidence = json.dumps(evidence_key(rubric))
         with DataSet.for_writing(config.results) as dataset:
             first = RepositoryState(rubric.version, "", True, evidence=evidence, iterations=each)
-            dataset.add(tables, [replace(first, repository=name) for name in names])
+            dataset.put(tables)
+            dataset.note([replace(first, repository=name) for name in names])
 
 
 def rescoring(folder: Path, rows: int) -> dict[str, Any]:

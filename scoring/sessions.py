@@ -64,8 +64,9 @@ def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> l
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
 
 
-def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIterRef]) -> SessionScore:
-    """Score one session from its members, which are in iteration order."""
+def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> SessionScore:
+    """Score one session from the scores of its members, or what it keeps of them, in iteration order."""
+    members = tuple(map(SessionIterRef.of, scores))
     values = [member.value for member in members if member.suffices]
     nothing = BAND_INSUFFICIENT if any(member.band == BAND_INSUFFICIENT for member in members) else BAND_UNSCORED
     # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
@@ -77,5 +78,5 @@ def session_score(rubric: Rubric, session_id: str, members: Sequence[SessionIter
         bool(values),
         value,
         rubric.band(value) if values else nothing,
-        tuple(members),
+        members,
     )

@@ -93,8 +93,7 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         report(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
         return EXIT_ERROR
     finally:
-        WARNINGS.say()
-        WARNINGS.holds = False
+        WARNINGS.hold_no_longer()
     return status if isinstance(status, int) else EXIT_OK
 
 

@@ -23,16 +23,13 @@ from scoring.views.examined import LogView
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3  # the exit status of a check that found something
+_KINDS: dict[str, dict[str, Any]] = {"flag": {"is_flag": True}, "share": {"type": SHARE}, "text": {}}
 
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed([option for gate in GATES for option in gate.options]):
-        if option.kind == "flag":
-            add = click.option(f"--{option.name}", is_flag=True, help=option.help)
-        else:
-            kind = SHARE if option.kind == "share" else click.STRING
-            add = click.option(f"--{option.name}", type=kind, metavar=option.metavar, help=option.help)
-        command = add(command)
+        how = _KINDS[option.kind] | ({"metavar": option.metavar} if option.metavar else {})
+        command = click.option(f"--{option.name}", help=option.help, **how)(command)
     return command
 
 

@@ -20,7 +20,6 @@ from scoring.views.table import Line
 
 SIGNALS, LEVELS = ("CONTINUE", "SHIP", "ASK", "ESCALATE"), ("HIGH", "MEDIUM", "LOW")
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
-EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
 EXIT_STATUS = {"SHIP": 0, "ASK": 10, "CONTINUE": 11, "ESCALATE": 12}  # of dr stop --exit-code
 _INPUT = "a transcript or a text"
 
@@ -244,4 +243,4 @@ def calibrate(
     found = meter.calibrate(collection.labelled, asked, embed, profile, words)
     page = map(Line, calibration_lines(directory, collection, found, left_out))
     reply(settings.json, meter.calibration_payload(collection, found, left_out), page)
-    return EXIT_ERROR if collection.broken else None
+    return 1 if collection.broken else None

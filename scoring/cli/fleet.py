@@ -44,7 +44,7 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
     from dataclasses import replace
 
     from scoring.fleet.fleet_toml import read_fleet
-    from scoring.fleet.run import Where, run_fleet
+    from scoring.fleet.run import run_fleet
     from scoring.views.formats import require
 
     if where["scheduler"] and where["workers"]:
@@ -53,7 +53,7 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
     config = read_fleet(fleet)
     config = replace(config, rubric=rubric) if rubric else config
     with _sayer(as_json) as say_event:
-        report = run_fleet(config, Where(**where), say_event, force)
+        report = run_fleet(config, say_event, force=force, **where)
     if not as_json:
         show(_page(report))
     if report.failed:

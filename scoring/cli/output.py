@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
+import msgspec
+
 from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
@@ -82,8 +84,6 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
 
 
 def _json(value: Any, indent: int | None = 1) -> bytes:
-    import msgspec
-
     data = _encoded(value)
     if not data.isascii() or b"\x7f" in data:
         data = json_escaped(data.decode()).encode()
@@ -91,8 +91,6 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 
 
 def _encoded(value: Any) -> bytes:
-    import msgspec
-
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys

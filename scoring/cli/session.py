@@ -13,7 +13,7 @@ from scoring.cli.reading import meaning_of, view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
-from scoring.sessions import SessionIterRef, SessionScore, session_score
+from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.fingerprint import NOT_MEASURED
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
@@ -58,7 +58,7 @@ def command(session_id: str, settings: Settings) -> None:
         became = landings_text([one.facts.landing for one in now])
         scores = ((one.by_evidence.score, one.facts) for one in now)
         meaning = meaning_of(settings, session.rubric_version, scores) if full or drawn else meaning
-        kept, session = session, session_score(view.rubric, session_id, list(map(SessionIterRef.of, members.values())))
+        kept, session = session, session_score(view.rubric, session_id, members.values())
         state = session_state(kept, session)
     if settings.json:
         write_json(session_payload(session, members, used, states, state))

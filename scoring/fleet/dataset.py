@@ -99,19 +99,14 @@ class DataSet:
                 found.load_as_version(self._counting[table])
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
-    def add(self, tables: Mapping[str, Any], states: Sequence[RepositoryState], where: str | None = None) -> None:
-        """Replace the rows that SQL names ``where``, by table, and repositories' states; FleetError, WriteError."""
-        self.put(tables, where)
-        self.note(states)
-
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
-        """Write rows, which count from the next :meth:`note` on; arguments and errors are those of :meth:`add`."""
+        """Write rows by table, in place of those ``where`` names, from the next :meth:`note` on; FleetError, WriteError."""
         for table, rows in tables.items():
             if where or rows.num_rows:
                 self._write(table, rows, where)
 
     def note(self, states: Sequence[RepositoryState]) -> None:
-        """Write what is known of repositories under one rubric; all rows count that were put. Raises as :meth:`add`."""
+        """Write what is known of repositories under one rubric; all rows count that were put. Raises as :meth:`put`."""
         import pyarrow as pa
 
         again = any((state.rubric, state.repository) in self.states for state in states)
@@ -123,7 +118,7 @@ class DataSet:
         self.states |= {(state.rubric, state.repository): state for state in states}
 
     def tidy(self) -> None:
-        """Join small files, and remove those that have not counted for a day; raises as :meth:`add`."""
+        """Join small files, and remove those that have not counted for a day; raises as :meth:`put`."""
         for table in self._tables.values():
             with self._writing():
                 files = Counter(os.path.dirname(name) for name in table.file_uris())

@@ -10,7 +10,6 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole, read_toml
 from scoring.text import shown
 from scoring.views.formats import require
@@ -64,13 +63,6 @@ class FleetConfig:
     scratch: str | None = None  # None for the system's folder of temporary files
     cache: str | None = None  # None for the user's cache directory, "" where nothing is kept
     horizon: str = "14d"
-
-    @property
-    def cache_folder(self) -> Path | None:
-        """Where workers keep what they read of directories; None when nothing is kept."""
-        if self.cache is None:
-            return cache_dir_of(Settings())
-        return Path(self.cache) if self.cache else None
 
 
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)

@@ -23,7 +23,7 @@ from scoring.fleet.fleet_toml import FleetConfig, file_system, one_line
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.tables import arrow_tables, rows_of_iteration, rows_of_work
 from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
-from scoring.log.settings import DEFAULT_LOG_DIR, days_of, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
 from scoring.views.columns import DataRow
@@ -85,7 +85,8 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     assert one.repo_dir is not None
     assert one.log is not None
     settings = resolve_settings(one.options(), environment={})
-    cache, horizon = config.cache_folder, days_of(config.horizon)
+    named = Path(config.cache) if config.cache else None
+    cache, horizon = cache_dir_of(Settings()) if config.cache is None else named, days_of(config.horizon)
     before = fingerprint_of(one, config, rubric)
     plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
     found: list[Standing] = []

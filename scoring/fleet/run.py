@@ -85,14 +85,6 @@ class Failed:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """On what a fleet runs: the ``scheduler`` of a cluster, or else so many processes of this machine."""
-
-    scheduler: str | None = None
-    workers: int | None = None
-
-
 @dataclass(slots=True)
 class FleetReport:
     """What came of a run: how many repositories there are, were skipped, scored, and which failed; rows are kept."""
@@ -129,8 +121,13 @@ class FleetReport:
 Say = Callable[[FleetEvent, FleetReport], None]
 
 
-def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) -> FleetReport:
-    """Score what changed of all repositories, with ``force`` all; FleetError, InputError, RubricError, WriteError."""
+def run_fleet(
+    config: FleetConfig, say: Say, scheduler: str | None = None, workers: int | None = None, force: bool = False
+) -> FleetReport:
+    """Score what changed of all repositories, with ``force`` all; FleetError, InputError, RubricError, WriteError.
+
+    That is done by the cluster of a ``scheduler``, or else by so many ``workers``, which are processes here.
+    """
     began = time.monotonic()
     if not days_of(config.horizon):
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
@@ -142,7 +139,10 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
         report.repositories, report.skipped = len(found), len(found) - len(todo)
         say(FleetEvent("begun", more={"repositories": len(found), "to_score": len(todo)}), report)
         if todo:
-            _score(todo, dataset, config, rubric, where, say, report)
+            count = min(workers or config.workers or len(os.sched_getaffinity(0)), len(todo))
+            with cluster(scheduler, count, config.memory) as client:
+                say(FleetEvent("cluster", more={"scheduler": client.scheduler.address}), report)
+                _score(todo, dataset, Coordinator(client, config, rubric), rubric, say, report)
             dataset.tidy()
     report.seconds = time.monotonic() - began
     say(FleetEvent("ended", more=report.as_dict()), report)
@@ -150,44 +150,33 @@ def run_fleet(config: FleetConfig, where: Where, say: Say, force: bool = False) 
 
 
 def _score(
-    todo: list[Repository],
-    dataset: DataSet,
-    config: FleetConfig,
-    rubric: Rubric,
-    where: Where,
-    say: Say,
-    report: FleetReport,
+    todo: list[Repository], dataset: DataSet, coordinator: Coordinator, rubric: Rubric, say: Say, report: FleetReport
 ) -> None:
-    workers = min(where.workers or config.workers or len(os.sched_getaffinity(0)), len(todo))
-    with cluster(where.scheduler, workers, config.memory) as client:
-        addresses = {"scheduler": client.scheduler.address}
-        say(FleetEvent("cluster", more=addresses), report)
-        coordinator = Coordinator(client, config, rubric)
-        batch: list[FleetEvent] = []
-        added = time.monotonic()
+    batch: list[FleetEvent] = []
+    added = time.monotonic()
 
-        def add() -> None:
-            some, batch[:] = batch.copy(), []
-            add_results(dataset, rubric, some)
-            say(FleetEvent("added", more={"repositories": len(some)}), report)
+    def add() -> None:
+        some, batch[:] = batch.copy(), []
+        add_results(dataset, rubric, some)
+        say(FleetEvent("added", more={"repositories": len(some)}), report)
 
-        try:
-            for event in coordinator.run(todo):
-                if event is not None:
-                    report.count(event)
-                    report.running = coordinator.running
-                    say(event, report)
-                    batch += [event] if event.kind in ("done", "failed") else []
-                if len(batch) >= _TOGETHER or (batch and time.monotonic() - added > _SECONDS_TOGETHER):
-                    add()
-                    added = time.monotonic()
-        finally:
-            if batch:
+    try:
+        for event in coordinator.run(todo):
+            if event is not None:
+                report.count(event)
+                report.running = coordinator.running
+                say(event, report)
+                batch += [event] if event.kind in ("done", "failed") else []
+            if len(batch) >= _TOGETHER or (batch and time.monotonic() - added > _SECONDS_TOGETHER):
                 add()
+                added = time.monotonic()
+    finally:
+        if batch:
+            add()
 
 
 def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
-    """Add repositories that are done or were given up to the data set, all or none; raises as :meth:`DataSet.add`."""
+    """Add repositories that are done or were given up to the data set, all or none; raises as :meth:`DataSet.put`."""
     import pyarrow as pa
 
     results = [event.result for event in events if event.result]
@@ -201,7 +190,8 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     again = any(before[name].scored for name in names if name in before)
     known = {name for (_, name), state in dataset.states.items() if state.scored}
     dataset.put({WORK: tables.pop(WORK)} if tables else {}, where_of(None, names) if known & {*names} else None)
-    dataset.add(tables, states, where_of(rubric.version, names) if again else None)
+    dataset.put(tables, where_of(rubric.version, names) if again else None)
+    dataset.note(states)
 
 
 def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) -> RepositoryState:

@@ -21,7 +21,7 @@ from scoring.files import holds, read_file, remove_stale
 from scoring.log.model import Records
 from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
-from scoring.sessions import SessionIterRef, session_score
+from scoring.sessions import session_score
 from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
 from scoring.sidecars.provenance import changed_between, evidence_path, read_provenance, sidecar_of, write_scores
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
@@ -239,8 +239,7 @@ def _write_sessions(
     for session_id, scores in members.items():
         found = [score for score in scores if score is not None and score.rubric_version == rubric.version]
         if len(found) == len(scores):
-            session = session_score(rubric, session_id, list(map(SessionIterRef.of, found)))
-            write_session(log, session, report.warnings.append)
+            write_session(log, session_score(rubric, session_id, found), report.warnings.append)
 
 
 def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:

@@ -19,7 +19,7 @@ from scoring.evidence.rules import Sources
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations, write_iterations, write_session
-from scoring.sessions import SessionIterRef, session_score
+from scoring.sessions import session_score
 from scoring.sidecars import scores as sidecars
 from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.scores import PersistedScore
@@ -84,35 +84,28 @@ def close_task(
     scores |= {number: score for number, score in kept.items() if score is not None}
     paths = {}
     for session_id in sorted(sessions):
-        refs = [SessionIterRef.of(scores[number]) for number, session in members if session == session_id]
-        paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, refs), warn)
-    own, session = scores[record.iteration], paths.get(record.agent.session_id)
-    path = sidecars.iteration_score_path(iter_log_dir, own.iteration)
-    return ClosedTask(own.iteration, path, own.scored, own.value, own.band, session, rubric.version, tuple(warnings))
+        own = [scores[number] for number, session in members if session == session_id]
+        paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, own), warn)
+    one, session = scores[record.iteration], paths.get(record.agent.session_id)
+    path = sidecars.iteration_score_path(iter_log_dir, one.iteration)
+    return ClosedTask(one.iteration, path, one.scored, one.value, one.band, session, rubric.version, tuple(warnings))
 
 
 def bring_session_up_to_date(
     iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, records: Records
-) -> Path | None:
+) -> None:
     """Write the sidecar of an iteration's session; warn that it is old where a member has no score under the rubric."""
     if not (session_id := record.agent.session_id):
-        return None
+        return
     members = [one.iteration for one in records if one.agent.session_id == session_id]
-    kept = [_kept(iter_log_dir, number, rubric) for number in members]
-    scores = [score for score in kept if score is not None]
-    if len(scores) < len(kept):
-        if (
-            not sidecars.is_plain_session_id(session_id)
-            or not sidecars.session_score_path(iter_log_dir, session_id).exists()
-        ):
-            return None
-        missing = spans([number for number, score in zip(members, kept, strict=True) if score is None])
+    kept = {number: _kept(iter_log_dir, number, rubric) for number in members}
+    if not (missing := [number for number, score in kept.items() if score is None]):
+        write_session(iter_log_dir, session_score(rubric, session_id, kept.values()), warn)
+    elif sidecars.is_plain_session_id(session_id) and sidecars.session_score_path(iter_log_dir, session_id).exists():
         warn(
-            f"the sidecar of session {session_id} is old: iteration {missing} has no score under rubric "
+            f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score under rubric "
             f"{rubric.version}; 'da-score run' scores them"
         )
-        return None
-    return write_session(iter_log_dir, session_score(rubric, session_id, list(map(SessionIterRef.of, scores))), warn)
 
 
 def _wanted(records: Records, iteration: int | None, log: Path | str) -> IterationRecord:

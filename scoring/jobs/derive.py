@@ -36,10 +36,6 @@ _NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _time(commit: WrittenCommit) -> str:
-    return datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).isoformat().replace("+00:00", "Z")
-
-
 def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
     """Return what git knows of a commit, as YAML by field of an entry."""
     text = {"date": commit.date, "task_id": task_of(branch, commit.subject), "commit": commit.sha, "branch": branch}
@@ -252,8 +248,9 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
     for n, commit, sessions, _, branch, size, known_from in written:
         fields = {} if known_from else git_fields(commit, branch, size)
         if known_from:
+            time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             fields = {"date": quoted(commit.date), "commit": quoted(commit.sha)}
-            fields |= {"checkpoint_at": quoted(_time(commit)), "known_from": quoted(known_from)}
+            fields |= {"checkpoint_at": quoted(time), "known_from": quoted(known_from)}
         summary = "" if known_from else trim(commit.subject)
         text = _entry(n, fields, {"session_id": sessions[0]} if sessions else {}, summary)
         files.append((log_dir / f"iter-{n}.yaml", text))

@@ -36,7 +36,7 @@ import scoring.fleet.coordinator
 import scoring.fleet.run
 from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.fleet_toml import read_fleet
-from scoring.fleet.run import FleetReport, Where, run_fleet
+from scoring.fleet.run import FleetReport, run_fleet
 from scoring.fleet.sources import repositories
 
 pytestmark = [pytest.mark.slow, needs("distributed")]
@@ -92,7 +92,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_here(path: Path) -> FleetReport:
-    return run_fleet(read_fleet(path), Where(workers=2), lambda *_: None)
+    return run_fleet(read_fleet(path), lambda *_: None, workers=2)
 
 
 @pytest.mark.parametrize("way", ["kills", "eats"])
@@ -135,7 +135,7 @@ def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatc
             gc.collect()
             held.append((report.scored, sys.getallocatedblocks()))
 
-    report = run_fleet(read_fleet(tmp_path / "FLEET.toml"), Where(workers=2), look)
+    report = run_fleet(read_fleet(tmp_path / "FLEET.toml"), look, workers=2)
     assert report.scored == 2000
     (_, before), *_, (_, after) = held
     assert after < 1.2 * before

@@ -127,7 +127,8 @@ def rows(names: list[str], iterations: int = 2) -> Any:
 
 def add(dataset: DataSet, *names: str) -> None:
     states = [RepositoryState("2.3.0", name, True, iterations=2) for name in names]
-    dataset.add({"iterations": rows(list(names))}, states, where_of("2.3.0", names))
+    dataset.put({"iterations": rows(list(names))}, where_of("2.3.0", names))
+    dataset.note(states)
 
 
 def count(folder: Path) -> Counter[str]:
@@ -209,10 +210,12 @@ def test_a_table_without_columns_of_today_has_them_as_missing(tmp_path: Path, mo
     with monkeypatch.context() as patched:
         patched.setattr("scoring.fleet.dataset.partitioned_schema", lambda name: schemas.get(name, schema))
         with DataSet.for_writing(str(tmp_path)) as dataset:
-            dataset.add({"iterations": rows(["a"]).drop_columns(["band"])}, [RepositoryState("2.3.0", "a", True)])
+            dataset.put({"iterations": rows(["a"]).drop_columns(["band"])})
+            dataset.note([RepositoryState("2.3.0", "a", True)])
     with DataSet.for_writing(str(tmp_path)) as dataset:
         assert dataset.rows("iterations").schema.names == schema.names
-        dataset.add({"iterations": rows(["b"])}, [RepositoryState("2.3.0", "b", True)])
+        dataset.put({"iterations": rows(["b"])})
+        dataset.note([RepositoryState("2.3.0", "b", True)])
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 
