@@ -66,20 +66,19 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
     brief = not (settings.json or full or on_terminal())  # the text of a reference rubric has no room for all
     subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
-    if settings.json:
-        with kept_prices(cache_dir_of(settings)):
+    with kept_prices(cache_dir_of(settings)):
+        if settings.json:
             payload = scored_now_payload(now) if now else _payload(log_dir, score, deliberation, state, facts)
-        write_json(payload | {"subject": subject or None})
-        return
-    if brief and state.name != "current":
-        warn(f"iteration {number}: its sidecar is {state}")
-    hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
-    about, meaning = [], NOT_MEASURED
-    if facts and not brief:
-        about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
-        meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
-    page = iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning)
-    with kept_prices(cache_dir_of(settings)):  # the page is made as it is shown
+            write_json(payload | {"subject": subject or None})
+            return
+        if brief and state.name != "current":
+            warn(f"iteration {number}: its sidecar is {state}")
+        hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
+        about, meaning = [], NOT_MEASURED
+        if facts and not brief:
+            about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
+            meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
+        page = iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning)
         show(page, not full)
 
 

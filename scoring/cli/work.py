@@ -11,7 +11,7 @@ from scoring.cli.reading import broken_entries, outcome_rules, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.find import day
 from scoring.log.load import load_iteration_log
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import Unit, ledger
 from scoring.views.became import work_page
 from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work_summary
@@ -47,7 +47,7 @@ def command(
             and (not (mine or authors) or any(name.casefold() in names for name in unit.author if name))
         )
 
-    rows = work_rows(unit for unit in found.units if is_wanted(unit))
+    rows = work_rows(filter(is_wanted, found.units), cache_dir_of(settings))
     payload = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),

@@ -3,6 +3,7 @@
 import datetime
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import GitError, NotARepositoryError
@@ -98,10 +99,11 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     return WorkRow(unit, cost, values)
 
 
-def work_rows(units: Iterable[Unit]) -> list[WorkRow]:
-    """Return the rows of units, in their order."""
+def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
+    """Return the rows of units, in their order, with the prices that ``cache_dir`` keeps."""
     cached = frozenset(harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached)
-    return [work_row(unit, cached) for unit in units]
+    with kept_prices(cache_dir):
+        return [work_row(unit, cached) for unit in units]
 
 
 class Known(NamedTuple):
@@ -138,8 +140,7 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
         sources.warn(f"what became of the work is not known: {e}")
         return []
     del known, records  # what rows need of the evidence is in the units
-    with kept_prices(sources.cache_dir):
-        return work_rows(filter(is_wanted, found.units))
+    return work_rows(filter(is_wanted, found.units), sources.cache_dir)
 
 
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
