@@ -100,7 +100,7 @@ class DataSet:
             return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
 
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
-        """Write rows by table, those ``where`` names going first; :meth:`note` makes them count. FleetError, WriteError."""
+        """Write rows, in place of those ``where`` names; they count after :meth:`note`. WriteError, FleetError."""
         for table, rows in tables.items():
             if where or rows.num_rows:
                 self._write(table, rows, where)
