@@ -7,11 +7,13 @@ nesting, and aliases that multiply, are refused.
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from sys import intern
 from typing import Any, TypeAlias
 
 import scoring.yamlnodes as nodes
-from scoring.errors import YamlError
+from scoring.errors import InputError, YamlError
+from scoring.files import read_file
 from scoring.text import INT_MAX, INT_MIN, trim
 from scoring.yamlnodes import parse as parse
 
@@ -247,3 +249,16 @@ def _allowed_alias_ratio(decoded: int) -> float:
     if decoded <= low:
         return 0.99
     return 0.10 if decoded >= high else 0.99 - 0.89 * (decoded - low) / (high - low)
+
+
+def read_fields(
+    path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
+) -> dict[str, Any] | None:
+    """Return what a file of YAML gives of some fields; None where there is none that can be read."""
+    if path is None:
+        return None
+    try:
+        node = parse(read_file(path, within=within))
+        return {} if node is None else Reader().struct(node, fields)
+    except InputError:
+        return None

@@ -77,7 +77,7 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
         where = f"rubric {settings.rubric} gives iterations no lines of their own"
         named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
         texts += [f"{where}: the setting {name} has no effect" for name, value in named.items() if value]
-    if rules.discovers_transcripts:
+    if rules.as_found:
         return texts
     where = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:

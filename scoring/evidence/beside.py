@@ -6,16 +6,15 @@ or malformed is as if it had not been named. Labels are in :mod:`scoring.evidenc
 
 import os
 import posixpath
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import InputError, TranscriptError, Warn, YamlError
 from scoring.files import is_inside, read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim, wrap64
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take, items_of, parse, read_fields
 
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
@@ -122,7 +121,7 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
     """Return the ``status`` of a verifier's result artifact, "" when there is none."""
-    return str((_read(repo_root, path, {"status": Reader.string}) or {}).get("status", ""))
+    return str((read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}).get("status", ""))
 
 
 def artifact_place(repo_root: Path | str, path: str) -> str:
@@ -165,23 +164,13 @@ def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: W
 def _counts(repo_root: Path | str, path: str) -> dict[str, int] | None:
     """Return the counts in a review's decision artifact, by the names of their fields; None when it is unusable."""
     fields = {"user_corrections": items_of(Reader.string), "retries_in_loop": Reader.integer}
-    given = _read(repo_root, path, {"post_invocation": lambda reader, node: reader.struct(node, fields)})
+    after = {"post_invocation": lambda reader, node: reader.struct(node, fields)}
+    given = read_fields(artifact_path(repo_root, path), after)
     if given is None:
         return None
-    after = given.get("post_invocation", {})
-    corrections, retries = after.get("user_corrections", ()), after.get("retries_in_loop", 0)
+    found = given.get("post_invocation", {})
+    corrections, retries = found.get("user_corrections", ()), found.get("retries_in_loop", 0)
     return {"user_corrections": len(corrections), "retries_in_loop": int(retries)}
-
-
-def _read(repo_root: Path | str, path: str, fields: Mapping[str, Take]) -> dict[str, Any] | None:
-    found = artifact_path(repo_root, path)
-    if found is None:
-        return None
-    try:
-        node = parse(read_file(found))
-        return {} if node is None else Reader().struct(node, fields)
-    except InputError:
-        return None
 
 
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:

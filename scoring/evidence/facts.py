@@ -88,7 +88,7 @@ class Evidence:
         sources, before = self.sources, _BEFORE
         while True:
             near = records
-            if self._only is not None and not sources.rules.compares_entries:
+            if self._only is not None and not sources.rules.as_found:
                 near = records.near(self._only, before)
             opened = (self.scan and self.scan.repository) or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)

@@ -5,15 +5,14 @@ A file that cannot be read grades nothing; a run that nothing graded has no rewa
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import InputError
 from scoring.evidence.transcripts.fields import member, text_in, value_in
-from scoring.files import SIZE_LIMIT, read_file
+from scoring.files import SIZE_LIMIT
 from scoring.log.model import IterationRecord
-from scoring.yamlread import Reader, parse
+from scoring.yamlread import Reader, read_fields
 
 EVAL_RUN, TRIAL = "eval-run.yaml", "result.json"
 EVAL_RUNS = Path(".agents/eval/runs")
@@ -51,7 +50,7 @@ def _eval_run(folder: Path) -> GradedRun | None:
     agent = dict.fromkeys(("session_id", "harness", "model"), Reader.string)
     verify = {"passed": Reader.boolean, "phase": Reader.string}
     fields = {"agent": lambda r, n: r.struct(n, agent), "verify": lambda r, n: r.struct(n, verify)}
-    given = _yaml(folder / EVAL_RUN, fields | dict.fromkeys(("task_id", "finished_at"), Reader.string))
+    given = read_fields(folder / EVAL_RUN, fields | dict.fromkeys(("task_id", "finished_at"), Reader.string))
     if given is None:
         return None
     who, graded = given.get("agent", {}), given.get("verify", {})
@@ -59,7 +58,7 @@ def _eval_run(folder: Path) -> GradedRun | None:
     verified = passed or (passed is not None and graded.get("phase"))
     reward = float(passed) if verified else None
     day = _DAY.match(given.get("finished_at", ""))
-    task = given.get("task_id") or (_yaml(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}).get(
+    task = given.get("task_id") or (read_fields(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}).get(
         "task_id", ""
     )
     names = (who.get("session_id", ""), who.get("harness", ""), who.get("model", ""))
@@ -84,7 +83,7 @@ def _trial(folder: Path) -> GradedRun | None:
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     """Return the name of the run that an entry was derived from; None for any other entry."""
-    return (_yaml(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}).get("source")
+    return (read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}).get("source")
 
 
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
@@ -94,7 +93,7 @@ def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -
     by_session = {run.session: run.reward for run in runs if sum(one.session == run.session for one in runs) == 1}
     own = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
     for record in records:
-        beside = _yaml(log_dir / reward_file_name(record.iteration), {"reward": Reader.number}) or {}
+        beside = read_fields(log_dir / reward_file_name(record.iteration), {"reward": Reader.number}) or {}
         reward = beside.get("reward")
         if reward is None:
             reward = own.reward if own else by_session.get(record.agent.session_id or "-")
@@ -105,11 +104,3 @@ def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -
 
 def _name(folder: Path) -> str:
     return f"{folder.parent.name}/{folder.name}"
-
-
-def _yaml(path: Path, fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    try:
-        document = parse(read_file(path))
-        return Reader().struct(document, fields) if document else {}
-    except InputError:
-        return None

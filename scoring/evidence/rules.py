@@ -42,10 +42,9 @@ class EvidenceRules(Frozen, frozen=True):
     Attributes:
         name: the word in a rubric's data.
         true_flags: the spellings of a plain YAML boolean that a tri-state flag of an entry takes for true.
-        keeps_provenance: whether what a score was computed from is written beside it, as ``iter-N.evidence.yaml``.
-        discovers_transcripts: whether the default folders are read when none is named, and a trunk may be named.
+        as_found: whether evidence is read as found on disk, in the default folders too and on a trunk that may be
+            named; facts then depend on all entries, and ``iter-N.evidence.yaml`` keeps what a score was computed from.
         attributes: whether each iteration has lines of transcripts of its own, and a commit counts for one only.
-        compares_entries: whether facts depend on more entries than an iteration's own and the last one before it.
         transcripts: prepares to read the transcripts in some places, opening nothing yet.
         git: opens a repository and resolves the commit fields of a log.
         corrections: reads what an entry and its review artifact report, and never raises.
@@ -53,10 +52,8 @@ class EvidenceRules(Frozen, frozen=True):
 
     name: str
     true_flags: frozenset[str]
-    keeps_provenance: bool
-    discovers_transcripts: bool
+    as_found: bool
     attributes: bool
-    compares_entries: bool
     transcripts: "Callable[..., Scan]"
     git: "Callable[..., GitFacts]"
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
@@ -65,10 +62,8 @@ class EvidenceRules(Frozen, frozen=True):
 REFERENCE = EvidenceRules(
     "reference",
     true_flags=frozenset({"true"}),
-    keeps_provenance=False,
-    discovers_transcripts=False,
+    as_found=False,
     attributes=False,
-    compares_entries=False,
     transcripts=_when_called("transcripts.reference", "reference_scan"),
     git=_when_called("git.reference", "ReferenceHistory"),
     corrections=_when_called("beside", "reference_corrections"),
@@ -78,10 +73,8 @@ REFERENCE = EvidenceRules(
 CORRECTED = EvidenceRules(
     "corrected",
     true_flags=frozenset({"true", "True", "TRUE"}),
-    keeps_provenance=True,
-    discovers_transcripts=True,
+    as_found=True,
     attributes=False,
-    compares_entries=True,
     transcripts=_when_called("transcripts.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
     corrections=_when_called("beside", "reported_corrections"),
@@ -159,8 +152,8 @@ class Sources(Frozen, frozen=True):
         believed = trusted, reading.pop("checkpoints", not trusted)
         if way == "none":
             directories = hinted = ()
-        auto = rules.discovers_transcripts and not directories and way != "none"
-        trunk = trunk if rules.discovers_transcripts else None
+        auto = rules.as_found and not directories and way != "none"
+        trunk = trunk if rules.as_found else None
         named = tuple(map(Path, directories)), auto, tuple(hinted)
         places = TranscriptPlaces(Path(repo_dir), *named, checkpoints=believed[1], trusted=trusted)
         return cls(rules, repo_dir, places, trunk, worktrees, trusted, ReadingOptions(**reading))  # type: ignore[typeddict-item]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from scoring.errors import InputError
 from scoring.evidence.git.facts import Rules
-from scoring.files import list_names, read_file
+from scoring.files import list_names
 from scoring.text import trim
-from scoring.yamlread import Reader, items_of, parse
+from scoring.yamlread import Reader, items_of, read_fields
 
 PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"  # each plan has a folder of its own there
 
@@ -40,12 +40,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
         return scopes
     for name in names:
         path = plans / name / TASKS_NAME
-        try:
-            node = parse(read_file(path, within=repo_dir))
-            tasks = [] if node is None else Reader().struct(node, _PLAN).get("tasks", [])
-        except InputError:
-            continue
-        for task in tasks:
+        for task in (read_fields(path, _PLAN, repo_dir) or {}).get("tasks", []):
             if task.get("write_scope"):
                 scopes.setdefault(task.get("id", ""), DeclaredScope(tuple(task["write_scope"]), path))
     return scopes

@@ -1,6 +1,5 @@
 """The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables")."""
 
-import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,12 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from rubric import Score, SignalID
-from scoring.evidence.transcripts.facts import NS
 from scoring.jobs.backfill import Standing
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.settings_table import read_toml
-from scoring.sidecars.provenance import provenance_as_dict, provenance_of
+from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_stamp
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
@@ -110,9 +108,7 @@ _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
 def _month_of(record: IterationRecord, end: int | None) -> str:
     if _DATE.fullmatch(record.date[:7]):
         return record.date[:7]
-    if end is None:
-        return "unknown"
-    return f"{datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=end // NS):%Y-%m}"
+    return time_stamp(end)[:7] or "unknown"
 
 
 def rows_of_iteration(

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import fields
 
-from scoring.errors import InputError, WriteError
+from scoring.errors import WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, Observed, timestamp_ns
-from scoring.files import holds, read_file, write_together
+from scoring.files import holds, write_together
 from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take, items_of, read_fields
 
 
 class Loss(Frozen, frozen=True):
@@ -224,7 +224,7 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
     return {
         "iteration": provenance.iteration,
         "rubric_version": rubric_version,
-        "window": {"start": _stamp(provenance.start), "end": _stamp(provenance.end)},
+        "window": {"start": time_stamp(provenance.start), "end": time_stamp(provenance.end)},
         "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
         "landed": {"method": provenance.landed},
         "harnesses": [_counts_of(facts) for facts in provenance.harnesses],
@@ -237,7 +237,7 @@ def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
     return {name: getattr(facts, name) for name in _HARNESS if name not in left_out}
 
 
-def _stamp(time: int | None) -> str:
+def time_stamp(time: int | None) -> str:
     """Return a time as RFC 3339 in UTC, with as many digits below a second as it has; "" for none."""
     if time is None:
         return ""
@@ -259,18 +259,15 @@ def _take_like(written: Any) -> Take:
 
 
 _OWN_LINES = OwnLines("", ("",), last="")
-_FILE = _take_like(provenance_as_dict(Provenance(0, harnesses=(HarnessFacts("", unmeasured=1),), own=_OWN_LINES), ""))
+_WHOLE = Provenance(0, harnesses=(HarnessFacts("", unmeasured=1),), own=_OWN_LINES)
+_FILE = {name: _take_like(value) for name, value in provenance_as_dict(_WHOLE, "").items()}
 _NEEDED = provenance_as_dict(Provenance(0), "").keys()
 """The fields of a file that is whole: an iteration's own lines need not be in it."""
 
 
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
     """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
-    try:
-        node = parse(read_file(evidence_path(iter_log_dir, iteration), within=iter_log_dir))
-        given: dict[str, Any] = {} if node is None else _FILE(Reader(), node)
-    except InputError:
-        return None
+    given = read_fields(evidence_path(iter_log_dir, iteration), _FILE, iter_log_dir) or {}
     if given.get("iteration") != iteration or not given.keys() >= _NEEDED:
         return None
     window, trunk = given["window"], given["trunk"]

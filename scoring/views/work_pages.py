@@ -15,6 +15,7 @@ from scoring.evidence.transcripts.sightings import STOPPED
 from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
+from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import wilson
 from scoring.text import counted
 from scoring.views.examined import LogView
@@ -36,12 +37,8 @@ def spending_of_unit(unit: Unit) -> Spending:
     return Spending("transcripts", spent, (unit.minutes or 0) * 60, unit.ended)
 
 
-def time_text(ns: int | None) -> str | None:
-    """Return a time in RFC 3339, UTC."""
-    if ns is None:
-        return None
-    when = datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(microseconds=ns // 1000)
-    return when.isoformat(timespec="seconds").replace("+00:00", "Z")
+def _to_the_second(ns: int | None) -> str | None:
+    return None if ns is None else f"{time_stamp(ns)[:19]}Z"
 
 
 def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
@@ -85,8 +82,8 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
         "harness": harness,
         "model": (found and found.model) or None,
         "author": unit.author[0] or unit.author[1] or None,
-        "began": time_text(found.began if found else None),
-        "ended": time_text(unit.ended),
+        "began": _to_the_second(found.began if found else None),
+        "ended": _to_the_second(unit.ended),
         "tokens": tokens_of(unit, cached),
         "cost": cost,
         "calls": found.tool_calls if found else None,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from scoring.settings_table import read_toml
 
@@ -39,10 +39,7 @@ def commands_of(text: str) -> list[ShellCommand]:
     return _settled(_Reader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read(), whole=len(text) <= COMMAND_LIMIT)
 
 
-_Simple: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool, tuple[str, ...], bool, str, bool]
-"""A command as it is read: words, writes, whether a keyword before it hides its status, through what, and the rest."""
-
-_Events: TypeAlias = list[_Simple | str]  # commands and what is between them
+_Events: TypeAlias = list[ShellCommand | str]  # commands, ``hidden`` by a keyword before each, and what is between
 
 _OPENS, _CLOSES, _CLOSES_HIDDEN = "(", ")", "$)"
 """What is around a group; the last is behind one with a status that shows nowhere: a substitution, a loop."""
@@ -277,7 +274,7 @@ class _Reader:
             name = self._words[-1]
             self._begin()
             self._defines = True
-            self.events.append(((name,), (), False, (), True, "", False))
+            self.events.append(ShellCommand((name,), defines=True))
             return empty.end()
         if self._words and self._words[-1] in _OPENERS:
             self._complete()
@@ -349,9 +346,9 @@ class _Reader:
         name = words[0].rpartition("/")[2] if words else ""
         if name in _SCRIPTED and (script := _script_of(words)):
             if len(script) == 1 and _SCRIPT.search(script[0]) and self._depth:
-                self.events += [((), tuple(writes), False, (), False, into, fed)] if writes or into else []
+                self.events += [ShellCommand((), tuple(writes), into=into, fed=fed)] if writes or into else []
                 inside = _Reader(script[0], self._depth - 1).read()
-                carried = (one if isinstance(one, str) else (*one[:3], through + one[3], *one[4:]) for one in inside)
+                carried = (e if isinstance(e, str) else e._replace(through=through + e.through) for e in inside)
                 self.events += [_OPENS, *carried, _CLOSES_HIDDEN if hides else _CLOSES]
                 return
             words, more, inner = self._command(script)
@@ -361,7 +358,8 @@ class _Reader:
         if name == "case":
             self.events.append(_BRANCHES)
         if words or writes or into:
-            self.events.append((tuple(words), tuple(writes), hides, through, False, into, fed))
+            own = ShellCommand(tuple(words), tuple(writes), hides, through=through, into=into, fed=fed)
+            self.events.append(own)
 
     def _command(self, words: list[str]) -> tuple[list[str], bool, tuple[str, ...]]:
         """Take off what only comes before a command; return also whether that hides its status, and the programs."""
@@ -419,10 +417,9 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     is_last = whole
     for event in reversed(events):
         if not isinstance(event, str):
-            words, writes, hides, through, defines, into, fed = event
-            shows, place = is_last and bool(words), before.pop()
-            found.append(ShellCommand(words, writes, hides or hidden, shows, *place, through, defines, into, fed))
-            seen, is_last = seen or bool(words), is_last and not words
+            shows = is_last and bool(event.words)
+            found.append(event._replace(hidden=event.hidden or hidden, last=shows, **before.pop()))
+            seen, is_last = seen or bool(event.words), is_last and not event.words
         elif event == "&&":
             hidden = statement
         elif event == "|":
@@ -446,13 +443,13 @@ def _settled(events: _Events, whole: bool) -> list[ShellCommand]:
     return found
 
 
-def _before(events: _Events) -> Iterator[tuple[str, int, int]]:
+def _before(events: _Events) -> Iterator[dict[str, Any]]:
     """Yield what is before each command, in how many groups it is, and in how few since the one before."""
     mark, branches, since = "", 0, 0
     outside: list[str] = []
     for event in events:
         if not isinstance(event, str):
-            yield mark or (_BRANCHES if branches else ""), len(outside), since
+            yield {"after": mark or (_BRANCHES if branches else ""), "depth": len(outside), "since": since}
             since = len(outside)
         elif event == _OPENS:
             outside.append(mark)

@@ -78,7 +78,7 @@ def _repository(seen: Examination) -> Iterator[Finding]:
     if repository.problem:
         advice = "run da-score inside the repository, or name it with --repo-dir: without it nothing can be scored"
         yield Finding("repository", "problem", f"the repository cannot be read: {repository.problem}", advice)
-    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.rules.discovers_transcripts:
+    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.rules.as_found:
         what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
         yield Finding("repository", "note", what, "with git 2.38 or newer more work is found that landed by squash")
 
@@ -90,7 +90,7 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         yield Finding("trunk", "problem", repository.trunk_problem, advice)
     if trunk is None:
         return
-    if trunk.commit is None and not seen.sources.rules.discovers_transcripts:
+    if trunk.commit is None and not seen.sources.rules.as_found:
         what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
         yield Finding("trunk", "problem", what, f"score under rubric {BEST}, which finds the trunk that is there")
     elif trunk.commit is None:
@@ -123,7 +123,7 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
         how = f"name folders with --transcript-dir, or score under rubric {BEST}, which looks there by itself"
-        if seen.sources.rules.discovers_transcripts:
+        if seen.sources.rules.as_found:
             how = "set transcripts to auto, or name folders with --transcript-dir"
         yield Finding("transcripts", "problem", "no transcripts are read", how)
     elif not read:
@@ -199,7 +199,7 @@ def _signals(seen: Examination) -> Iterator[Finding]:
 
 
 def _rules(seen: Examination) -> Iterator[Finding]:
-    if not seen.sources.rules.discovers_transcripts:
+    if not seen.sources.rules.as_found:
         how = "folders named by hand without sub-folders, repeated responses counted again, a trunk called master"
         what = f"rubric {seen.rubric.version} reads evidence as the reference does: {how}"
         advice = f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric"
