@@ -56,7 +56,7 @@ class Store:
     """
 
     def __init__(self, cache_dir: Path | None, keeps: bool = True) -> None:
-        self._keeps = keeps
+        self.keeps = keeps and cache_dir is not None
         self._place = None if cache_dir is None else cache_dir / NAME
         self._connection: sqlite3.Connection | None = None
         self._opened = False
@@ -96,7 +96,7 @@ class Store:
 
     def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
         """Keep a value about a key for a stamp, in place of the last one; without a stamp nothing. Written later."""
-        if stamp is None or self._place is None or not self._keeps:
+        if stamp is None or not self.keeps:
             return
         self._waiting.append((kind, _bytes(key), stamp, value))
         self._size += len(value)
@@ -155,7 +155,7 @@ class Store:
             self._opened = True
             try:
                 place, uri = self._place, f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
-                self._connection = _connected(place) if self._keeps else sqlite3.connect(uri, timeout=_WAIT, uri=True)
+                self._connection = _connected(place) if self.keeps else sqlite3.connect(uri, timeout=_WAIT, uri=True)
             except OSError:
                 pass
             except _ERRORS as e:
@@ -169,7 +169,7 @@ class Store:
                 self._connection.close()
             self._connection = None
         damaged = isinstance(error, UnicodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-        if self._place is not None and self._keeps and damaged:
+        if self._place is not None and self.keeps and damaged:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
                     self._place.with_name(self._place.name + suffix).unlink()

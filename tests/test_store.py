@@ -42,7 +42,7 @@ def test_it_comes_back_for_its_stamp_kind_and_key_alone(cache_dir: Path) -> None
 def test_without_a_stamp_or_a_place_nothing_is_kept(tmp_path: Path) -> None:
     with Store(None) as store:
         store.put("entry", "key", b"1", b"value")
-        assert store.get("entry", "key", b"1") is None
+        assert (store.keeps, store.get("entry", "key", b"1")) == (False, None)
     with Store(tmp_path) as store:
         store.put("entry", "key", None, b"value")
     assert not (tmp_path / NAME).exists()

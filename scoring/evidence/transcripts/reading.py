@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_PROCESSES, WORTH_A_PROCESS = 8, 16 << 20  # and how many bytes there must be to read for each further one
+_A_TASK = 1 << 20  # bytes of small transcripts that are read as one task
 _MOST_HELD = 64 << 20  # bytes of a transcript that are held to see whether the next one begins with them
 
 
@@ -116,10 +117,16 @@ class Pool:
             self._workers = ProcessPoolExecutor(
                 count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
             )
-            largest = sorted(zip(sizes, self._groups, strict=True), key=lambda one: -one[0])
+            tasks, room = list[list[int]](), 0
+            for size, group in sorted(zip(sizes, self._groups, strict=True), key=lambda one: -one[0]):
+                room -= size
+                if room < 0:
+                    tasks.append([])
+                    room = _A_TASK - size
+                tasks[-1] += group
             with contextlib.suppress(BrokenExecutor):  # a worker was killed already: the rest is read here
-                for _, group in largest:
-                    self._futures.append((group, self._workers.submit(_read_numbers, group)))
+                for numbers in tasks:
+                    self._futures.append((numbers, self._workers.submit(_read_numbers, numbers)))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""

@@ -130,7 +130,7 @@ def timed(rows: Rows) -> Rows:
 
 FileRows: TypeAlias = dict[str, Rows]  # what a transcript says, by the name of the harness that wrote the lines
 
-pack = msgspec.msgpack.Encoder().encode
+pack = msgspec.msgpack.Encoder(enc_hook=lambda waiting: msgspec.Raw(waiting.packed)).encode
 _decoder = msgspec.msgpack.Decoder(FileRows)
 
 
@@ -145,19 +145,19 @@ def unpack(data: bytes) -> FileRows:
 class PackedTables(Mapping[int, list[tuple[int, ...]]]):
     """Tables of rows that wait, each unpacked when it is asked for: as tuples they take five times as much memory."""
 
-    __slots__ = ("_packed",)
+    __slots__ = ("packed",)
 
     def __init__(self, tables: Mapping[int, list[tuple[int, ...]]]) -> None:
-        self._packed = pack(tables)
+        self.packed = pack(tables)
 
     def __getitem__(self, kind: int) -> list[tuple[int, ...]]:
-        return _table_of(_tables_of(self._packed)[kind])
+        return _table_of(_tables_of(self.packed)[kind])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_tables_of(self._packed))
+        return iter(_tables_of(self.packed))
 
     def __len__(self) -> int:
-        return len(_tables_of(self._packed))
+        return len(_tables_of(self.packed))
 
 
 _tables_of = lru_cache(1)(msgspec.msgpack.Decoder(dict[int, msgspec.Raw]).decode)  # those of one follow each other

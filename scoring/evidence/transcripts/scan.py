@@ -145,11 +145,11 @@ class Scan:
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, (rows, warnings, packed) in self._pool.results():
                 source = self._sources[number]
+                source.rows = rows and self._waiting(rows)
                 # What was warned of is read again next time, to be warned of again.
-                if rows is not None and not warnings and source.stamp is not None:
+                if rows is not None and not warnings and source.stamp is not None and store.keeps:
                     value = pack(Kept.of(rows, packed or pack(rows), store.secret, source.stamp))
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
-                source.rows = rows and self._waiting(rows)
                 for warning in warnings:
                     self._warn(warning)
         for source in self._sources:

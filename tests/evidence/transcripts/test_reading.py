@@ -34,7 +34,8 @@ class Slow(Reading):
         return FileRead(None, [])
 
 one = TranscriptFile(Path("x"), True)
-pool = Pool(Slow(()), {1: (one, 1), 2: (one, 1), 3: (one, 1)}, 2)
+pool = Pool(Slow(()), {n: (one, 1 if n > 2 else 1 << 20) for n in range(999)}, 2)
+assert len(pool._futures) == 4  # small ones are one task
 while len(os.listdir(sys.argv[1])) < 2:
     time.sleep(0.01)
 if sys.argv[2] == "close":
