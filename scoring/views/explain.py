@@ -222,11 +222,11 @@ def claim_lines(facts: IterationFacts) -> Iterator[str]:
         for claim in observed.claims:
             yield f"in words, that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
         if not observed.claims:
-            yield "in words: no claims found"
+            yield "in words: no claims found in the last message before the commit, nor in the one that reports it"
 
 
 _METHODS: dict[Method, str] = {
-    "checkpoint": "by checkpoint: its commit names the checkpoints that hold them",
+    "checkpoint": "by checkpoint: its commit names a checkpoint that lists its session",
     "shared": "with an earlier iteration: no edit is in the lines between the two commits",
     "commit": "by commit: a session made the commit",
     "session": "by session: the entry names it",

@@ -237,7 +237,7 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
     ("said", "result", "words", "counts"),
     [
         pytest.param(CLAIM, "confirmed", "the last run before it passed", "1 of 1 confirmed", id="a claim"),
-        pytest.param("Done.", None, "in words: no claims found", "no claims found", id="none"),
+        pytest.param("Done.", None, "in words: no claims found in the last message", "no claims found", id="none"),
     ],
 )
 def test_commands_say_what_was_claimed_in_words(
