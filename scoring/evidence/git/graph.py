@@ -5,10 +5,35 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 Line = tuple[str, tuple[str, ...]]  # a commit and its parents
+
+
+class Places(NamedTuple):
+    """Places in a list, as bits: bit n is the place ``first + n``."""
+
+    first: int
+    bits: int
+
+    def __or__(self, other: "Places") -> "Places":
+        if not self.bits or not other.bits:
+            return self if self.bits else other
+        first = min(self.first, other.first)
+        return Places(first, self.bits << self.first - first | other.bits << other.first - first)
+
+    def among(self, some: int = -1) -> Iterator[int]:
+        """Yield those of these places that are bits of ``some``, in order."""
+        left = self.bits & some >> self.first
+        while left:
+            bit = left & -left
+            yield self.first + bit.bit_length() - 1
+            left ^= bit
+
+
+NOWHERE = Places(0, 0)
 
 
 class CommitGraph:
@@ -19,8 +44,10 @@ class CommitGraph:
         self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
         self.trunk = [sha for sha, _ in trunk]  # newest first
         self._of_trunk = frozenset(self.trunk)
-        self._order = [*(sha for sha, _ in beside), *self.trunk]
-        self._bases: dict[str, list[str]] = {}
+        self._beside = [sha for sha, _ in beside]
+        self._order = [*self._beside, *self.trunk]
+        self._bases: dict[frozenset[str], list[str]] = {}
+        self._behind: dict[frozenset[str], set[str]] = {}
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -40,26 +67,61 @@ class CommitGraph:
 
     def side(self, sha: str) -> set[str]:
         """Return what a commit off the trunk contains that the trunk does not, itself included."""
-        return _reached(sha, self.parents, self._of_trunk)
+        return _reached((sha,), self.parents, self._of_trunk)
 
     def boundary(self, sha: str) -> frozenset[str]:
-        """Return where the side of a commit leaves the trunk: the trunk commits that are parents on it."""
-        if self.on_trunk(sha):
-            return frozenset((sha,))
-        return frozenset(p for c in self.side(sha) for p in self.parents.get(c, ()) if p in self._of_trunk)
+        """Return where the side of a commit leaves the trunk, by parents on it; of a trunk commit that is itself."""
+        return self._boundaries.get(sha, frozenset((sha,)))
+
+    @cached_property
+    def _boundaries(self) -> dict[str, frozenset[str]]:
+        found: dict[str, frozenset[str]] = {}
+        for sha in reversed(self._beside):
+            some = {found.get(parent, self._of_trunk & {parent}) for parent in self.parents[sha]}
+            found[sha] = some.pop() if len(some) == 1 else frozenset().union(*some)
+        return found
+
+    def contains(self, sha: str, commit: str) -> bool:
+        """Return whether a commit contains one of the trunk: by the mainline, or by what its side comes from."""
+        if self.introduced[commit] >= self.newest_mainline.get(sha, len(self.mainline)):
+            return True
+        boundary = self.boundary(sha)
+        if boundary not in self._behind:
+            off = [at for at in boundary if at not in self.mainline_index]
+            self._behind[boundary] = _reached(off, self.parents, self.mainline_index)
+        return commit in self._behind[boundary]
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
-        if sha in self._bases:
-            return self._bases[sha]
-        bases: list[str] = []
-        inside: list[Contained] = []
-        for candidate in sorted(self.boundary(sha), key=self.position.__getitem__):
-            if not any(candidate in contained for contained in inside):
-                bases.append(candidate)
-                inside.append(Contained(self, candidate))
-        self._bases[sha] = bases
-        return bases
+        boundary = self.boundary(sha)
+        if boundary not in self._bases:
+            bases = self._bases[boundary] = list[str]()
+            for candidate in sorted(boundary, key=self.position.__getitem__):
+                if not any(self.contains(base, candidate) for base in bases):
+                    bases.append(candidate)
+        return self._bases[boundary]
+
+    def counts(self, shas: Container[str]) -> dict[str, int]:
+        """Return how many of ``shas`` each commit beside the trunk contains."""
+        found: dict[str, int] = {}
+        for sha in reversed(self._beside):
+            behind = [found[parent] for parent in self.parents[sha] if parent in found]
+            some = self.side(sha) if len(behind) > 1 else (sha,)
+            found[sha] = sum(one in shas for one in some) + (behind[0] if len(behind) == 1 else 0)
+        return found
+
+    def containing(self, shas: Iterable[str]) -> dict[str, Places]:
+        """Return for commits beside the trunk which of ``shas`` contain them, by their places; itself none does."""
+        own: dict[str, Places] = {}
+        for n, sha in enumerate(shas):
+            own[sha] = own.get(sha, NOWHERE) | Places(n, 1)
+        found: dict[str, Places] = {}
+        for sha in self._beside:
+            known = found.get(sha, NOWHERE) | own.get(sha, NOWHERE)
+            for parent in self.parents[sha] if known.bits else ():
+                if parent not in self._of_trunk:
+                    found[parent] = found.get(parent, NOWHERE) | known
+        return found
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
         """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
@@ -170,22 +232,10 @@ class CommitGraph:
         return found
 
 
-class Contained:
-    """The commits that one contains: those beside the mainline, and all that its newest mainline commit contains."""
-
-    def __init__(self, graph: CommitGraph, tip: str) -> None:
-        self._graph = graph
-        self._beside = _reached(tip, graph.parents, graph.mainline_index)
-        # The newest mainline commit in it, by its index; beyond the last one when there is none.
-        self.newest = graph.newest_mainline.get(tip, len(graph.mainline))
-
-    def __contains__(self, sha: str) -> bool:
-        return sha in self._beside or (self._graph.on_trunk(sha) and self._graph.introduced[sha] >= self.newest)
-
-
-def _reached(start: str, parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
-    """Return a commit and what it comes from, without what is in ``stop`` and what only that comes from."""
-    seen, todo = {start}, [start]
+def _reached(start: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
+    """Return commits and what they come from, without what is in ``stop`` and what only that comes from."""
+    seen = set(start)
+    todo = list(seen)
     while todo:
         for parent in parents.get(todo.pop(), ()):
             if parent not in seen and parent not in stop:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Pair
 from scoring.evidence.git.facts import Landing, Tip, Unknown
-from scoring.evidence.git.graph import Contained
 from scoring.evidence.git.hunks import AddedLines, FileLine, added_lines, bare
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.repository import GitRepository
@@ -151,13 +150,13 @@ class AttributedLandings(Landings):
     @cached_property
     def _weighed(self) -> dict[str, Landing]:
         weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
-        lost = {sha for sha in self._asked if weighed[sha].found_by == facts.NOT_LANDED}
         there = {sha: by for sha, by in weighed.items() if by.landed or by.unknown in (Unknown.PART, Unknown.NOT_FOUND)}
-        for tip, by in there.items():
-            why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
-            for sha in self._graph.side(tip) & lost:  # a later commit is there in part, and may have its lines anew
+        known, containing = list(there.values()), self._graph.containing(there)
+        for sha in self._asked:
+            if sha in containing and weighed[sha].found_by == facts.NOT_LANDED:
+                by = known[containing[sha].first]  # a later commit is there in part, and may have its lines anew
+                why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
                 weighed[sha] = self._found(sha, unknown=why, part_of=whole, lines=weighed[sha].lines)
-                lost.discard(sha)
         return weighed
 
     @cached_property
@@ -194,15 +193,15 @@ class AttributedLandings(Landings):
     def _tips(self) -> list[Tip]:
         """The branches and commits that contain a commit in question, those with most of them first."""
         known = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
-        held = {sha: len(self._held_by(sha)) for sha in known}
-        return sorted((tip for tip in known.values() if held[tip.sha]), key=lambda tip: -held[tip.sha])[:MOST_TIPS]
+        held = self._graph.counts(self._asked)
+        return sorted((tip for tip in known.values() if held.get(tip.sha)), key=lambda tip: -held[tip.sha])[:MOST_TIPS]
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:
         """The trunk commits with nine tenths of the lines of a side that holds a commit in question."""
         found = defaultdict[str, list[_Candidate]](list)
         for tip in self._tips:
-            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(Contained(self._graph, tip.sha)))
+            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
             for commit in _with_most(there) if there else ():
                 one = _Candidate(facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES))
                 for sha in self._held_by(tip.sha):
@@ -252,12 +251,11 @@ class AttributedLandings(Landings):
         times = (self._commits[sha].time, self._commits[sha].authored)
         return min((time for time in times if time is not None), default=0)
 
-    def _counting(self, contained: Contained, since: int = 0) -> Callable[[str], bool]:
-        return lambda commit: self._times[commit] >= since and commit not in contained
+    def _counting(self, sha: str, since: int = 0) -> Callable[[str], bool]:
+        return lambda commit: self._times[commit] >= since and not self._graph.contains(sha, commit)
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
-        since, contained = self._written(sha), Contained(self._graph, sha)
-        counting = self._counting(contained, since)
+        counting = self._counting(sha, self._written(sha))
         there = self._lines.there(self._lines.own.get(sha), counting)
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
@@ -270,7 +268,7 @@ class AttributedLandings(Landings):
             enough = self._may_be_there(sha, before.commit)
         if later and enough and before.commit:
             return replace(before, lines=(share, there.lines))
-        candidates = [one for one in self._candidates(sha) if one.commit not in contained]
+        candidates = [one for one in self._candidates(sha) if not self._graph.contains(sha, one.commit)]
         gone = None if there.lines else self._removed.there(self._removed.own.get(sha), counting)
         for lines in (there, gone):
             if lines and lines.lines and (found := self._in_one(sha, lines, candidates)):

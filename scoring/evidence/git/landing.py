@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph, Contained
+from scoring.evidence.git.graph import NOWHERE, CommitGraph, Places
 from scoring.evidence.git.patches import git_version, isolated_repository, merged_trees, same_changes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
@@ -80,35 +80,34 @@ class Landings:
                 why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
                 decided[sha] = self._found(sha, unknown=why)
         tried = [tip for tip in self._iterations if tip.sha not in decided]
-        first = {tip.sha: tip.iteration for tip in tried if own[tip.sha] is None}
-        held = {tip.sha: self._graph.side(tip.sha) & first.keys() - {tip.sha} for tip in (*self._branches, *tried)}
-        branches = [tip for tip in self._branches if held[tip.sha]][:MOST_TIPS]
+        missing = {tip.sha for tip in tried if own[tip.sha] is None}
+        held = self._graph.counts(missing)
+        branches = [tip for tip in self._branches if held[tip.sha] > (tip.sha in missing)][:MOST_TIPS]
         own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
-        by_subject = self._by_subject(first)
-        later, holding = ({sha: list[Tip]() for sha in first} for _ in range(2))
-        for tip in self._iterations:
-            for sha in held.get(tip.sha, ()):
-                if tip.iteration > first[sha]:
-                    later[sha].append(tip)
-        for tip in branches:
-            for sha in held[tip.sha]:
-                holding[sha].append(tip)
-        self._ask_moved(
-            (sha, by.commit)
-            for sha in by_subject
-            for tip in (*later[sha], *holding[sha])
-            for by in (own.get(tip.sha), by_subject.get(tip.sha))
-            if by is not None and by.commit is not None and not by.whole
+        by_subject = self._by_subject(tip.sha for tip in tried if tip.sha in missing)
+        tips = [*tried, *branches]
+        containing = self._graph.containing(tip.sha for tip in tips)
+        in_part = [[by for by in (own.get(tip.sha), by_subject.get(tip.sha)) if by and not by.whole] for tip in tips]
+        waiting: dict[str, Places] = {}  # the commits that contain those with a merge base
+        for sha in by_subject:
+            base = self._base(sha)
+            waiting[base] = waiting.get(base, NOWHERE) | containing.get(sha, NOWHERE)
+        self._ask_changes(
+            self._moved(base, by.commit) for base, some in waiting.items() for n in some.among() for by in in_part[n]
         )
-        for sha in (tip.sha for tip in reversed(tried)):
+        landed, of_branches = 0, -1 << len(tried)
+        for n in range(len(tried) - 1, -1, -1):
+            sha = tried[n].sha
+            later = containing.get(sha, NOWHERE)
             decided[sha] = (
                 own[sha]
-                or self._by_later(sha, later[sha], decided)
-                or self._by_later(sha, holding[sha], own)
+                or self._by_later(sha, (tips[k] for k in later.among(landed)), decided)
+                or self._by_later(sha, (tips[k] for k in later.among(of_branches)), own)
                 or by_subject[sha]
                 or (self._found(sha, unknown=Unknown.OBJECTS) if sha in self._unsure else None)
                 or self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
             )
+            landed |= decided[sha].landed << n
         return decided
 
     def _tried(self, shas: Sequence[str]) -> dict[str, Landing | None]:
@@ -136,10 +135,9 @@ class Landings:
         return found
 
     def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
-        before = Contained(self._graph, sha)
         parent = self._graph.first_parent(sha)
         for pair in pairs:
-            if found := [commit for commit in same.get(pair, ()) if commit not in before]:
+            if found := [commit for commit in same.get(pair, ()) if not self._graph.contains(sha, commit)]:
                 landed, who = self._standing(found, sha)
                 if pair[1] == parent and len(self._graph.parents[sha]) < 2:
                     alone = not parent or self._graph.on_trunk(parent)
@@ -162,25 +160,26 @@ class Landings:
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
         """Return whether the trunk changed all files of a commit between the merge base and what landed of its side."""
-        self._ask_moved([(sha, landed)])
-        moved = {change.path for change in self._changes.get(self._moved(sha, landed), ())}
+        pair = self._moved(self._base(sha), landed)
+        self._ask_changes([pair])
+        moved = {change.path for change in self._changes.get(pair, ())}
         return all(change.path in moved for change in self._files(sha))
 
-    def _moved(self, sha: str, landed: str | None) -> Pair:
-        """Return the pair over which the trunk moved, from the merge base to what landed; "" where there is none."""
-        bases = self._graph.merge_bases(sha)
-        parents = self._graph.parents.get(landed or "", ())
-        return (parents[0], bases[0]) if bases and parents else ("", "")
+    def _base(self, sha: str) -> str:
+        """Return the newest merge base of a commit and the trunk; "" where there is none."""
+        return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _ask_moved(self, wanted: Iterable[tuple[str, str | None]]) -> None:
-        self._ask_changes(pair for sha, landed in dict.fromkeys(wanted) if (pair := self._moved(sha, landed))[0])
+    def _moved(self, base: str, landed: str | None) -> Pair:
+        """Return the pair over which the trunk moved, from a merge base to what landed; "" where there is none."""
+        parents = self._graph.parents.get(landed or "", ())
+        return (parents[0], base) if base and parents else ("", "")
 
     def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
         alike: dict[str, list[str]] = {}
         for sha in shas:
-            before, subject = Contained(self._graph, sha), self._commits[sha].subject
+            subject = self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
-            alike[sha] = [commit for commit in candidates if commit not in before][:_MOST_ALIKE]
+            alike[sha] = [commit for commit in candidates if not self._graph.contains(sha, commit)][:_MOST_ALIKE]
         self._ask_changes((commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some)
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
@@ -202,4 +201,4 @@ class Landings:
         return self._changes.get((sha, self._graph.first_parent(sha)), ())
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
-        self._changes |= changes(self._repository, [pair for pair in pairs if pair not in self._changes])
+        self._changes |= changes(self._repository, [pair for pair in pairs if pair[0] and pair not in self._changes])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import Change, Pair, changes, line_of
-from scoring.evidence.git.graph import CommitGraph, Contained
+from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import Git, as_lines
 from scoring.files import temporary_directory
@@ -151,7 +151,7 @@ def same_changes(
 
 def _trunk_shapes(repository: GitRepository, graph: CommitGraph, shas: Iterable[str]) -> dict[str, str]:
     """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
-    oldest = max(Contained(graph, sha).newest for sha in shas)
+    oldest = max(graph.newest_mainline.get(sha, len(graph.mainline)) for sha in shas)
     newest = (sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest)
     found = changes(repository, [(sha, graph.first_parent(sha)) for sha in newest if len(graph.parents[sha]) < 2])
     return {sha: _shape(changed) for (sha, _), changed in found.items()}

@@ -10,7 +10,7 @@ import pytest
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import changes
-from scoring.evidence.git.graph import CommitGraph, Contained
+from scoring.evidence.git.graph import NOWHERE, CommitGraph
 from scoring.evidence.git.patches import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_beside, trunk_commits
@@ -74,10 +74,15 @@ class TestSecondOpinion:
     def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
         repo, inside = histories(seed)
         graph = graph_of(repo)
+        every = list(inside)
+        containing, counts = graph.containing(every), graph.counts(every[::3])
         for tip in inside:
-            contained = Contained(graph, tip)
-            assert {sha for sha in inside if sha in contained} == inside[tip]
-            assert graph.on_trunk(tip) or graph.side(tip) == {sha for sha in inside[tip] if not graph.on_trunk(sha)}
+            assert {sha for sha in graph.trunk if graph.contains(tip, sha)} == inside[tip] & set(graph.trunk)
+            if not graph.on_trunk(tip):
+                side = {sha for sha in inside[tip] if not graph.on_trunk(sha)}
+                assert (graph.side(tip), counts[tip]) == (side, len(side.intersection(every[::3])))
+                behind = [n for n, sha in enumerate(every) if tip in inside[sha] and sha != tip]
+                assert list(containing.get(tip, NOWHERE).among()) == behind
 
     def test_on_the_nearest_commit_before(self, histories: Callable[[int], History], seed: int) -> None:
         repo, inside = histories(seed)
@@ -111,13 +116,13 @@ class TestSecondOpinion:
         graph = graph_of(repo)
         assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
         for sha in graph.trunk:
-            brought = next(c for c in reversed(graph.mainline) if sha in Contained(graph, c))
+            brought = next(c for c in reversed(graph.mainline) if graph.contains(c, sha))
             merges = graph.brought_by(sha)
             assert graph.mainline[graph.introduced[sha]] == brought
             assert merges[:1] == ([] if sha in graph.mainline else [brought])
             for merge in merges:
-                assert sha in Contained(graph, merge)
-                assert sha not in Contained(graph, graph.parents[merge][0])
+                assert graph.contains(merge, sha)
+                assert not graph.contains(graph.parents[merge][0], sha)
 
 
 @pytest.mark.slow

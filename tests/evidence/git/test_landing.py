@@ -3,8 +3,10 @@
 import os
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.doors import watched_doors
@@ -12,6 +14,7 @@ from helpers.harness_lines import cases
 from helpers.landings import SCENARIOS, answers, clone, forked, pick, record, squash, started
 from helpers.repos import Repo
 
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.signals.landed import landed_value
@@ -306,18 +309,40 @@ class TestLaterAncestor:
         assert landed_value(found).detail.endswith(f"but reverted by {who[:12]}")
 
     @pytest.mark.slow
-    def test_goes_on_over_many_iterations(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.branch("work")
-        commits = [repo.commit({"one.txt": f"{n}\n"}, f"step {n}") for n in range(30)]
-        repo.checkout("master")
-        repo.commit({"b.txt": "2\n"}, "elsewhere")
-        squash(repo, "work")
-        repo.git("branch", "-q", "-D", "work")
-        records = [record(n, sha) for n, sha in enumerate(commits, 1)]
-        git = CorrectedHistory(repo.path, records)
-        methods = [git.landing(r).method for r in records]
-        assert methods == ["later-ancestor"] * 29 + ["squash"]
+    @pytest.mark.parametrize("landed", [True, False])
+    def test_goes_on_over_many_iterations(self, tmp_path: Path, landed: bool) -> None:
+        looked_up = []
+        for count in (20, 40):
+            (tmp_path / f"{count}").mkdir()
+            repo = started(tmp_path / f"{count}")
+            repo.branch("work")
+            commits = [repo.commit({"one.txt": f"line {n}\n"}, f"step {n}") for n in range(count)]
+            repo.checkout("master")
+            repo.commit({"b.txt": "2\n"}, "elsewhere")
+            if landed:
+                squash(repo, "work")
+            repo.git("branch", "-q", "-D", "work")
+            git = AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+            git._graph.parents = parents = Looked(git._graph.parents)
+            methods = [one.method for one in git._landings._decided.values()]
+            assert Counter(methods) == ({"later-ancestor": count - 1, "squash": 1} if landed else {"not-landed": count})
+            assert [git._landings.of(sha).sha for sha in commits] == commits
+            looked_up.append(parents.times)
+        assert looked_up[1] < 2.5 * looked_up[0]  # to walk the side of each grows with the square
+
+
+class Looked(dict[str, tuple[str, ...]]):
+    """The parents of commits, and how many times they were looked up."""
+
+    times = 0
+
+    def __getitem__(self, sha: str) -> tuple[str, ...]:
+        self.times += 1
+        return super().__getitem__(sha)
+
+    def get(self, sha: str, default: Any = None) -> Any:
+        self.times += 1
+        return super().get(sha, default)
 
 
 class TestSubject:
