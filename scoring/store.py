@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, Self
 from zlib import crc32
 
-FORMAT = 10  # goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row
+FORMAT = 11  # goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row
 
 NAME: Final = "store.sqlite"
 

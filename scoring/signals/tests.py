@@ -87,11 +87,10 @@ def tests_value(observed: Observed) -> values.SignalValue:
         return values.absent_signal(missing)
     if not tests.runs:
         calls = counted(observed.tool_calls, "tool call")
+        calls += f" but {tests.reviewing} of sub-agents that edited no code" if tests.reviewing else ""
         return values.absent_signal(f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls")
     if tests.last_passed is None:
-        ended = f"{tests.failed} failed" if observed.failed_calls is not None else "how they ended is not stated"
-        runs = f"{counted(tests.runs, 'test run')}, {ended}"
-        return values.absent_signal(f"{NO_VERDICT} ({runs}){attribution(observed)}", NO_VERDICT)
+        return values.absent_signal(f"{NO_VERDICT} ({_runs_in_words(tests)}){attribution(observed)}", NO_VERDICT)
     said = _in_words(tests)
     fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
     if not tests.last_passed:
@@ -106,7 +105,13 @@ def _in_words(tests: TestsSeen) -> str:
     last += f": {tests.command}" if tests.command else ""
     last += f" ({', '.join(counts)})" if counts else ""
     last += ", code edited after it" if tests.edited_after else ""
-    return f"{counted(tests.runs, 'test run')}, {tests.failed} failed; {last}"
+    return f"{_runs_in_words(tests)}; {last}"
+
+
+def _runs_in_words(tests: TestsSeen) -> str:
+    known = f", {tests.failed} failed" if tests.no_verdict < tests.runs else ""
+    unknown = f", {tests.no_verdict} without a verdict" if tests.no_verdict else ""
+    return f"{counted(tests.runs, 'test run')}{known}{unknown}"
 
 
 def flags_claim(record: IterationRecord, all_flags: bool = False) -> values.SignalValue:

@@ -114,8 +114,12 @@ class TestTests:
         [
             (replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit"),
             (
-                replace(SEEN, tests=TestsSeen(runs=3, failed=1)),
-                "last run has no verdict (3 test runs, 1 failed); evidence by commit",
+                replace(SEEN, tests=TestsSeen(reviewing=2)),
+                "no test run in 20 tool calls but 2 of sub-agents that edited no code; evidence by commit",
+            ),
+            (
+                replace(SEEN, tests=TestsSeen(runs=3, failed=1, no_verdict=2)),
+                "last run has no verdict (3 test runs, 1 failed, 2 without a verdict); evidence by commit",
             ),
             (NOTHING, "3 sessions overlap"),
             (Observed(), "no session found for this iteration"),

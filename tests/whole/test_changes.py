@@ -252,7 +252,7 @@ class Walk:
         os.utime(path, (when, when))
 
     def version(self) -> None:
-        self.patch.setattr(store, "FORMAT", self.rng.choice([9, 10, 11]))
+        self.patch.setattr(store, "FORMAT", self.rng.choice([10, 11, 12]))
 
     def kept(self) -> None:
         """Bytes of the store are wrong, it is an older one, or it is gone."""

@@ -21,9 +21,10 @@ from scoring.evidence.transcripts.written import lines_added
 SYNTHETIC = "API error or other words of the harness"
 
 INTERRUPTED = "[Request interrupted by user"
-REFUSED = "The user doesn't want to"
+DENIED = "Permission for this tool use was denied"  # to a sub-agent: by the user where there is a reason
+REFUSED = "The user doesn't want to", DENIED
 """How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
-REASON = "the user said:\n"  # in a refusal, before what the user wrote
+REASON = "he user said:\n"  # in a refusal, before what the user wrote
 QUEUED = "queued_command", "prompt"  # an attachment that is a prompt, given while the agent works
 EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
@@ -240,7 +241,10 @@ class ClaudeReader(JsonReader):
         elif kind == "tool_result":
             text, failed = partial(_text_of, item.content), item.is_error is True
             if failed and seen.looks and text().startswith(REFUSED):
-                seen.refused(item.tool_use_id, text().partition(REASON)[2])
+                if (reason := text().partition(REASON)[2]) or not text().startswith(DENIED):
+                    seen.refused(item.tool_use_id, reason)
+                else:
+                    seen.refused_calls.add(key_of(item.tool_use_id or ""))
                 return
             goes_on = item.content is not UNSET and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
             if (read := self._reads.pop(item.tool_use_id or "", "")) and item.content is not UNSET:

@@ -187,6 +187,7 @@ class TestsSeen(Frozen, frozen=True):
     passed_tests: int | None = None
     failed_tests: int | None = None
     reviewing: int = 0
+    no_verdict: int = 0
 
 
 class CorrectionsSeen(Frozen, frozen=True):

@@ -82,6 +82,7 @@ class Observations:
         self._trees: set[str] = set()
         self._calls: dict[int, _Call] = {}  # by their keys
         self._over: dict[int, int] = {}  # the keys of the responses of those that are over
+        self._failed_first: set[int] = set()  # the keys of calls of which a failure is written before the call
         self._without_id: list[_Call] = []
         self._answered = False
         self._waits = False  # whether the agent has done nothing since the last prompt
@@ -170,7 +171,8 @@ class Observations:
         if (key := _key(call)) in self._over:
             return key
         if (begun := self._calls.get(key)) is None:
-            # Of a call in another file, the result may show what was called.
+            # Of a call in another file, or written behind it, the result may show what was called.
+            self._failed_first |= {key} - {0} if failed else set()
             text = output()
             verdict = self._tools.verdict(None, text, None)
             if verdict and verdict.passed is not None:
@@ -184,9 +186,8 @@ class Observations:
                 self._run(begun.key, rows.WHOLE, self._text(begun.run.label), verdict, begun)
             if begun.commits:
                 self._made(begun.key, rows.WHOLE, text, begun)
-            if begun.words or begun.edits or begun.unsure or begun.rewrote or begun.resets or begun.agent:
-                _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
-                begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
+            _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
+            begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
             if not (begun.run or begun.commits or begun.question):
                 self._over[key] = _key(self._calls.pop(key).response)
         return key
@@ -248,7 +249,7 @@ class Observations:
         tables = {kind: list(found) for kind, found in self._tables.items()}
         texts, runs, commits = dict(self._texts), list(self._runs), list(self._commits)
         for begun in (*self._calls.values(), *self._without_id):
-            if begun.ended:
+            if begun.ended or begun.key in self.refused_calls - {0}:
                 continue
             where = begun.span, begun.number
             if begun.run:
@@ -258,7 +259,7 @@ class Observations:
             if begun.commits:
                 row = (*where, begun.key, rows.CALL_ONLY, 0, 0, 0, begun.number, int(begun.amends(1)[0]))
                 commits.append((row, False, None))
-            _keep(tables, begun, where, False)
+            _keep(tables, begun, where, begun.alone and begun.key in self._failed_first)
         homes = {folder for folder in (*self._trees, *(span.cwd for span in filled.spans)) if folder.startswith("/")}
         tables[rows.RUN] += [row for row, by in runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))]
         tables[rows.MADE] += [

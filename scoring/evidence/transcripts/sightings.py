@@ -39,6 +39,7 @@ class Sighting(NamedTuple):
     bad: int | None = None
     how: int = 0
     agent: str = ""  # the id or the transcript of a sub-agent
+    began: int = 0  # when a run did; its time is that of its end, if known
 
     @property
     def by(self) -> tuple[SessionKey, str]:
@@ -58,14 +59,14 @@ class Sightings:
         """Return the test runs but those of sub-agents that edited no code, and the last verdict before an end."""
         edits, every = self._of("edit"), self._of("run")
         editors = {edit.by for edit in edits if is_code(edit.text)}
-        runs = [run for run in every if not run.agent or run.by in editors]
-        counts = TestsSeen(len(runs), sum(run.passed is False for run in runs), reviewing=len(every) - len(runs))
-        before = [run for run in runs if end is None or run.time <= end]
-        if not before or before[-1].passed is None:
+        own = (run for run in every if not run.agent or run.by in editors)
+        runs = [run._replace(passed=None) if run.began <= (end or run.time) < run.time else run for run in own]
+        kinds = Counter(run.passed for run in runs)
+        counts = TestsSeen(len(runs), kinds[False], reviewing=len(every) - len(runs), no_verdict=kinds[None])
+        last = next((run for run in reversed(runs) if end is None or run.began <= end), None)
+        if last is None or last.passed is None:
             return counts, None
-        last = before[-1]
-        later = (edit for edit in edits if edit.time > last.time and (end is None or edit.time <= end))
-        edited = any(is_code(edit.text) for edit in later)
+        edited = any(is_code(edit.text) and last.time < edit.time <= (end or edit.time) for edit in edits)
         last_run = {"last_passed": last.passed, "edited_after": edited, "command": last.text}
         return replace(counts, **last_run, passed_tests=last.good, failed_tests=last.bad), last
 
@@ -145,15 +146,10 @@ class Sightings:
         return any(rows.key_of(name) in self.words for name in TOOLS_OF.get(kind, (kind,)) if name)
 
 
-def together(parts: Iterable[Sightings]) -> Sightings:
+def together(parts: Sequence[Sightings]) -> Sightings:
     """Return what was seen in several parts as one."""
-    whole = Sightings()
-    for part in parts:
-        whole.found += part.found
-        whole.words |= part.words
-        whole.edited = part.edited
-    whole.found.sort(key=attrgetter("time"))
-    return whole
+    found = sorted((one for part in parts for one in part.found), key=attrgetter("time"))
+    return Sightings(found, parts[0].edited if parts else {}, {word for part in parts for word in part.words})
 
 
 def sightings_of(
@@ -177,7 +173,9 @@ def sightings_of(
     for owner, result in ended:
         if begun := open_runs.pop((result.session, result.key), None):
             same = places.get(owner) == places.get(begun[0])
-            found[begun[0]].found.append(result._replace(text=begun[1].text) if same else begun[1])
+            found[begun[0]].found.append(
+                result._replace(text=begun[1].text, began=begun[1].began) if same else begun[1]
+            )
     # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
     whole = {(run.session[0], run.key, run.text) for one in found for run in one.found if run.kind == "run"}
     for owner, call in open_runs.values():
@@ -213,10 +211,9 @@ def _look(
         if places.get(owner) != places.get(owners[file.ids[n]]):
             n, number, passed, good, bad = first, begun, -1, -1, -1
         text = texts[label] if label >= 0 else ""
-        run = Sighting(file.times[n], session, file, number, "run", key, text, agent=file.agent(span))
-        run = run._replace(
-            passed=None if passed < 0 else bool(passed), good=None if good < 0 else good, bad=None if bad < 0 else bad
-        )
+        verdict = None if passed < 0 else bool(passed), None if good < 0 else good, None if bad < 0 else bad
+        agent, began = file.agent(span), file.times[first]
+        run = Sighting(file.times[n], session, file, number, "run", key, text, *verdict, agent=agent, began=began)
         if state == rows.RESULT_ONLY:
             ended.append((owner, run))
         elif state == rows.CALL_ONLY and key:
@@ -251,10 +248,9 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
     wanted = {share.made.line for share in shares if share.made}
     found: dict[int, tuple[File, int]] = {}
     for file in files:
-        if wanted and not wanted.isdisjoint(file.ids):
-            for number, line in zip(file.numbers, file.ids, strict=True):
-                if line in wanted:
-                    found.setdefault(line, (file, number))
+        for number, line in zip(file.numbers, file.ids, strict=True) if wanted else ():
+            if line in wanted:
+                found.setdefault(line, (file, number))
     return found
 
 

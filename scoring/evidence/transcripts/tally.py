@@ -130,15 +130,17 @@ class Tally:
                 self.turn(response.time, output, *others)
                 if response.copies > 1:
                     self.drop(response.time, response.copies - 1)
+        began, open_count = dict[int, int](), int(self.counts_open_calls)
         for calls in _by_key(self.calls):
-            self.flag(min(calls)[0], reduce(or_, (flags for _, _, flags in calls)))
-            self.end(min(calls)[0], int(self.counts_open_calls), 0)
-        if self.counts_open_calls:
-            for bit, ends in ((CALLED, self.calls), (ENDED, self.verdicts)):
-                for time in {time for time, *_ in ends}:
-                    self.flag(time, bit)
+            time, key, _ = min(calls)
+            began[key] = time
+            self.flag(time, reduce(or_, (flags for _, _, flags in calls), CALLED * open_count))
+            self.end(time, open_count, 0)
         for verdicts in _by_key(self.verdicts):
-            self.end(min(verdicts)[0], int(not self.counts_open_calls), max(failed for _, _, failed in verdicts))
+            time, key, _ = min(verdicts)
+            time = began.get(key, time) if key and open_count else time  # the failure counts where the call does
+            self.flag(time, ENDED * open_count)
+            self.end(time, 1 - open_count, max(failed for _, _, failed in verdicts))
         self.responses, self.calls, self.verdicts = [], [], []
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:

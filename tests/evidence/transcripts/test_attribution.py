@@ -463,20 +463,22 @@ class TestTheTable:
         assert made.also[1] == (("s2",) if begins < 11 else ())
 
     @pytest.mark.parametrize(
-        ("edited", "votes"),
+        ("edited", "ran", "tests"),
         [
-            pytest.param("src/a.py", True, id="it edited a file of the commit"),
-            pytest.param("", False, id="it edited nothing"),
+            pytest.param("src/a.py", 10, (1, 1, False), id="it edited a file of the commit"),
+            pytest.param("src/a.py", 20.5, (1, 0, None), id="its run ended behind the commit"),
+            pytest.param("", 10, (0, 0, None), id="it edited nothing"),
         ],
     )
     def test_a_listed_session_beside_the_one_that_committed(
-        self, made: History, read: Read, edited: str, votes: bool
+        self, made: History, read: Read, edited: str, ran: float, tests: tuple[int, int, bool | None]
     ) -> None:
         """Its runs count where it votes, its tokens never."""
+        votes = bool(edited)
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
         if edited:
             two.edit(9, 1, edited)
-        two.run(10, 2, "pytest -q", "1 failed in 0.1s", failed=True)
+        two.run(ran, 2, "pytest -q", "1 failed in 0.1s", failed=True)
         one.turn(10.2, 8)
         mark = made.commit(20, "a", "250000000001", files={"src/a.py": "x"})
         one.commits(20.2, 4, mark, "a")
@@ -484,7 +486,7 @@ class TestTheTable:
         made.entry(mark, "a")
         got = read(made)[1]
         assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, 4 + 8)
-        assert got.tests[:2] == ((1, 1) if votes else (0, 0))
+        assert got.tests[:3] == tests
         assert made.also[1] == (() if votes else ("s2",))
         assert bool(made.elsewhere[1]) == votes
 

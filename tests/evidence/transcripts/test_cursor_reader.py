@@ -145,6 +145,6 @@ def test_what_it_does_not_write_is_unknown_everywhere(
     assert (unit["calls"], unit["cost"], set(unit["tokens"].values())) == (3, None, {None})
     (found,) = da_score("signals", "--rubric", "3.1.0").json
     details = {name: signal["detail"] for name, signal in found["signals"].items()}
-    assert details["tests"].startswith("last run has no verdict (2 test runs, how they ended is not stated)")
+    assert details["tests"].startswith("last run has no verdict (2 test runs, 2 without a verdict)")
     assert details["correction_pressure"].startswith("0 retries, 1 user correction; observed: 1 interruption")
     assert details["token_efficiency"].startswith("tokens unknown: 3 turns that do not state them")

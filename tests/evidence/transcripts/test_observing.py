@@ -43,6 +43,8 @@ PASSED = "============ 10 passed in 0.12s ============"
 FAILED = "======= 3 failed, 10 passed in 0.12s ======="
 MADE_ONE = "[main 1a2b3c4d5e6f7a8b] Say hello\n 1 file changed"
 REFUSAL = "The user doesn't want to proceed with this tool use."
+BY_RULE = "Permission to use Bash has been denied."
+OF_A_SUB_AGENT = "Permission for this tool use was denied. The tool use was rejected."
 STOPPED = "[Request interrupted by user]"
 
 
@@ -262,6 +264,10 @@ class TestEdit:
             pytest.param([agent(use("Read", file_path="/a")), user(result())], id="read"),
             pytest.param([agent(use("Edit", file_path="/a")), user(result(is_error=True))], id="failed"),
             pytest.param(refused("Edit", file_path="/a"), id="refused"),
+            pytest.param(refused("Edit", file_path="/a")[::-1], id="refused-in-a-line-before-it"),
+            pytest.param(
+                [user(result(is_error=True)), agent(use("Edit", file_path="/a"))], id="failed-in-a-line-before"
+            ),
             pytest.param([agent(use("Edit", file_path=5))], id="no-path"),
             pytest.param([agent(use("Edit", file_path="/" + "a" * 5000))], id="a-path-without-end"),
             pytest.param(bash("cat a.py"), id="shown"),
@@ -285,7 +291,9 @@ class TestEdit:
         assert paths(seen(*bash(command))) == [(1, path, BY_REDIRECTION)]
 
     def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
-        assert paths(seen(agent(use("Edit", file_path="/a")))) == [(0, "/a", BY_TOOL)]
+        called = agent(use("Edit", file_path="/a"))
+        assert paths(seen(called)) == [(0, "/a", BY_TOOL)]
+        assert paths(seen(user(result()), user(result("toolu_2", is_error=True)), called)) == [(2, "/a", BY_TOOL)]
 
 
 class TestBreak:
@@ -326,7 +334,7 @@ class TestBreak:
 
     @pytest.mark.parametrize(
         ("content", "failed"),
-        [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True)],
+        [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True), (BY_RULE, True)],
     )
     def test_is_no_other_error(self, content: Any, failed: bool) -> None:
         rows = seen(*bash("ls", content, is_error=failed))
@@ -342,10 +350,15 @@ class TestBreak:
         ids=["a-question", "a-no", "an-instruction"],
     )
     def test_is_a_refusal_that_says_no(self, reason: str, breaks: int) -> None:
-        said = f"{REFUSAL} The tool use was rejected. To tell you how to proceed, the user said:\n{reason}"
-        rows = seen(agent(use("Bash", command="ls")), user(result(content=said, is_error=True)))
-        assert len(table(rows, BREAK)) == breaks
-        assert 1 not in rows.tables
+        to_it = f"{REFUSAL} The tool use was rejected. To tell you how to proceed, the user said:\n{reason}"
+        for said, count in (
+            (to_it, breaks),
+            (f"{OF_A_SUB_AGENT} The user said:\n{reason}", breaks),
+            (f"{OF_A_SUB_AGENT} Try a different approach.", 0),
+        ):
+            rows = seen(agent(use("Bash", command="pytest")), user(result(content=said, is_error=True)))
+            assert len(table(rows, BREAK)) == count
+            assert rows.tables.keys().isdisjoint((1, RUN))
 
 
 class TestPrompt:

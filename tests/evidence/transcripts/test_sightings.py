@@ -150,20 +150,20 @@ def test_files_that_the_session_edited_are_taken_back(
 @pytest.mark.parametrize(
     ("printed", "tests"),
     [
-        pytest.param(("1 failed in 0.1s", "1 passed in 0.1s"), (2, 1, True), id="passed in the end"),
-        pytest.param(("1 passed in 0.1s", "1 failed in 0.1s"), (2, 1, False), id="failed in the end"),
-        pytest.param(("1 failed in 0.1s", ""), (2, 1, None), id="no verdict in the end"),
+        pytest.param(("1 failed in 0.1s", "1 passed in 0.1s"), (2, 1, True, 0), id="passed in the end"),
+        pytest.param(("1 passed in 0.1s", "1 failed in 0.1s"), (2, 1, False, 0), id="failed in the end"),
+        pytest.param(("1 failed in 0.1s", ""), (2, 1, None, 1), id="no verdict in the end"),
     ],
 )
 def test_the_last_run_decides(
-    made: History, observed: Read, printed: tuple[str, ...], tests: tuple[int, int, bool | None]
+    made: History, observed: Read, printed: tuple[str, ...], tests: tuple[int, int, bool | None, int]
 ) -> None:
     session = made.session("s1")
     for n, said in enumerate(printed):
         session.run(10 + n, 1 << n, "pytest -q | tail", said)
     commit(made, session, 20, "work", 8)
     seen = observed(made)[1]
-    assert (seen.tests.runs, seen.tests.failed, seen.tests.last_passed) == tests
+    assert (seen.tests.runs, seen.tests.failed, seen.tests.last_passed, seen.tests.no_verdict) == tests
     assert any(one.kind == "tests" for one in seen.seen) is (tests[2] is not None)
 
 
@@ -207,6 +207,18 @@ def test_calls_without_a_turn_are_evidence(made: History, observed: Read) -> Non
         line["message"].pop("usage", None)
     seen = observed(made)[1]
     assert (seen.problem, seen.tool_calls, seen.tests.last_passed) == ("", 2, True)
+
+
+def test_a_call_whose_failure_is_behind_the_commit_failed_before_it(made: History, observed: Read) -> None:
+    session = made.session("s1")
+    ask(session, 10, 1, "a")
+    commit(made, session, 20, "one", 2)
+    session.result(21, "a", "no", failed=True)
+    ask(session, 22, 4, "b")
+    session.result(23, "b", "no", failed=True)
+    ask(session, 24, 8, "c")
+    commit(made, session, 30, "two", 16)
+    assert [(one.failed_calls, one.tool_calls) for one in observed(made).values()] == [(1, 2), (1, 3)]
 
 
 def agent(session: Session, second: float, output: int, failed: bool = False, answer: str = "Done.") -> None:
