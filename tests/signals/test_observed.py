@@ -242,7 +242,7 @@ class TestCorrectionPressure:
                 Corrections(0, 0, True),
                 CorrectionsSeen(corrections=2, words=2),
                 3.2,
-                "0 retries, up to 2 user corrections, 10% tool-error rate"
+                "0 retries, up to 2 user corrections found, 10% tool-error rate"
                 "; observed: 2 prompts that read as corrections",
                 id="seen in words",
             ),
