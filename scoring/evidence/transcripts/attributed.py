@@ -116,8 +116,7 @@ class AttributedScan(Scan):
         ``neighbourhood`` is made of the work trees and the known parts of the names of the commits that sessions made.
         """
         files, lines, sessions, there, trees = self._begun(neighbourhood)
-        streams.count_once(files, lines)
-        streams.order_lines(sessions.values())
+        streams.count_once(files, lines, streams.order_lines(sessions.values()))
         asked = [question.asked for question in questions]
         read = {file.checkpoint for file in files if file.numbers}
         totals = counting.stated_totals(self.checkpoints.values(), read)
