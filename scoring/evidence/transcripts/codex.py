@@ -589,7 +589,10 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 # How a call ended: True failed, False did not, None does not say.
 
 # How the answer to a call begins that came to nothing.
-_NOT_RUN = "apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments"
+_NOT_RUN = (
+    *("apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments"),
+    *("resources/list failed: ", "resources/read failed: ", "collab spawn failed: "),
+)
 
 _HEADER = (
     *("Chunk ID", "Command", "Exit code", "Original token count", "Process exited", "Process running"),

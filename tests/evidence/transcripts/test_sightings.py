@@ -14,6 +14,7 @@ from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed, WorkSe
 from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."
+NO_ROOM = "collab spawn failed: agent thread limit reached"
 
 PROMPTS = {"wrong": "No, that is wrong", "report": "error: the mast is gone", "foreign": "Das ist nicht richtig"}
 PROMPTS |= {"other": "Now the sails"}
@@ -306,6 +307,12 @@ def agent_with_lines(session: Session) -> None:
         "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1, missing=1)),
         "one with lines": ("claude", agent_with_lines, WorkSeen(agents=1)),
         "one that did not start": ("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen()),
+        "one of Codex that did not": ("codex", lambda s: agent(s, 10, 1, answer=f"{NO_ROOM} (max 6)"), WorkSeen()),
+        "one that only says so": (
+            "codex",
+            lambda s: agent(s, 10, 1, answer=f"-{NO_ROOM}"),
+            WorkSeen(agents=1, missing=1),
+        ),
         "one that was refused": ("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen()),
         "a line that was written twice": ("claude", the_same_line_twice, WorkSeen(agents=1, missing=1)),
         "a compaction": ("claude", lambda s: s.compact(12), WorkSeen(compactions=1)),
