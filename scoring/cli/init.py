@@ -53,11 +53,11 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
     path, kept = (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE, False
     if (yes or asks) and not force and os.path.lexists(path):
-        resolve = settings_of_whole(options)  # stops before anything is done where the file cannot be used
-        under, kept = replace(resolve, json=settings.json), True
+        under, kept = replace(settings_of_whole(options), json=settings.json), True  # a file that is no use stops here
     derives = not seen.log.iterations and (yes or (asks and _wanted("There is no log. Derive one from git?")))
-    offered = [] if no_hook else _harnesses(seen)
-    harnesses = [name for name in offered if yes or (asks and _wanted(f"Score every task of {name}?"))]
+    read = [file.path for file in seen.transcripts.files if not file.left_out]
+    offered = [] if no_hook else _harnesses(seen, read)
+    harnesses = [name for name in offered if yes or (asks and _wanted(f"Score each task of {name} by a hook?"))]
     if not kept:
         write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
     ignored = asks and _wanted("Keep .agents/ out of git? No leaves it for you to commit.") and _ignore(seen)
@@ -75,11 +75,13 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
         wrote = counted(len(done.written), "entry", "entries")
         lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit that an agent made")
     elif done:
-        lines.append("No commit of an agent was found: da-score doctor shows what is looked at")
+        lines.append("No commit that an agent made was found: da-score doctor shows what is looked at")
     lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
-    nothing = not seen.log.iterations and not (done and done.written)
-    lines.append(f"Next: da-score {'run' if not nothing else _BY_HAND if derives else 'derive'}")
+    if done and not done.written and read:
+        make_folder(under.iter_log_dir)  # work shows what the sessions did, whose work a person has committed
+    some = seen.log.iterations or under.iter_log_dir.is_dir()
+    lines.append(f"Next: da-score {'work' if some else _BY_HAND if derives else 'derive'}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
@@ -108,12 +110,11 @@ def _ignore(seen: Examination) -> Path | None:
     return path
 
 
-def _harnesses(seen: Examination) -> list[str]:
+def _harnesses(seen: Examination, read: list[Path]) -> list[str]:
     top = seen.repository.top_level
-    used = {word for file in seen.transcripts.files if not file.left_out for word in file.path.parts}
+    used = {word for path in read for word in path.parts}
     found = []
-    known = [(name, hook.file) for name, hook in HOOKS.items() if hook and top]
-    for name, file in known:
+    for name, file in [(name, hook.file) for name, hook in HOOKS.items() if hook and top]:
         try:
             places = [hook_settings(name, scope, top or Path()) for scope in ("project", "user")]
             if file.partition("/")[0] in used and not any(map(installed_in, places)):

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.statistics import wilson
-from scoring.text import counted, printable, short, shortened
+from scoring.text import as_utf8, counted, cut, printable, short
 from scoring.views.spending import cost_text, duration_text, tokens_text
 from scoring.views.table import SHA, SUBJECT, Block, Cell, Column, Line, Table, subject_cell
 from scoring.views.work_pages import JUDGED, STATES, WorkRow, grouped, look_at, work_summary
 
+_NAME = 200  # how many characters of a name are shown
 _MOST_GROUPS = 15
 NO_DIFFERENCE = "no difference can be told"
 
@@ -77,10 +78,15 @@ class Comparison(NamedTuple):
     verdicts: list[str]
 
 
+def short_name(text: str | None) -> str:
+    """Return a name as it is shown: UTF-8, and cut where it is very long; "" for None."""
+    return cut(as_utf8(text or ""), _NAME)
+
+
 _KINDS: dict[str, Callable[[WorkRow], str]] = {
-    "Repository": lambda row: shortened(row.values.get("repository")),
-    "Harness": lambda row: shortened(row.values["harness"]),
-    "Model": lambda row: shortened(row.values["model"]),
+    "Repository": lambda row: short_name(row.values.get("repository")),
+    "Harness": lambda row: short_name(row.values["harness"]),
+    "Model": lambda row: short_name(row.values["model"]),
 }
 
 
@@ -96,6 +102,7 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     made = []
     for kind, of in _KINDS.items():
         groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
+        groups = [one for one in groups if one.summary["units"] or one.summary["cost"]]
         named = [one for one in groups if one.name]
         verdicts = [f"{what}: {_verdict(what, {one.name: one for one in named})}" for what in _SHARES]
         if named and len(groups) >= least:
@@ -154,7 +161,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
     were = "was" if every.fixed.part == 1 else "were"
     fixed = f"Of those on the trunk for {days} {every.fixed} {were} reverted or fixed later."
-    yield Line(fixed if every.fixed.whole else f"None has been on the trunk for {days}.")
+    yield Line(fixed if every.fixed.whole else f"None of their commits has been on the trunk for {days}.")
     yield from map(Line, _cost_lines(every, rows))
     if missing := of["missing_subagents"]:
         yield Line(f"No figure includes the {counted(missing, 'sub-agent')} that left no transcript here.", "dim")
@@ -182,12 +189,12 @@ def _cost_lines(every: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
     yield text + (f"; the cost of {counted(unknown, 'other')} is not known." if unknown else ".")
     parts = []
     if nothing["units"]:
-        became = "came to nothing"
+        ends = ["came to nothing"] if nothing["lost"] else []
         if nothing["reverted"]:
-            became += " or was reverted" if nothing["units"] == 1 else " or were reverted"
+            ends.append("was reverted" if nothing["units"] == 1 else "were reverted")
         without = nothing["without_cost"] if nothing["cost"] is not None else 0
         text = f" (the cost of {without} of them is not known)" if without else ""
-        parts.append(f"{counted(nothing['units'], 'unit')} {became}: {_known(nothing['cost'])}{text}")
+        parts.append(f"{counted(nothing['units'], 'unit')} {' or '.join(ends)}: {_known(nothing['cost'])}{text}")
     for state in ("open", "unclear", "talk"):
         if some := [row for row in rows if row.unit.state == state]:
             what = counted(len(some), f"unit is {state}", f"units are {state}")

@@ -70,8 +70,9 @@ class WorkRow(NamedTuple):
 def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     """Return the row of a unit."""
     harness, session = unit.session or (None, None)
-    cost = spending_of_unit(unit).cost
     found = unit.counted
+    nothing = unit.kind == "talk" and found and not (found.turns or found.spent)  # no response that was billed
+    cost = 0.0 if nothing else spending_of_unit(unit).cost
     values = {
         **{name: getattr(unit, name) for name in ("unit", "kind", "state", "iteration")},
         "iterations": sorted({one.record.iteration for one in unit.facts}),

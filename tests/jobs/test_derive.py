@@ -524,7 +524,7 @@ class TestFirstMinute:
         work.repo.commit({"b": "1"}, "By hand")
         ready = work.da_score("init", "--yes", "--no-cache")
         assert (ready.status, ready.err) == (0, "")
-        assert ready.out.splitlines()[-1] == "Next: da-score run"
+        assert ready.out.splitlines()[-1] == "Next: da-score work"
         settings = (work.repo.path / ".agents/da-score.toml").read_text()
         assert "\nderive = true\n" in settings
         assert "close-task" in (work.repo.path / ".claude/settings.json").read_text()
@@ -537,18 +537,23 @@ class TestFirstMinute:
         before = work.entries()
         assert sorted(yaml.safe_load(data)["commit"] for data in before.values()) == sorted(shas)
         again = work.da_score("init", "--yes", "--no-cache")
-        assert (again.status, again.err) == (0, "")
-        assert (work.repo.path / ".agents/da-score.toml").read_text() == settings
+        assert (again.status, again.err, settings) == (0, "", (work.repo.path / ".agents/da-score.toml").read_text())
         assert work.da_score("run", "--no-cache").status == 0
         assert work.entries() == before
 
     def test_without_yes_a_script_is_asked_nothing_and_nothing_is_derived(self, work: Work) -> None:
         work.made("one")
         ready = work.da_score("init", "--no-cache")
-        assert ready.status == 0
-        assert ready.out.splitlines()[-1] == "Next: da-score derive"
+        assert (ready.status, ready.out.splitlines()[-1]) == (0, "Next: da-score derive")
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()
+
+    def test_where_a_person_commits_what_agents_write_work_shows_the_sessions(self, work: Work) -> None:
+        session = work.session()
+        session.run(60, 3, "python -m pytest -q", "3 passed in 0.1s")
+        work.keep(session, {})
+        assert work.da_score("init", "--yes", "--no-cache").out.splitlines()[-1] == "Next: da-score work"
+        assert [unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]] == ["talk"]
 
     @pytest.mark.slow
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:

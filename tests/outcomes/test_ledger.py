@@ -490,12 +490,8 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
     history.entry(mark, "Add it")
     found = work()
     (unit,) = found["units"]
-    assert (unit["state"], unit["tokens"]["output"], unit["lines_written"], unit["calls"]) == (
-        "landed",
-        None,
-        None,
-        None,
-    )
+    found_of_it = [unit[key] for key in ("state", "lines_written", "calls", "cost")]
+    assert (found_of_it, unit["tokens"]["output"]) == (["landed", None, None, None], None)
     (group,) = found["by"]["harness"]
     assert (group["name"], group["landed"], group["landed_share"]["value"]) == ("unknown", 1, 1.0)
     assert (group["cost"], found["summary"]["cost"], found["summary"]["cost_lost"]) == (None, None, 0)
@@ -522,6 +518,7 @@ def test_options_choose(history: History, work: Work, options: tuple[str, ...], 
 
 def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work: Work, da_score: Any) -> None:
     committed(history)
+    history.sessions[0].prompt(300, "Thanks")  # talk without a response costs nothing, which is known
     writes(history.session("s2"), 5000, 4, "src/b.py")
     history.commit(30 * DAY, "Later")
     found = work()
@@ -531,12 +528,13 @@ def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work
     lines = page.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("STATE "))
     assert [line.split()[:2] for line in lines[first + 1 : first + 7]] == [
-        *(["landed", "1"], ["reverted", "0"], ["open", "0"], ["came", "to"], ["unclear", "0"], ["talk", "0"]),
+        *(["landed", "1"], ["reverted", "0"], ["open", "0"], ["came", "to"], ["unclear", "0"], ["talk", "1"]),
     ]
     became = "1 landed, 0 were reverted, 0 are open, 1 came to nothing, 0 are unclear"
     assert lines[0] == f"Of 2 units of work {became}."
     assert cost is not None
-    assert "1 unit came to nothing: <$0.01" in page
+    assert "1 unit came to nothing: <$0.01; talk that led to no work: $0.00." in page
+    assert ("others" in page, "model unknown" in page) == (False, False)
     assert len([line for line in lines if ", 8 lines written" in line]) == 1
 
 

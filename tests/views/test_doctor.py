@@ -247,7 +247,7 @@ class TestInit:
 
     def test_writes_settings_under_which_the_log_is_scored(self, whole: Place, init: Init, da_score: DaScore) -> None:
         path = whole.path / SETTINGS
-        assert init().out == f"Wrote {path}\nNext: da-score run\n"
+        assert init().out == f"Wrote {path}\nNext: da-score work\n"
         assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
