@@ -111,6 +111,11 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
+def shortened(text: str | None, width: int = 200) -> str:
+    """Return a name, or a longer text, as it is shown: UTF-8, and cut where it is very long; "" for None."""
+    return cut(as_utf8(text or ""), width)
+
+
 def cell(text: str, width: int) -> str:
     """Return text fit for a table column: control characters escaped, cut to ``width`` characters."""
     return cut(printable(text), width)

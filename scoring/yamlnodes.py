@@ -65,18 +65,13 @@ class Scalar(Struct, eq=False, gc=False):
     line: int
 
     @property
-    def is_text(self) -> bool:
-        """Whether the document itself says that this is text: tagged so, or quoted and untagged."""
-        return self.tag == STR or (self.quoted and not self.tag)
-
-    @property
     def is_null(self) -> bool:
         """Whether it reads as null, or is tagged so."""
         return (self.value in NULLS and not self.quoted) if not self.tag else self.tag == NULL
 
     def resolved(self) -> tuple[str, Any]:
         """Return the tag and value of this scalar as read without a field's help."""
-        if self.is_text:
+        if self.tag == STR or (self.quoted and not self.tag):  # the document itself says that this is text
             return STR, self.value
         tag, value = resolve(self.value, self.tag, self.line)
         if tag == BINARY:

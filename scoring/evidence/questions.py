@@ -7,6 +7,7 @@ from scoring.evidence.beside import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
+from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.makers import in_order, place_of
@@ -67,7 +68,8 @@ def ask_transcripts(
         )
         named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
         verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
-        questions.append(Question(asked, tuple(verifiers), (number in only and own) or ""))
+        documents = bool(of_it := files.get(own or "", ())) and all(map(is_document, of_it))
+        questions.append(Question(asked, tuple(verifiers), (number in only and own) or "", documents))
     entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
     remotes = frozenset(map(same_remote, git.remotes()))

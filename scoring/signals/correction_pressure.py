@@ -95,8 +95,8 @@ def pressure_value(
         return absent_signal("no retries field, no review artifact and no tool calls")
     detail = f"{retries} retries, {by_user} user corrections"  # as the reference writes it
     if seen is not None:
-        most = "up to " if seen.words else ""
-        by = f"{most}{counted(by_user, 'user correction')}" if by_user else "no user correction found"
+        by = counted(by_user, "user correction") if by_user else "no user correction found"
+        by = f"up to {by} found" if seen.words and by_user else by
         detail = f"{counted(retries, 'retry', 'retries')}, {by}"
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:

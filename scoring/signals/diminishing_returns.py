@@ -54,17 +54,16 @@ def deliberation_value(found: DeliberationFacts | None, iteration: int) -> Signa
     if found.result is None:
         problem = cut(printable(" ".join(found.problem.split())), REASON_WIDTH)
         return absent_signal(f"cannot read {transcript}: {problem}", f"cannot read {general}: …")
-    result = found.result
-    if result.round_count < LEAST_ROUNDS:
-        few = f"has {result.round_count} round; at least {LEAST_ROUNDS} needed"
+    result, rounds = found.result, len(found.result.novelty)
+    if rounds < LEAST_ROUNDS:
+        few = f"has {rounds} round; at least {LEAST_ROUNDS} needed"
         return absent_signal(f"{transcript} {few}", f"{general} {few}")
-    if not result.has_claims:
+    if not any(new.claims for new in result.novelty):
         return absent_signal(f"{transcript} has no claims", f"{general} has no claims")
-    detail = (
-        f"{result.signal}: novelty {result.novelty_rate:.3f} {result.novelty_classification}, "
-        f"readiness {result.action_readiness:.2f} {result.readiness_classification}, {result.round_count} rounds"
-    )
+    new, ready = result.novelty[-1], result.readiness[-1]
+    detail = f"{result.signal}: novelty {new.rate:.3f} {new.level}, readiness {ready.value:.2f} {ready.level}"
+    detail += f", {rounds} rounds"
     if result.rough_rounds and found.profile != PROFILE:
         detail += ", claims cut out of text"
-    stuck = result.signal == "ESCALATE" or (found.profile != PROFILE and result.readiness[-1].blocker is not None)
+    stuck = result.signal == "ESCALATE" or (found.profile != PROFILE and ready.blocker is not None)
     return present_signal(0.0 if stuck else result.score, detail)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
@@ -40,8 +39,7 @@ class Tests(Signal):
         """Return the verdict of the last test run."""
         if facts.observed is None:
             return super().seen(facts)
-        files = facts.changed.files
-        if files and not facts.changed.unknown and all(map(is_document, files)):
+        if facts.observed.documents:
             why = "not applicable: the commit changed nothing but documents"
             return values.SignalValue(False, 0.0, why, why, applicable=False)
         return tests_value(facts.observed)
@@ -53,7 +51,7 @@ class Tests(Signal):
             found = verifier_value(record, facts.statuses, facts.all_flags)
             yield values.ROLE_IMPL, flags_claim(record, facts.all_flags), found
             return
-        run = tests_value(observed)
+        run = self.seen(facts)
         yield values.ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
         if record.verifiers:
             yield values.ROLE_VERIFIER, _share_of(_verifier_flags(record)), run

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.statistics import wilson
-from scoring.text import as_utf8, counted, cut, printable, short
+from scoring.text import counted, printable, short, shortened
 from scoring.views.spending import cost_text, duration_text, tokens_text
 from scoring.views.table import SHA, SUBJECT, Block, Cell, Column, Line, Table, subject_cell
 from scoring.views.work_pages import JUDGED, STATES, WorkRow, grouped, look_at, work_summary
 
-_NAME = 200  # how many characters of a name are shown
 _MOST_GROUPS = 15
 NO_DIFFERENCE = "no difference can be told"
 
@@ -78,15 +77,10 @@ class Comparison(NamedTuple):
     verdicts: list[str]
 
 
-def short_name(text: str | None) -> str:
-    """Return a name as it is shown: UTF-8, and cut where it is very long; "" for None."""
-    return cut(as_utf8(text or ""), _NAME)
-
-
 _KINDS: dict[str, Callable[[WorkRow], str]] = {
-    "Repository": lambda row: short_name(row.values.get("repository")),
-    "Harness": lambda row: short_name(row.values["harness"]),
-    "Model": lambda row: short_name(row.values["model"]),
+    "Repository": lambda row: shortened(row.values.get("repository")),
+    "Harness": lambda row: shortened(row.values["harness"]),
+    "Model": lambda row: shortened(row.values["model"]),
 }
 
 

@@ -130,16 +130,6 @@ class IterationDiff:
         """Whether both sides are scored on enough evidence, so that the change counts in a mean."""
         return self.change is not None and BAND_INSUFFICIENT not in (self.before.band, self.after.band)
 
-    @property
-    def by_evidence(self) -> list[SignalMove]:
-        """The signals that differ in evidence, or that vote on one side only."""
-        return [move for move in self.signals if set(move.causes) - {"weight"}]
-
-    @property
-    def by_weight(self) -> list[SignalMove]:
-        """The signals that moved by weight alone."""
-        return [move for move in self.signals if move.moved and move.causes == ("weight",)]
-
 
 class Totals(NamedTuple):
     """What the step does to a whole log; means over iterations with enough evidence, None where there is none."""

@@ -79,13 +79,15 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[tab
 
 
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    for move in sorted(item.by_evidence, key=_size):
+    moves = sorted(item.signals, key=_size)
+    for move in (move for move in moves if set(move.causes) - {"weight"}):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{_why(move)}"
         details = ["not in this rubric" if row is None else row.detail for row in (move.before, move.after)]
         if move.before is None or move.after is None or details[0] != details[1]:
             yield from (f"  {name}: {text}" for name, text in zip(diff.names, details, strict=True))
-    if item.change is not None and (by_weight := sorted(item.by_weight, key=_size)):
+    by_weight = [move for move in moves if move.moved and move.causes == ("weight",)]
+    if item.change is not None and by_weight:
         total = sum(move.effect for move in by_weight)
         yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
 

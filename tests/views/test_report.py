@@ -164,12 +164,15 @@ class TestPage:
         (demo.iter_log_dir / "iter-7.dr.json").write_text(json.dumps(document(*rounds)))
         (demo.iter_log_dir / "iter-8.dr.json").write_text("broken")
         found = digest_of(demo, observe=True)
-        seven, eight = (one for _, one in found.deliberated)
-        assert (seven.rounds, eight.verdict, eight.score) == (3, "unreadable", None)
-        assert seven.score is not None
+        seven = found.deliberated[0].deliberation
+        assert seven
+        assert seven.meter
         shown = page(found)
         assert "Deliberations</h2>" in shown
-        assert f'<td>{seven.verdict}</td><td class="n" data-label="score">{seven.score:.3f}</td>' in shown
+        verdict, score = seven.meter["stop_recommendation"]["signal"], f"{seven.meter['score']:.3f}"
+        assert f'<td>{verdict}</td><td class="n" data-label="score">{score}</td>' in shown
+        assert '<td class="n" data-label="rounds">3</td>' in shown
+        assert '<td>unreadable</td><td class="n" data-label="score">-</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
 
     def test_heads_of_tables_say_what_they_head_and_headings_leave_out_no_level(self, html: str) -> None:

@@ -17,7 +17,7 @@ from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.git.hunks import FileLine, added_lines, line_hash
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
-from scoring.evidence.git.repository import answered
+from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import Commit, lines_beside, without_number
 from scoring.log.model import IterationRecord
@@ -104,6 +104,14 @@ class AttributedHistory(CorrectedHistory):
     counts_commits_once = True
 
     _decides = AttributedLandings
+
+    def __init__(
+        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
+    ) -> None:
+        """Take what every history does; commits are read as they were made, not as ``git replace`` or grafts say."""
+        repository = GitRepository.of(repo_dir)
+        repository.variables = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}
+        super().__init__(repository, records, trunk)
 
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHAs of names that stand for a commit here."""

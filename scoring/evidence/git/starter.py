@@ -35,10 +35,11 @@ class Git:
     def __init__(self, directory: Path, settings: Sequence[str] = ()) -> None:
         """Take the directory, and further settings for it alone (``safe.directory=/x``)."""
         self.directory, self.settings = directory, tuple(settings)
+        self.variables: dict[str, str] = {}  # further ones of its environment
 
     def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
         """Run git and return its answer and exit status; GitError when it cannot start, or does not answer in time."""
-        return _answer(self._command(arguments), given, limit or time_limit())
+        return _answer(self._command(arguments), given, limit or time_limit(), self._environment())
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what git prints, as :meth:`ask` does; GitError, which says why, when it failed."""
@@ -57,7 +58,9 @@ class Git:
                 source.seek(0)
             except OSError as e:
                 raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
-            process = stack.enter_context(_started(self._command(arguments), stdin=source, stderr=subprocess.DEVNULL))
+            process = stack.enter_context(
+                _started(self._command(arguments), self._environment(), stdin=source, stderr=subprocess.DEVNULL)
+            )
             yield from iter(_reader(process), b"")
         if process.returncode:
             self.run(*arguments, given=given)  # says why
@@ -86,7 +89,7 @@ class Git:
 
             def content(oid: str) -> Iterator[bytes]:
                 if not running:
-                    process = stack.enter_context(_started(command, stderr=subprocess.DEVNULL))
+                    process = stack.enter_context(_started(command, self._environment(), stderr=subprocess.DEVNULL))
                     running.append((process, _reader(process)))
                 try:
                     yield from _content(*running[0], oid)
@@ -98,9 +101,13 @@ class Git:
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
-        environment = {name: value for name, value in _environment().items() if not name.startswith("GIT_CONFIG_")}
+        environment = {name: value for name, value in self._environment().items() if not name.startswith("GIT_CONFIG_")}
         command = ["git", "-C", os.fspath(self.directory), "config", *question]
         return as_text(_answer(command, b"", time_limit(), environment).stdout)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        return kept | _ENVIRONMENT | self.variables
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
         options = [part for setting in (*_CONFIG, *self.settings) for part in ("-c", setting)]
@@ -123,11 +130,7 @@ def time_limit() -> float:
     return float(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9 else TIMEOUT
 
 
-def _environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | _ENVIRONMENT
-
-
-def _answer(command: list[str], given: bytes, limit: float, environment: dict[str, str] | None = None) -> Answer:
+def _answer(command: list[str], given: bytes, limit: float, environment: dict[str, str]) -> Answer:
     with _started(command, environment, stderr=subprocess.PIPE) as process:
         try:
             answer = process.communicate(given, timeout=limit)
@@ -174,12 +177,12 @@ def _reader(process: "subprocess.Popen[bytes]") -> Callable[[], bytes]:
 
 @contextlib.contextmanager
 def _started(
-    command: list[str], environment: dict[str, str] | None = None, *, stdin: Any = subprocess.PIPE, stderr: int
+    command: list[str], environment: dict[str, str], *, stdin: Any = subprocess.PIPE, stderr: int
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
     streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": stderr, "bufsize": 0}
     try:
-        process = subprocess.Popen(command, env=environment or _environment(), start_new_session=True, **streams)
+        process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:

@@ -57,6 +57,7 @@ class Question:
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
     written: str = ""
+    documents: bool = False  # whether its commit changed nothing else
 
 
 class AttributedFacts(NamedTuple):
@@ -116,8 +117,7 @@ class AttributedScan(Scan):
         ``neighbourhood`` is made of the work trees and the known parts of the names of the commits that sessions made.
         """
         files, lines, sessions, there, trees = self._begun(neighbourhood)
-        streams.count_once(files, lines)
-        streams.order_lines(sessions.values())
+        streams.count_once(files, lines, streams.order_lines(sessions.values()))
         asked = [question.asked for question in questions]
         read = {file.checkpoint for file in files if file.numbers}
         totals = counting.stated_totals(self.checkpoints.values(), read)
@@ -146,7 +146,12 @@ class AttributedScan(Scan):
         for question, share, counts, absent in zip(questions, given.shares, counted, missing, strict=False):
             names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
             observed = Observed(
-                share.method, names, share.problem, checkpoints=question.asked.checkpoints, also_active=also
+                share.method,
+                names,
+                share.problem,
+                checkpoints=question.asked.checkpoints,
+                also_active=also,
+                documents=question.documents,
             )
             if share.method is None:
                 found.append(AttributedFacts(_NOTHING, observed))

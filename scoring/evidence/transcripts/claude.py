@@ -140,7 +140,6 @@ class ClaudeReader(JsonReader):
         for position, line in enumerate(lines):
             if self._opens is None and line.parentUuid is not UNSET:
                 self._opens = bytes(line.parentUuid) == b"null"
-                self._seen.worked |= not self._opens
             if line.payload is not UNSET and line.message is None:
                 foreign.append(position)
                 continue

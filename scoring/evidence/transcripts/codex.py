@@ -400,7 +400,6 @@ class CodexReader(JsonReader):
             seen.compacted()
         if number == 0:
             self._opens = line.type == "session_meta"
-            seen.worked |= not self._opens
 
     def _say(self, payload: _Payload) -> None:
         role = b"" if payload.role is UNSET else bytes(payload.role)
@@ -451,7 +450,6 @@ class CodexReader(JsonReader):
         """Note where a session begins that goes on from lines in another file, and return the session they are of."""
         base, first = _value_of(payload.history_base), _value_of(payload.subagent_history_start_ordinal)
         self._on_a_base = isinstance(base, dict)
-        self._seen.worked |= self._on_a_base
         self._own_from = first if type(first) is int else 0 if self._on_a_base else None
         return "" if _text_of(payload.forked_from_id) else text_in(base, "thread_id")
 
@@ -591,7 +589,10 @@ _COMMAND_TOOLS = {"shell": "command", "container.exec": "command", "shell_comman
 # How a call ended: True failed, False did not, None does not say.
 
 # How the answer to a call begins that came to nothing.
-_NOT_RUN = "apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments"
+_NOT_RUN = (
+    *("apply_patch verification failed", "exec_command failed for ", "failed to parse function arguments"),
+    *("resources/list failed: ", "resources/read failed: ", "collab spawn failed: "),
+)
 
 _HEADER = (
     *("Chunk ID", "Command", "Exit code", "Original token count", "Process exited", "Process running"),

@@ -268,6 +268,7 @@ class Observed(Frozen, frozen=True):
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
         claims: the claims that tests pass, in the last message before the commit and in the reply that reports it.
         by_agents: the share, above 0 to 1, of the lines of its commit that edits here wrote; None: not known.
+        documents: whether its commit changed nothing but documents, against its first parent.
     """
 
     method: Method | None = None
@@ -290,6 +291,7 @@ class Observed(Frozen, frozen=True):
     claims: tuple[ClaimSeen, ...] = ()
     also_active: tuple[str, ...] = ()
     failed_calls: int | None = 0
+    documents: bool = False
 
 
 class RootFound(Frozen, frozen=True):

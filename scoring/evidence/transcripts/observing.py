@@ -87,7 +87,7 @@ class Observations:
         self._answered = False
         self._waits = False  # whether the agent has done nothing since the last prompt
         self.files = KnownFiles()  # what tools showed of files
-        self.worked = False  # whether a tool was called before, here or where the session began
+        self._worked = False  # whether it called a tool between the last two prompts, or since the last one
         self.refused_calls: set[int] = set()  # the keys of calls that are none
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
@@ -104,7 +104,8 @@ class Observations:
     def responds(self, response: str | None) -> None:
         """Note that the line is one of the agent, and of which response: what it calls is called by that."""
         self._response = response
-        self._answered = self._waits = False
+        self._answered = False
+        self._goes_on()
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
         """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
@@ -205,7 +206,7 @@ class Observations:
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
         self._waits = True
-        if self.looks and self.worked and (said := said_in(text)):
+        if self.looks and (said := said_in(text)) and self._worked:
             self._row(rows.PROMPT, _SAID[said])
 
     def taken_back(self, since: int) -> None:
@@ -230,13 +231,12 @@ class Observations:
 
     def compacted(self) -> None:
         """Note that the harness cut what came before to a summary, to make room."""
-        self.worked = True
         self._row(rows.NOTE, rows.COMPACTION)
 
     def said(self, text: str) -> None:
         """Note a text of the agent to the user; of a sub-agent there are none."""
         if self.looks and text.strip():
-            self._waits = False
+            self._goes_on()
             self._row(rows.SAID, int(claims_tests_pass(text)))
 
     def asked(self) -> None:
@@ -270,9 +270,14 @@ class Observations:
         filled.lines, filled.texts, filled.opens = sorted(self._lines), list(texts), opens
         return filled
 
+    def _goes_on(self) -> None:
+        """Note that the agent does something: what it did before the last prompt is not its last work."""
+        self._worked, self._waits = self._worked and not self._waits, False
+
     def _begin(self, call: str | None) -> _Call:
         begun = _Call(self._span, self._number, _key(call), self._response)
-        self.worked, self._waits = True, False
+        self._goes_on()
+        self._worked = True
         if not call:
             self._without_id.append(begun)
             return begun

@@ -210,7 +210,7 @@ def trees_of(
 def _note_edit(file: File, number: int, name: str | None, trees: Mapping[SessionKey, Tree]) -> None:
     """Note an edit in the tree that has its line; the ``name`` is None for a file outside."""
     n = file.at(number)
-    for session, _ in file.sessions if n >= 0 else ():
+    for session in file.sessions if n >= 0 else ():
         tree = trees.get((file.harness.name, session))
         if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
             (tree.outside if name is None else tree.edits).append(at)

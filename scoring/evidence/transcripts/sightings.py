@@ -59,7 +59,7 @@ class Sightings:
         """Return the test runs but those of sub-agents that edited no code, and the last verdict before an end."""
         edits, every = self._of("edit"), self._of("run")
         editors = {edit.by for edit in edits if is_code(edit.text)}
-        own = (run for run in every if not run.agent or run.by in editors)
+        own = sorted((run for run in every if not run.agent or run.by in editors), key=attrgetter("began"))
         runs = [run._replace(passed=None) if run.began <= (end or run.time) < run.time else run for run in own]
         kinds = Counter(run.passed for run in runs)
         counts = TestsSeen(len(runs), kinds[False], reviewing=len(every) - len(runs), no_verdict=kinds[None])

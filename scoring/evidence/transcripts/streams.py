@@ -67,15 +67,19 @@ class File:
         n = bisect_right(self.numbers, number) - 1
         return n if n >= 0 and self.numbers[n] == number else default
 
+    def holds(self, n: int, session: str) -> bool:
+        """Whether a line, by its place in ``ids``, is one of a session."""
+        return session == self.owner or n in self.others.get(session, ())
+
     @property
     def order(self) -> tuple[int, int]:
         """When its last line was written, and how long it is: what is earlier of two files of one session."""
         return max(self.times, default=0), self.transcript.size or len(self.times)
 
     @property
-    def sessions(self) -> list[tuple[str, Collection[int]]]:
-        """The sessions in it, with the places of their lines in ``ids``; the first has all, and follows the others."""
-        return [(self.owner, range(len(self.numbers))), *self.others.items()]
+    def sessions(self) -> list[str]:
+        """The sessions in it; the first has all of its lines, and follows the others."""
+        return [self.owner, *self.others]
 
     def agent(self, span: int) -> str:
         """Return the id of the sub-agent that wrote a span, or its transcript; "" for the session itself."""
@@ -114,21 +118,22 @@ def number_lines(files: Iterable[File]) -> int:
     return count
 
 
-def count_once(files: Iterable[File], lines: int) -> None:
-    """Say of each line that is work in the repository where it counts: in the first file where it is that."""
+def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> None:
+    """Say of each line that is work here where it counts: in the first file of its session, if ``owners`` has one."""
     seen = bytearray(lines)
     for file in files:
         file.fresh = bytearray()
-        for line, here in zip(file.ids, file.here, strict=True):
-            file.fresh.append(here and not seen[line])
-            seen[line] |= here
+        for n, line in enumerate(file.ids):
+            fresh = file.here[n] and not seen[line] and (line not in owners or file.holds(n, owners[line]))
+            file.fresh.append(fresh)
+            seen[line] |= fresh
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
     """Return the sessions in some files, after their lines were numbered, with the commits that they made."""
     found: dict[SessionKey, Session] = {}
     for file in files:
-        for name, _ in file.sessions:
+        for name in file.sessions:
             key = (file.harness.name, name)
             found.setdefault(key, Session(key)).files.append(file)
     for session in found.values():
@@ -136,23 +141,23 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
     return found
 
 
-def order_lines(sessions: Iterable[Session]) -> None:
-    """Order the lines of sessions by time, each in one session: in the one that is only that, else the first begun."""
+def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
+    """Order the lines of sessions by time; return the one session of each that several hold."""
     stamped: dict[SessionKey, dict[int, int]] = {}
     owner: dict[int, SessionKey] = {}
     shared: dict[int, list[SessionKey]] = {}
     for session in sessions:
         mine = stamped[session.key] = {}
         for file in session.files:
-            places = next(places for name, places in file.sessions if name == session.key[1])
-            for n in places:
-                if file.here[n]:
-                    mine.setdefault(file.ids[n], file.times[n])
+            for n, line in enumerate(file.ids):
+                if file.here[n] and file.holds(n, session.key[1]):
+                    mine.setdefault(line, file.times[n])
         for line in mine:
             if (first := owner.setdefault(line, session.key)) != session.key:
                 shared.setdefault(line, [first]).append(session.key)
     several = {key for keys in shared.values() for key in keys}
     alone = {key: [time for line, time in stamped[key].items() if line not in shared] for key in several}
+    # Such a line is of the session that has nothing else, else of the one that began first.
     age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
     owner |= {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
     for session in sessions:
@@ -160,6 +165,7 @@ def order_lines(sessions: Iterable[Session]) -> None:
         session.made = [made for made in session.made if made.line in mine]
         session.lines = array("q", sorted(mine, key=lambda line: (mine[line], line)))
         session.times = array("q", map(mine.__getitem__, session.lines))
+    return {line: owner[line][1] for line in shared}
 
 
 def _made(session: Session) -> list[Made]:
@@ -169,7 +175,7 @@ def _made(session: Session) -> list[Made]:
     for file in session.files:
         for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
             n = file.at(number)
-            if name != file.owner and n not in file.others[name]:
+            if not file.holds(n, name):
                 continue
             if state == CALL_ONLY:
                 calls[key] = file.times[n], bool(amends)

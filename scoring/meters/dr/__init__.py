@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.meters import Level, rounded
+from scoring.meters import rounded
 from scoring.meters.dr import recommendation
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
@@ -41,37 +41,7 @@ class DRResult:
     @property
     def score(self) -> float:
         """How far the transcript has converged, 0 to 1: what is missing from 1 is the novelty rate. Unrounded."""
-        return 1.0 - self.novelty_rate
-
-    @property
-    def novelty_rate(self) -> float:
-        """The novelty rate of the last round, 0 to 1. Unrounded."""
-        return self.novelty[-1].rate
-
-    @property
-    def novelty_classification(self) -> Level:
-        """The class of the last round's novelty."""
-        return self.novelty[-1].level
-
-    @property
-    def action_readiness(self) -> float:
-        """The readiness of the last round, 0 to 1. Unrounded."""
-        return self.readiness[-1].value
-
-    @property
-    def readiness_classification(self) -> Level:
-        """The class of the last round's readiness."""
-        return self.readiness[-1].level
-
-    @property
-    def round_count(self) -> int:
-        """How many rounds there are."""
-        return len(self.novelty)
-
-    @property
-    def has_claims(self) -> bool:
-        """Whether any round makes a claim."""
-        return any(new.claims for new in self.novelty)
+        return 1.0 - self.novelty[-1].rate
 
     def payload(self) -> dict[str, Any]:
         """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places."""

@@ -189,8 +189,8 @@ def _judged(item: Labelled, profile: Profile, words: Words, embed: Embed | None)
     seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}
     found = Label(
         stop_recommendation=result.signal,
-        novelty_classification=result.novelty_classification,
-        readiness_classification=result.readiness_classification,
+        novelty_classification=result.novelty[-1].level,
+        readiness_classification=result.readiness[-1].level,
     )
     return Judged(item.file, item.label, found, decided.rule, seen.get(decided.rule, what_follows))
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import SHORT_LENGTH, counted, json_escaped, short, show_hidden, some_spans, spans, visible
+from scoring.text import SHORT_LENGTH, counted, json_escaped, short, shortened, show_hidden, some_spans, spans, visible
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
 from scoring.views.report.answers import Piece
 from scoring.views.report.digest import Digest, commit_page
+from scoring.views.report.reported import DETAIL
 from scoring.views.run_pages import scores_head
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
 from scoring.views.table import Block, Line, band_text, number
@@ -70,6 +71,7 @@ def page_parts(digest: Digest) -> Iterator[str]:
         label=band_text,
         some=some_spans,
         sha=SHORT_LENGTH,
+        detail=lambda text: shortened(text, DETAIL),
         page_of=lambda sha: commit_page(digest.pages, sha),
         version=version("da-score"),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.outcomes.ledger import Unit
-from scoring.views.became import short_name
+from scoring.text import shortened
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
 from scoring.views.work_pages import WorkRow, look_at
@@ -27,12 +27,12 @@ class Piece(NamedTuple):
     @property
     def subject(self) -> str:
         """The commit's subject, else what an entry says; "" where neither is known."""
-        return short_name(self.row.values["subject"]) if self.row else ""
+        return shortened(self.row.values["subject"]) if self.row else ""
 
     @property
     def by(self) -> str:
         """The model, or else the harness, that did it; "" where neither is known."""
-        return short_name(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
+        return shortened(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
 
     @property
     def date(self) -> str:

@@ -18,16 +18,15 @@ from scoring.outcomes.validity import Validity
 from scoring.sidecars.fingerprint import Meaning
 from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
-from scoring.text import as_utf8, cut
+from scoring.text import as_utf8, shortened
 from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
-from scoring.views.report.reported import Deliberated, ReportedClaim, ReportedIteration, Vote, line_of
+from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
 from scoring.views.work_pages import WorkRow
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""
-_NAME = 200  # how many characters of the name of a rule a report shows
 
 
 class Trend(NamedTuple):
@@ -136,9 +135,9 @@ class Digest:
         return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (len(self.lines) or 1)
 
     @property
-    def deliberated(self) -> list[tuple[ReportedIteration, Deliberated]]:
-        """The iterations that have a DR transcript, with what the meter says of it."""
-        return [(line, line.deliberation) for line in self.lines if line.deliberation]
+    def deliberated(self) -> list[ReportedIteration]:
+        """The iterations that have a DR transcript."""
+        return [line for line in self.lines if line.deliberation]
 
     @property
     def states(self) -> dict[str, list[int]]:
@@ -174,8 +173,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
             line = line_of(one)
             found.lines.append(replace(line, rows=tuple(votes.setdefault(vote, vote) for vote in line.rows)))
             for hook in one.facts.hooks.records or ():
-                rule = cut(as_utf8(hook.rule_id), _NAME)
-                found.hooks[rule, hook.result if hook.result in RESULTS else "other"] += 1
+                found.hooks[shortened(hook.rule_id), hook.result if hook.result in RESULTS else "other"] += 1
             yield one.signals
 
     found.integrity, found.words = summarize_integrity(signal_sets()), summarize_words(observed)

@@ -8,11 +8,11 @@ from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import is_in_git
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
-from scoring.text import as_utf8, cut
+from scoring.text import as_utf8, shortened
 from scoring.views.examined import Examined
 from scoring.views.spending import Spending
 
-_NAME, _DETAIL = 200, 1000  # how many characters of a name and of a detail a report shows
+DETAIL = 1000  # how many characters of a detail a report shows
 _MOST_PLACES = 5  # how many transcripts of one iteration a report names
 
 
@@ -49,17 +49,6 @@ class ReportedClaim(NamedTuple):
         return 0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
 
 
-class Deliberated(NamedTuple):
-    """What the diminishing-returns meter says of an iteration's deliberation, 0 to 1; None where it cannot be read."""
-
-    verdict: str
-    score: float | None
-    novelty: float | None
-    readiness: float | None
-    rounds: int
-    detail: str
-
-
 @dataclass(frozen=True, slots=True)
 class ReportedIteration:
     """One iteration in a report, None for what is not known; ``places`` have path, first and last line, from 1."""
@@ -75,7 +64,7 @@ class ReportedIteration:
     weight: float
     rows: tuple[Vote, ...]
     claims: tuple[ReportedClaim, ...]
-    deliberation: Deliberated | None = None
+    deliberation: Deliberation | None = None
     state: str = "current"
     state_reason: str = ""
     commit: str = ""
@@ -99,20 +88,20 @@ def line_of(one: Examined) -> ReportedIteration:
     signals = [(row, signal_of(row.signal)) for row in score.breakdown]
     return ReportedIteration(
         iteration=score.iteration,
-        task_id=_short(record.task_id),
-        date=_short(record.date),
-        session_id=_short(record.agent.session_id),
-        rubric_version=_short(score.rubric_version),
+        task_id=shortened(record.task_id),
+        date=shortened(record.date),
+        session_id=shortened(record.agent.session_id),
+        rubric_version=shortened(score.rubric_version),
         value=score.value if score.scored else None,
-        band=_short(score.band),
+        band=shortened(score.band),
         origin=one.origin,
         weight=score.coverage.weight,
         rows=tuple(_vote(row, signal.named(row.label, one.facts) if signal else row.label) for row, signal in signals),
         claims=tuple(map(_claim, one.signals.integrity)),
-        deliberation=_deliberated(one.signals.deliberation) if one.signals.deliberation else None,
+        deliberation=one.signals.deliberation,
         state=one.state.name,
-        state_reason=_short(one.state.reason, _DETAIL),
-        commit=_short(landing.commit or landing.sha or ""),
+        state_reason=shortened(one.state.reason, DETAIL),
+        commit=shortened(landing.commit or landing.sha or ""),
         spending=one.spending,
         places=tuple(
             (as_utf8(str(path) if is_in_git(str(path)) else os.path.abspath(path)), first, last)
@@ -123,25 +112,12 @@ def line_of(one: Examined) -> ReportedIteration:
 
 def _vote(row: SignalContribution, label: str) -> Vote:
     weight = row.effective_weight if row.present else row.nominal_weight
-    detail = _short(row.detail, _DETAIL)
-    return Vote(row.signal, _short(label), row.present, row.sub_score, weight, row.contribution, detail)
+    detail = shortened(row.detail, DETAIL)
+    return Vote(row.signal, shortened(label), row.present, row.sub_score, weight, row.contribution, detail)
 
 
 def _claim(found: IntegrityObservation) -> ReportedClaim:
     sides = found.claimed, found.observed
     claimed, observed = (side.sub_score if side.present else None for side in sides)
-    said, seen = (_short(side.detail, _DETAIL) for side in sides)
+    said, seen = (shortened(side.detail, DETAIL) for side in sides)
     return ReportedClaim(str(found.role), str(found.signal), claimed, observed, said, seen)
-
-
-def _deliberated(found: Deliberation) -> Deliberated:
-    detail, meter = _short(found.value.detail, _DETAIL), found.meter
-    if meter is None:
-        return Deliberated("unreadable", None, None, None, 0, detail)
-    of_last = meter["components"]
-    verdict, rounds = meter["stop_recommendation"]["signal"], len(meter["novelty_by_round"])
-    return Deliberated(verdict, meter["score"], of_last["novelty_rate"], of_last["action_readiness"], rounds, detail)
-
-
-def _short(text: str, width: int = _NAME) -> str:
-    return cut(as_utf8(text), width)

@@ -331,6 +331,22 @@ class TestLaterAncestor:
         assert looked_up[1] < 2.5 * looked_up[0]  # to walk the side of each grows with the square
 
 
+@pytest.mark.parametrize("how", ["replaced", "grafted", "as it is"])
+def test_what_stands_in_for_a_commit_lands_nothing(tmp_path: Path, how: str) -> None:
+    repo = started(tmp_path)
+    repo.branch("work")
+    sha = repo.commit({"one.txt": "1\n"}, "work")
+    repo.checkout("master")
+    tip = repo.commit({"two.txt": "2\n"}, "trunk")
+    if how == "replaced":
+        repo.git("replace", "--graft", tip, f"{tip}~1", sha)
+    elif how == "grafted":
+        (repo.path / ".git/info").mkdir(exist_ok=True)
+        (repo.path / ".git/info/grafts").write_text(f"{tip} {repo.head(f'{tip}~1')} {sha}\n")
+    assert AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha)).landed is False
+    assert landing(repo, sha).landed == (how != "as it is")  # under the rubrics before, git has the last word
+
+
 class Looked(dict[str, tuple[str, ...]]):
     """The parents of commits, and how many times they were looked up."""
 

@@ -490,6 +490,17 @@ class TestTheTable:
         assert made.also[1] == (() if votes else ("s2",))
         assert bool(made.elsewhere[1]) == votes
 
+    @pytest.mark.parametrize("name", ["README.md", "src/b.py"], ids=["documents alone", "code"])
+    def test_tests_are_asked_by_the_commits_own_files(self, made: History, name: str) -> None:
+        """Between the two entries is a commit of code that no entry is about."""
+        made.entry(made.commit(10, "before", files={"src/a.py": "x"}), "before")
+        made.commit(15, "by hand", files={"src/a.py": "y"})
+        made.entry(made.commit(20, "work", files={name: "x"}), "work")
+        made.write()
+        log = score_log(made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none")
+        rows = {row.signal: row for row in log.iterations[1].score.breakdown}
+        assert rows["tests"].applicable is (name != "README.md")
+
     def test_a_commit_of_another_session_cuts_nothing(self, made: History, read: Read) -> None:
         one, two = made.session("s1"), made.session("s2")
         one.turn(10, 1)

@@ -316,9 +316,8 @@ class TestPaginated:
         base = {"thread_id": "s0", "end_ordinal_exclusive": 40, "end_byte_offset": 9}
         first, second = ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
         spent = [tokens(1, counts(*first), counts(100, 60, 7)), tokens(2, counts(*second), counts(100, 60, 7))]
-        found = self.read(tmp_path, *spent, typed(3, CORRECTION), history_base=base)
+        found = self.read(tmp_path, *spent, history_base=base)
         assert found["turns"] == [(7, 100, 60, 40)] * 2
-        assert found["corrections"] == 1
 
     @pytest.mark.parametrize(("first", "calls"), [(6, 1), (4, 2), (99, None)])
     def test_of_a_sub_agent_has_its_own_lines_from_where_it_says(

@@ -381,10 +381,10 @@ class TestPrompt:
 
     def test_says_nothing_of_work_where_there_was_none(self) -> None:
         assert table(seen(user(text(self.WRONG)), *bash("ls")), PROMPT) == []
-        compacted = claude(1, kind="system", subtype="compact_boundary")
-        assert table(seen(compacted, user(text(self.WRONG))), PROMPT) == [(1, SAID_WRONG)]
-        assert table(seen(user(text(self.WRONG), parentUuid="x")), PROMPT) == [(0, SAID_WRONG)]
-        assert table(seen(user(text(self.WRONG), parentUuid=None)), PROMPT) == []
+        compacted, wrong = claude(1, kind="system", subtype="compact_boundary"), user(text(self.WRONG))
+        assert table(seen(compacted, user(text(self.WRONG), parentUuid="x")), PROMPT) == []
+        assert table(seen(*bash("ls"), wrong, wrong), PROMPT) == [(2, SAID_WRONG), (3, SAID_WRONG)]
+        assert table(seen(*bash("ls"), user(text("Why?")), agent(text("So")), wrong), PROMPT) == []
 
     @cases(
         "line, noted",

@@ -14,6 +14,7 @@ from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed, WorkSe
 from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."
+NO_ROOM = "collab spawn failed: agent thread limit reached"
 
 PROMPTS = {"wrong": "No, that is wrong", "report": "error: the mast is gone", "foreign": "Das ist nicht richtig"}
 PROMPTS |= {"other": "Now the sails"}
@@ -167,6 +168,41 @@ def test_the_last_run_decides(
     assert any(one.kind == "tests" for one in seen.seen) is (tests[2] is not None)
 
 
+@pytest.mark.parametrize(
+    ("began", "ended", "passed"),
+    [
+        pytest.param(9, 11, True, id="before the other one, and ended after it"),
+        pytest.param(10.2, 11, False, id="last"),
+        pytest.param(10.2, 30, None, id="last, and ended behind the commit"),
+    ],
+)
+def test_of_several_sessions_the_last_run_to_begin_decides(
+    made: History, observed: Read, began: float, ended: float, passed: bool | None
+) -> None:
+    one, two = made.session("s1", stored=False), made.session("s2", stored=False)
+    two.edit(8, 1, "src/a.py")
+    two.turn(began, 2, {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest -q"}})
+    two.result(ended, "t", "1 failed in 0.1s", failed=True)
+    one.run(10, 4, "pytest -q", "1 passed in 0.1s")
+    mark = made.commit(20, "a", "250000000001", files={"src/a.py": "x"})
+    one.commits(20.2, 8, mark, "a")
+    made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
+    made.entry(mark, "a")
+    seen = observed(made)[1]
+    assert (seen.sessions, seen.tests.runs, seen.tests.last_passed) == (("s1", "s2"), 2, passed)
+
+
+def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read) -> None:
+    """The fork's file ends earlier, so it comes first; it holds lines of the session that went on."""
+    session = made.session("s1")
+    session.turn(10, 1)
+    made.sessions.append(fork := session.copy("s2"))
+    session.turn(11, 2)
+    fork.turn(12, 4)
+    commit(made, session, 20, "work", 8)
+    assert [(one.path.stem, one.first) for one in observed(made)[1].lines] == [("s1", 1)]
+
+
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("printed", "resets"),
@@ -271,6 +307,12 @@ def agent_with_lines(session: Session) -> None:
         "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1, missing=1)),
         "one with lines": ("claude", agent_with_lines, WorkSeen(agents=1)),
         "one that did not start": ("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen()),
+        "one of Codex that did not": ("codex", lambda s: agent(s, 10, 1, answer=f"{NO_ROOM} (max 6)"), WorkSeen()),
+        "one that only says so": (
+            "codex",
+            lambda s: agent(s, 10, 1, answer=f"-{NO_ROOM}"),
+            WorkSeen(agents=1, missing=1),
+        ),
         "one that was refused": ("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen()),
         "a line that was written twice": ("claude", the_same_line_twice, WorkSeen(agents=1, missing=1)),
         "a compaction": ("claude", lambda s: s.compact(12), WorkSeen(compactions=1)),

@@ -50,16 +50,16 @@ class TestRules:
     ) -> None:
         few = (rest[0], rest[1][:1]) if rest[1] else rest
         result = after(counts, few, rest)
-        assert (result.novelty_classification, result.readiness_classification) == (novelty, readiness)
+        assert (result.novelty[-1].level, result.readiness[-1].level) == (novelty, readiness)
         assert result.signal == signal
 
     def test_something_is_said_of_one_claim(self) -> None:
         result = scored((["a"], MEDIUM), ([], HIGH), ([], HIGH))
-        assert (result.signal, result.has_claims) == ("SHIP", True)
+        assert (result.signal, result.novelty[0].claims > 0) == ("SHIP", True)
 
     def test_a_blocker_escalates_whatever_the_readiness(self) -> None:
         result = after([4, 0, 0], HIGH, ([*OWNED, BLOCKED], []))
-        assert (result.readiness_classification, result.signal) == ("HIGH", "ESCALATE")
+        assert (result.readiness[-1].level, result.signal) == ("HIGH", "ESCALATE")
         assert f'"{BLOCKED}"' in result.recommendations[-1].rationale
 
     def test_a_blocker_of_an_earlier_round_or_while_much_is_new_does_not(self) -> None:
@@ -76,7 +76,7 @@ class TestRules:
 class TestReasons:
     def test_name_the_caveats(self) -> None:
         result = after([4, 0, 0], (["Write it now"], []), (["Consider it"], []))
-        assert (result.signal, result.readiness_classification) == ("SHIP", "MEDIUM")
+        assert (result.signal, result.readiness[-1].level) == ("SHIP", "MEDIUM")
         rationale = result.recommendations[-1].rationale
         assert "next actions at 0.3 (no next action is specific)" in rationale
         assert "open questions at" not in rationale
