@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -144,7 +144,8 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
         for unit in parts:  # what is only part of a commit of the trunk is what became of that
             unit.landing = whole.get(unit.commit or "", unit.landing)
         _measure(units, scan.work)
-    _describe(units.values(), git, lambda tree: any(file.checkpoint for file in tree.files))
+    own = git.own_names()
+    _describe(units.values(), git, own)
     if scan.repository:
         _look_for_lines(units.values(), git, scan.repository, rules)
     _decide(units.values(), git, rules)
@@ -157,7 +158,7 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
         )
         unit.defective = unit.outcome.defective if unit.outcome else None
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
-    return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), git.own_names())
+    return Ledger(sorted(found, key=lambda one: (one.ended or 0, one.unit)), own)
 
 
 Units: TypeAlias = dict[str, Unit]
@@ -300,7 +301,7 @@ def _move_talk(units: Units, work: AllWork) -> None:
                 talk.lines.setdefault(tree, array("i")).extend(places)
 
 
-def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callable[[Tree], bool]) -> None:
+def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str]) -> None:
     every = list(units)
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})
@@ -317,11 +318,10 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, is_recorded: Callab
                 unit.ended = clamp_ns(commit.time * NS)
         elif entry:
             unit.subject = entry.record.impl.summary or None
-    own = git.own_names()
     for unit in every:
         if unit.lines and not any(unit.author):
             tree = next(iter(unit.lines))
-            unit.author = of_tree.get(tree) or (("", "") if is_recorded(tree) else own)
+            unit.author = of_tree.get(tree) or (("", "") if any(file.checkpoint for file in tree.files) else own)
 
 
 def _look_for_lines(

@@ -130,8 +130,7 @@ def _unscored(_: bool, one: Examined) -> Iterator[str]:
 
 
 _ENOUGH: Looks = (lambda _, one: is_enough(one.score), "no iteration has enough evidence")
-_SCORE = GateOption("min-score", "Every score is at least X.", "X", "share")
-MIN_SCORE = Gate((_SCORE,), _below_score, looks=_ENOUGH)
+MIN_SCORE = Gate((GateOption("min-score", "Every score is at least X.", "X", "share"),), _below_score, looks=_ENOUGH)
 _BAND = GateOption("min-band", "Every score has at least this band.", "BAND", "text")
 MIN_BAND = Gate((_BAND,), _below_band, looks=_ENOUGH, demanded=_band, shown=lambda band: (band[0],))
 _MEAN = GateOption("min-mean", "The mean of the scores is at least X.", "X", "share")
@@ -190,7 +189,6 @@ _COMMITS = GateOption("no-unresolved-commits", "Every commit that an entry names
 _NAMED: Looks = (lambda _, one: bool(one.facts.landing.field), "no iteration names a commit")
 NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, looks=_NAMED, notes=_without_commit)
 _SIDECAR: Looks = (lambda _, one: one.origin == "sidecar" or one.state != CURRENT, "no iteration has a sidecar")
-_STALE = GateOption("no-stale", "No sidecar differs from what the evidence gives.")
-NO_STALE = Gate((_STALE,), _stale, looks=_SIDECAR)
+NO_STALE = Gate((GateOption("no-stale", "No sidecar differs from what the evidence gives."),), _stale, looks=_SIDECAR)
 _VERIFIED = GateOption("require-verified", "Every sidecar's evidence is here.")
 REQUIRE_VERIFIED = Gate((_VERIFIED,), _unverified, looks=_SIDECAR)
