@@ -77,6 +77,15 @@ def refuse_special(path: Path | str | int) -> os.stat_result:
     return found
 
 
+def state_of(path: Path | str) -> tuple[int, int, int] | None:
+    """Return what of a file is another with each change of it, its size and both times; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; WriteError where that cannot be."""
     try:

@@ -15,6 +15,7 @@ from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.files import state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source, Storage, file_system, one_line
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
@@ -152,7 +153,7 @@ def fingerprint_of(
     repo = str(one.repo_dir)
     named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
     parts: list[object] = [versions, how, repo, str(one.log)]
-    parts += [list(_files(str(one.log), _NOT_READ)), [_stamp(os.path.join(repo, name)) for name in named]]
+    parts += [list(_files(str(one.log), _NOT_READ)), [state_of(os.path.join(repo, name)) for name in named]]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
     parts += map(look, _transcript_folders(one))
     return _digest(parts)
@@ -177,15 +178,7 @@ def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[
         for name in sorted([*names, *links]):
             if not (passed_over and passed_over.fullmatch(name)):
                 path = os.path.join(here, name)
-                yield path, _stamp(path)
-
-
-def _stamp(path: str) -> object:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+                yield path, state_of(path)
 
 
 _REFTABLES = "reftable/tables.list"  # what git writes anew with every change of a ref, where refs are in tables
@@ -200,11 +193,11 @@ def _git_state(repo: str) -> Iterator[object]:
         folder, above = os.path.join(above, ".git"), os.path.dirname(above)
     if os.path.isfile(folder):  # a linked work tree
         folder = os.path.join(os.path.dirname(folder), _first_line(folder).removeprefix("gitdir: "))
-        yield _first_line(os.path.join(folder, "HEAD")), _stamp(os.path.join(folder, _REFTABLES))
+        yield _first_line(os.path.join(folder, "HEAD")), state_of(os.path.join(folder, _REFTABLES))
         folder = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
     yield _first_line(os.path.join(folder, "HEAD"))
     named = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
-    yield [_stamp(os.path.join(folder, name)) for name in named]
+    yield [state_of(os.path.join(folder, name)) for name in named]
     yield list(_files(os.path.join(folder, "refs")))
 
 

@@ -11,6 +11,7 @@ from rubric import Rubric
 from scoring.errors import LogError
 from scoring.evidence.git.repository import TRUNK, GitRepository
 from scoring.evidence.rules import Sources
+from scoring.files import state_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_records
 from scoring.log.model import IterationRecord
@@ -93,7 +94,7 @@ class LogWatch:
         self._unreported += self._read_changed()
         records = self._current()
         beside = {
-            n: [_stamp(self._folder + s) if s in self._names else None for s in files_beside(n, self._wanted)]
+            n: [state_of(self._folder + s) if s in self._names else None for s in files_beside(n, self._wanted)]
             for n in records
         }
         for n, record in records.items():
@@ -120,7 +121,7 @@ class LogWatch:
         for gone in self._files.keys() - set(names):
             del self._files[gone]
         for name in names:
-            stamp = _stamp(self._folder + name)
+            stamp = state_of(self._folder + name)
             if stamp is None:
                 continue
             known = self._files.get(name) or self._files.setdefault(name, _File((-1, -1, -1)))
@@ -152,7 +153,7 @@ class LogWatch:
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         if self._refs is None:
             self._refs = GitRepository(self._sources.repo_dir).common_dir
-        return tuple(_stamp(self._refs / name) for name in (self._trunk_ref, "packed-refs", "reftable/tables.list"))
+        return tuple(state_of(self._refs / name) for name in (self._trunk_ref, "packed-refs", "reftable/tables.list"))
 
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
@@ -165,14 +166,6 @@ class LogWatch:
             found.append(Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance))
         self._values |= {seen.iteration: seen.value for seen in found if seen.iteration is not None}
         return found
-
-
-def _stamp(path: Path | str) -> _Stamp | None:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 _REST = 20  # the least pause after a look, as a multiple of the time that it took: it keeps no processor busy
