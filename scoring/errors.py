@@ -48,8 +48,8 @@ class YamlError(InputError):
 
 
 def installing(extra: str) -> str:
-    """Return how an extra is installed: true for a package from an index or a file, and for a checkout."""
-    return f"pip install 'da-score[{extra}]', or in a checkout of it pip install -e '.[{extra}]'"
+    """Return how an extra is installed, in each of the ways in which da-score is; it is on no package index."""
+    return f"in a checkout of da-score pip install '.[{extra}]', or likewise pipx install --force or uv tool install"
 
 
 class LogError(InputError):
