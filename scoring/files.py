@@ -86,6 +86,15 @@ def state_of(path: Path | str) -> tuple[int, int, int] | None:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
+def identity_of(path: Path | str) -> tuple[int, int] | None:
+    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; WriteError where that cannot be."""
     try:

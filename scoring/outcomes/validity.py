@@ -267,11 +267,10 @@ def log_cases(
     found: list[list[Case]] = []
     sessions: dict[int, str] = {}
     for log in logs:
-        made = (
-            case_of(one.facts, one.signals, one.score, became.get(n), outcome, log_dir, units.get(n), graded.get(n))
-            for one in log.iterations
-            for n in (one.record.iteration,)
-        )
+        made = []
+        for one in log.iterations:
+            n, known = one.record.iteration, (one.facts, one.signals, one.score)
+            made.append(case_of(*known, became.get(n), outcome, log_dir, units.get(n), graded.get(n)))
         found.append([case for case in made if case])
         for case in found[-1]:
             if case.session != _alone(case.iteration):

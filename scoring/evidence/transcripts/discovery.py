@@ -12,7 +12,7 @@ from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.harness import FileNames, Harness
-from scoring.files import in_checkout, is_inside, reason
+from scoring.files import identity_of, in_checkout, is_inside, reason
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
@@ -193,11 +193,7 @@ def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) ->
     """Take each file once, whatever it is called; it counts whole when any name of it does."""
     kept: dict[object, TranscriptFile] = {}
     for transcript in found:
-        try:
-            status = os.stat(transcript.path)
-            identity: object = (status.st_dev, status.st_ino)
-        except OSError:  # opening it gives the reason
-            identity = transcript.path
+        identity = identity_of(transcript.path) or transcript.path  # opening one that is not there gives the reason
         held = kept.setdefault(identity, transcript)
         if held is not transcript:
             kept[identity] = held._replace(whole=held.whole or transcript.whole)

@@ -16,7 +16,7 @@ from scoring.evidence.transcripts.commandlines import ANY_BELOW
 from scoring.evidence.transcripts.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
 from scoring.evidence.transcripts.rows import EDIT, TEXT_LIMIT, UNSURE
 from scoring.evidence.transcripts.streams import File, Session
-from scoring.files import read_file
+from scoring.files import identity_of, read_file
 
 _POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16  # of the file by which a linked work tree points to its repository
 
@@ -171,9 +171,9 @@ class Writes:
         for path in _paths(files, EDIT):
             written.setdefault(posixpath.basename(path), set()).add(path)
         unsure = _paths(files, UNSURE)
-        places_of = {identity: place for place in places if place and (identity := _identity(root / place))}
+        places_of = {identity: place for place in places if place and (identity := identity_of(root / place))}
         linked, may_be_linked = (
-            {places_of[found] for path in paths if (found := _identity(root / path)) in places_of}
+            {places_of[found] for path in paths if (found := identity_of(root / path)) in places_of}
             for paths in (set().union(*written.values()), {path.removeprefix("$") for path in unsure})
         )
         inside, folders = (
@@ -221,12 +221,3 @@ def may_be_written(path: str, unsure: str, tops: Collection[str] = ()) -> bool:
 
 _ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return by what the system knows a file, whatever name leads to it; None where there is none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
