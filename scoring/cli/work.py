@@ -39,7 +39,7 @@ def command(
     names = {name.casefold() for name in (*authors, *(found.own if mine else ())) if name}
 
     def is_wanted(unit: Unit) -> bool:
-        tasks = {one.record.task_id for one in unit.facts}
+        tasks = {one.task for one in unit.entries}
         return (
             (first is None or is_since(unit, first))
             and (last is None or not is_since(unit, last + timedelta(days=1)))

@@ -17,7 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
-from scoring.evidence.transcripts.facts import NS, NS_MAX, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
 from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
 from scoring.evidence.transcripts.streams import missing_sub_agents, part_of
@@ -34,11 +34,20 @@ _SHA = re.compile("[0-9a-f]{7,64}")
 _PAUSE = 5 * 60 * NS  # a longer one is no work
 
 
+class Entry(NamedTuple):
+    """What a unit has of an iteration that it is of: the number, the task, what the entry says, what was observed."""
+
+    iteration: int
+    task: str
+    summary: str
+    observed: Observed | None
+
+
 @dataclass(eq=False, slots=True)
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``facts`` are its iterations, the lowest first; its ``lines`` are places in trees, ``counted`` what they say, if
+    ``entries`` are its iterations, the lowest first; its ``lines`` are places in trees, ``counted`` what they say, if
     any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all
     where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if ``is_young``; ``outcome``: worst.
     """
@@ -48,7 +57,7 @@ class Unit:
     commit: str | None = None
     subject: str | None = None
     author: tuple[str, str] = ("", "")
-    facts: list[IterationFacts] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
     lines: "dict[Tree, array[int]]" = field(default_factory=dict)
@@ -68,12 +77,12 @@ class Unit:
     @property
     def iteration(self) -> int | None:
         """The lowest iteration that it is of."""
-        return min((facts.record.iteration for facts in self.facts), default=None)
+        return min((one.iteration for one in self.entries), default=None)
 
     @property
     def last_passed(self) -> bool | None:
         """Whether the last run of tests before it landed passed; None without a verdict."""
-        seen = [one.observed.tests.last_passed for one in self.facts if one.observed]
+        seen = [one.observed.tests.last_passed for one in self.entries if one.observed]
         return next((passed for passed in reversed(seen) if passed is not None), None)
 
     @property
@@ -152,7 +161,7 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     outcomes = outcomes_in(git, [one.record for one in facts], rules, sources.cache_dir)
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units.values():
-        judged = (known[one.record.iteration] for one in unit.facts if one.record.iteration in known)
+        judged = (known[one.iteration] for one in unit.entries if one.iteration in known)
         unit.outcome = max(
             judged, key=lambda one: (one.defective or False, bool(one.main_fix), one.lines_fixed or 0), default=None
         )
@@ -189,7 +198,8 @@ def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str])
     taken: set[str] = set()
     for one in facts:
         unit = _unit_of(units, _place(one), one.landing)
-        unit.facts.append(one)
+        record = one.record
+        unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary, one.observed))
         named = one.observed.checkpoints if one.observed else ()
         unit.checkpoints += [name for name in named if name in checkpoints and name not in taken]
         taken.update(named)
@@ -310,14 +320,14 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str
     for unit in every:
         sha = named.get(unit.commit) if unit.commit else None
         commit = written.get(known.get(sha or "", "")) or written.get(unit.commit or "")
-        entry = min(unit.facts, key=lambda one: one.record.iteration, default=None)
+        entry = min(unit.entries, key=lambda one: one.iteration, default=None)
         if commit:
             unit.subject, unit.author = commit.subject, authors.get(commit.sha, ("", ""))
             of_tree |= dict.fromkeys(unit.lines, unit.author)
             if unit.ended is None and commit.time is not None:
                 unit.ended = clamp_ns(commit.time * NS)
         elif entry:
-            unit.subject = entry.record.impl.summary or None
+            unit.subject = entry.summary or None
     for unit in every:
         if unit.lines and not any(unit.author):
             tree = next(iter(unit.lines))

@@ -75,7 +75,7 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     cost = 0.0 if nothing else spending_of_unit(unit).cost
     values = {
         **{name: getattr(unit, name) for name in ("unit", "kind", "state", "iteration")},
-        "iterations": sorted({one.record.iteration for one in unit.facts}),
+        "iterations": sorted({one.iteration for one in unit.entries}),
         "commit": unit.commit,
         "checkpoints": unit.checkpoints,
         "subject": unit.subject,
@@ -126,8 +126,8 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     takes_others = by.last is None and by.task is None and by.only is None
 
     def is_wanted(unit: Unit) -> bool:
-        if unit.facts:
-            return any(one.record.iteration in chosen for one in unit.facts)
+        if unit.entries:
+            return any(one.iteration in chosen for one in unit.entries)
         return takes_others and (by.since is None or is_since(unit, by.since))
 
     try:
@@ -223,7 +223,7 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
 
 def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     unit, outcome = row.unit, row.unit.outcome
-    seen = [one.observed for one in unit.facts if one.observed]
+    seen = [one.observed for one in unit.entries if one.observed]
     places = {key: f"{at.path}:{at.line}" for one in seen for at in one.seen for key in (at.kind, at.what)}
     stops = sum(one.corrections.stops for one in seen)
     if unit.state == "reverted" and unit.landing:

@@ -142,7 +142,7 @@ class AttributedScan(Scan):
         self._unclaimed = _unclaimed(sessions.values(), given.owners)
         named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
         self._not_fetched = sorted(named - self.checkpoints.keys())
-        found = []
+        found, alike = [], dict[Observed, Observed]()  # most that have no lines are alike
         for question, share, counts, absent in zip(questions, given.shares, counted, missing, strict=False):
             names, also = (tuple(sorted({name for _, name in keys})) for keys in (share.sessions, share.also))
             observed = Observed(
@@ -154,7 +154,7 @@ class AttributedScan(Scan):
                 documents=question.documents,
             )
             if share.method is None:
-                found.append(AttributedFacts(_NOTHING, observed))
+                found.append(AttributedFacts(_NOTHING, alike.setdefault(observed, observed)))
                 continue
             if stated := [(name, of) for checkpoint in share.stated for name, of in totals[checkpoint].items()]:
                 found.append(_from_totals(observed, stated))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import add
 from pathlib import Path
+from sys import intern
 from typing import NamedTuple, Self, Unpack
 
 import msgspec
@@ -171,9 +172,10 @@ class Scan:
         self._sources = []
 
     def _waiting(self, rows: FileRows) -> FileRows:
-        """Pack the tables of rows that wait for those of all other transcripts."""
+        """Pack the tables of rows that wait for those of all other transcripts, which share names of folders."""
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
+            part.spans = [span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans]
         return rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:

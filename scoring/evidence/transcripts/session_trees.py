@@ -187,7 +187,8 @@ def trees_of(
             lines = sorted((*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True))
             tree.times, tree.lines, tree.writers = (array("q", column) for column in zip(*lines, strict=True))
         tree.files = list({id(file): file for _, session in of_it for file in session.files}.values())
-        tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
+        held = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
+        tree.checkpoints = held or tree.checkpoints  # the empty one is of all trees
     known: dict[tuple[str, str], str | None] = {}  # of each edited path and folder the file; None: it is outside
     for file in files:
         spans, texts = file.rows.spans, file.rows.texts

@@ -61,8 +61,7 @@ class Tally:
         self.verdicts: list[tuple[int, ...]] = []
         self._bounds = bounds
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
-        self._sessions: defaultdict[int, set[str]] = defaultdict(set)
-        self._files: defaultdict[int, set[int]] = defaultdict(set)
+        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)  # by file and session
         self._times: dict[int, tuple[int, int] | None] = {}
         self._spent: defaultdict[int, defaultdict[tuple[int, int], list[int]]]
         self._spent = defaultdict(lambda: defaultdict(lambda: [0] * 6))
@@ -74,15 +73,14 @@ class Tally:
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
-        at = 0
+        at, place = 0, (file, session)
         while at < len(times):
             n = bisect_left(self._bounds, times[at])
             last = bisect_right(times, self._bounds[n], at) if n < len(self._bounds) else len(times)
             self._sums[n][_FLAGS] |= COVERED
             self._times[n] = _hull([self._times.get(n), (times[at], times[last - 1])])
-            self._files[n].add(file)
-            if session:
-                self._sessions[n].add(session)
+            if self._covers[n][-1:] != [place]:
+                self._covers[n].append(place)
             at = last
 
     def turn(
@@ -152,8 +150,9 @@ class Tally:
             sums = _added(sums, self._sums[n])
         if not flags and not any(sums):
             return None
-        several = (len(set().union(*(of.get(n, ()) for n in there))) for of in (self._sessions, self._files))
-        return HarnessFacts(name, *[*several, *sums[:_FLAGS], flags, sums[_UNMEASURED]])
+        covers = {place for n in there for place in self._covers.get(n, ())}
+        sessions, files = {session for _, session in covers} - {""}, {file for file, _ in covers}
+        return HarnessFacts(name, *[len(sessions), len(files), *sums[:_FLAGS], flags, sums[_UNMEASURED]])
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""

@@ -165,13 +165,16 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     found = Digest(as_utf8(str(log)), rubric)
     members, observed = [], []
     votes: dict[Vote, Vote] = {}  # equal ones of several iterations are one in memory
+    claims: dict[ReportedClaim, ReportedClaim] = {}
 
     def signal_sets() -> Iterator[SignalSet]:
         for one in examined:
             members.append(Member.of(one))
             observed.append(one.facts.observed)
             line = line_of(one)
-            found.lines.append(replace(line, rows=tuple(votes.setdefault(vote, vote) for vote in line.rows)))
+            rows = tuple(votes.setdefault(vote, vote) for vote in line.rows)
+            claimed = tuple(claims.setdefault(claim, claim) for claim in line.claims)
+            found.lines.append(replace(line, rows=rows, claims=claimed))
             for hook in one.facts.hooks.records or ():
                 found.hooks[shortened(hook.rule_id), hook.result if hook.result in RESULTS else "other"] += 1
             yield one.signals
