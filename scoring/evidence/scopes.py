@@ -5,7 +5,8 @@ An entry that ends in a slash is a folder; under the corrected rules it may be a
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -46,39 +47,27 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
     return scopes
 
 
+@dataclass(frozen=True, slots=True)
 class PathScope:
-    """A set of paths: some exact ones, and those in some folders."""
+    """A set of paths: some exact ones, those in some folders, and those that globs fit."""
 
-    def __init__(self, entries: Iterable[str]) -> None:
-        self._hold([(_clean(entry), entry.endswith("/")) for entry in map(trim, entries) if entry])
-
-    def _hold(self, cleaned: Sequence[tuple[str, bool]]) -> None:
-        """Take clean paths, each with whether it is a folder."""
-        self._exact = {path for path, is_folder in cleaned if not is_folder}
-        self._folders = tuple(path + "/" for path, is_folder in cleaned if is_folder)
+    exact: set[str]
+    folders: tuple[str, ...]
+    globs: "list[_Glob]"
 
     def __contains__(self, path: str) -> bool:
-        return path in self._exact or path.startswith(self._folders)
-
-
-class GlobScope(PathScope):
-    """A set of paths; its entries may be globs, ``src/**`` is the folder ``src/``."""
-
-    def __init__(self, entries: Iterable[str]) -> None:
-        cleaned = [(_clean(entry).removesuffix("/**"), entry.endswith(("/", "/**"))) for entry in map(trim, entries)]
-        cleaned = [(path, is_folder) for path, is_folder in cleaned if path]
-        self._hold(cleaned)
-        globs = [path + ("/**" if is_folder else "") for path, is_folder in cleaned if _STAR in path]
-        self._globs = [_Glob(glob) for glob in dict.fromkeys(globs)]
-
-    def __contains__(self, path: str) -> bool:
-        return super().__contains__(path) or any(glob.matches(path) for glob in self._globs)
+        return path in self.exact or path.startswith(self.folders) or any(glob.matches(path) for glob in self.globs)
 
 
 @lru_cache(1024)  # the tasks of a log declare the same scopes over and over
 def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
-    """Return the paths that the entries of a scope name, under some rules."""
-    return PathScope(entries) if rules == "reference" else GlobScope(entries)
+    """Return the paths that the entries of a scope name, under some rules; globs are none for the reference."""
+    end = "/" if rules == "reference" else "/**"
+    cleaned = [(_clean(entry).removesuffix(end), entry.endswith(("/", end))) for entry in map(trim, entries) if entry]
+    globs = (path + "/**" * is_folder for path, is_folder in cleaned if _STAR in path and rules != "reference")
+    folders = tuple(f"{path}/" for path, is_folder in cleaned if is_folder)
+    exact = {path for path, is_folder in cleaned if not is_folder}
+    return PathScope(exact, folders, [_Glob(glob) for glob in dict.fromkeys(globs)])
 
 
 def _clean(path: str) -> str:

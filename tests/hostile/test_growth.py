@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from helpers.growth import LARGE, over_linear
@@ -19,11 +19,12 @@ from scoring.errors import DaScoreError
 from scoring.evidence.beside import hook_records
 from scoring.evidence.git.authorship import _MERGED, agents_named
 from scoring.evidence.git.checkpoints import _ENTRY, checkpoint_ids
+from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.hunks import _blocks
 from scoring.evidence.git.patches import _patch_ids
 from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.labels import labels_in
-from scoring.evidence.scopes import GlobScope, PathScope
+from scoring.evidence.scopes import path_scope
 from scoring.evidence.transcripts.commandlines import command_flags, is_test_command, reads_loop_state
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.lines import read_parts
@@ -196,8 +197,8 @@ def _report(text: str) -> None:
 
 def _globs(text: str) -> None:
     """A scope is read in time that grows with it times the path that is looked for, and paths are short."""
-    for scope in (PathScope, GlobScope):
-        _ = "src/a.py" in scope((text, "x/**"))
+    for rules in get_args(Rules):
+        _ = "src/a.py" in path_scope(rules, (text, "x/**"))
 
 
 def _labels(text: str) -> None:

@@ -10,7 +10,7 @@ from helpers.repos import Repo
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.scopes import GlobScope
+from scoring.evidence.scopes import path_scope
 from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
 
@@ -249,17 +249,17 @@ def pairs(text: str) -> list[list[str]]:
 class TestGlobs:
     @pytest.mark.parametrize(("entry", "path"), [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")])
     def test_inside(self, entry: str, path: str) -> None:
-        assert path in GlobScope([entry])
+        assert path in path_scope("corrected", (entry,))
 
     @pytest.mark.parametrize(("entry", "path"), [*pairs(OUTSIDE), ("", "a"), (" ", "a")])
     def test_outside(self, entry: str, path: str) -> None:
-        assert path not in GlobScope([entry])
+        assert path not in path_scope("corrected", (entry,))
 
     def test_any_of_several(self) -> None:
-        scope = GlobScope(["docs/", "src/*.py", "README.md"])
+        scope = path_scope("corrected", ("docs/", "src/*.py", "README.md"))
         assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [True] * 3 + [False]
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100])
     def test_no_entry_takes_long(self, entry: str) -> None:
-        ends(lambda: [path in GlobScope([entry]) for path in ("a" * 1000, "a/" * 500 + "x")], 10)
+        ends(lambda: [path in path_scope("corrected", (entry,)) for path in ("a" * 1000, "a/" * 500 + "x")], 10)
