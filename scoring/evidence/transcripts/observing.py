@@ -87,7 +87,7 @@ class Observations:
         self._answered = False
         self._waits = False  # whether the agent has done nothing since the last prompt
         self.files = KnownFiles()  # what tools showed of files
-        self._worked = False  # whether it called a tool between the last two prompts, or since the last one
+        self._worked = False  # whether it called a tool before, as far as is known
         self.refused_calls: set[int] = set()  # the keys of calls that are none
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
@@ -104,8 +104,7 @@ class Observations:
     def responds(self, response: str | None) -> None:
         """Note that the line is one of the agent, and of which response: what it calls is called by that."""
         self._response = response
-        self._answered = False
-        self._goes_on()
+        self._answered = self._waits = False
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
         """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
@@ -206,7 +205,7 @@ class Observations:
     def prompt(self, text: str) -> None:
         """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
         self._waits = True
-        if self.looks and (said := said_in(text)) and self._worked:
+        if self.looks and self._worked and (said := said_in(text)):
             self._row(rows.PROMPT, _SAID[said])
 
     def taken_back(self, since: int) -> None:
@@ -236,7 +235,7 @@ class Observations:
     def said(self, text: str) -> None:
         """Note a text of the agent to the user; of a sub-agent there are none."""
         if self.looks and text.strip():
-            self._goes_on()
+            self._waits = False
             self._row(rows.SAID, int(claims_tests_pass(text)))
 
     def asked(self) -> None:
@@ -270,14 +269,9 @@ class Observations:
         filled.lines, filled.texts, filled.opens = sorted(self._lines), list(texts), opens
         return filled
 
-    def _goes_on(self) -> None:
-        """Note that the agent does something: what it did before the last prompt is not its last work."""
-        self._worked, self._waits = self._worked and not self._waits, False
-
     def _begin(self, call: str | None) -> _Call:
         begun = _Call(self._span, self._number, _key(call), self._response)
-        self._goes_on()
-        self._worked = True
+        self._worked, self._waits = True, False
         if not call:
             self._without_id.append(begun)
             return begun

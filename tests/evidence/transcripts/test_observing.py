@@ -384,7 +384,6 @@ class TestPrompt:
         compacted, wrong = claude(1, kind="system", subtype="compact_boundary"), user(text(self.WRONG))
         assert table(seen(compacted, user(text(self.WRONG), parentUuid="x")), PROMPT) == []
         assert table(seen(*bash("ls"), wrong, wrong), PROMPT) == [(2, SAID_WRONG), (3, SAID_WRONG)]
-        assert table(seen(*bash("ls"), user(text("Why?")), agent(text("So")), wrong), PROMPT) == []
 
     @cases(
         "line, noted",
