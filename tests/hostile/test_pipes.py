@@ -22,7 +22,7 @@ def make_pipe(path: Path) -> None:
 
 
 class TestInARepository:
-    @pytest.mark.parametrize("name", repository._PLAIN_FILES)
+    @pytest.mark.parametrize("name", [*repository._PLAIN_FILES, "refs/replace/x"])
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
         linked = repo.path.parent / "linked"

@@ -26,6 +26,7 @@ MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch
 _PLAIN_FILES = [
     *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates"),
     *("info/attributes", "info/grafts", "objects/info/commit-graph"),
+    *("objects/info/commit-graphs/commit-graph-chain", "objects/pack/multi-pack-index"),
 ]
 _SETTINGS = ("config", "config.worktree")
 _DEEPEST = 10  # how often a file of settings may lead to another one, for git
@@ -200,7 +201,7 @@ def refuse_pipes(directory: Path) -> None:
 
 
 def _refuse_pipes_in(repository: Path) -> None:
-    for path in (repository, *(repository / name for name in _PLAIN_FILES)):
+    for path in (repository, *(repository / name for name in _PLAIN_FILES), *(repository / "refs/replace").rglob("*")):
         _refuse_pipe(path)
     for name in _SETTINGS:
         _refuse_included(repository / name, _DEEPEST)
