@@ -61,7 +61,7 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
         return f"It landed less than {horizon_days:g} days before the newest commit of the trunk: too young to tell."
     parts = [f"{within} {outcome.lines_changed} of the {outcome.lines_added} lines of code that it added were changed"]
     if outcome.lines_fixed:
-        parts.append(f"{outcome.lines_fixed} of them by a commit called a fix")
+        parts.append(f"{outcome.lines_fixed} of them by what is called a fix")
     if outcome.reverted_by:
         parts.append(f"it was reverted by {short(outcome.reverted_by)}")
     text = ", ".join(parts) if outcome.lines_added else "; ".join(("it added no line of code", *parts[1:]))
