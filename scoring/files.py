@@ -1,7 +1,8 @@
 """How files are read and written: only plain files of a sane size are read, and a reader never sees a part of one.
 
 New bytes go to a temporary file beside the target, are flushed, and renamed over it: a crash leaves the old file, and
-of several writers the last wins. A target that is a symlink is replaced, not followed.
+of several writers the last wins. A target that is a symlink is replaced, not followed. The module is long, since what
+knows the errors of files is here alone.
 """
 
 import contextlib
