@@ -67,9 +67,9 @@ class File:
         n = bisect_right(self.numbers, number) - 1
         return n if n >= 0 and self.numbers[n] == number else default
 
-    def holds(self, n: int, session: str) -> bool:
-        """Whether a line, by its place in ``ids``, is one of a session."""
-        return session == self.owner or n in self.others.get(session, ())
+    def of(self, session: str) -> Collection[int]:
+        """Return the lines of a session in it, by their places in ``ids``."""
+        return range(len(self.ids)) if session == self.owner else self.others.get(session, ())
 
     @property
     def order(self) -> tuple[int, int]:
@@ -124,7 +124,7 @@ def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> 
     for file in files:
         file.fresh = bytearray()
         for n, line in enumerate(file.ids):
-            fresh = file.here[n] and not seen[line] and (line not in owners or file.holds(n, owners[line]))
+            fresh = file.here[n] and not seen[line] and (line not in owners or n in file.of(owners[line]))
             file.fresh.append(fresh)
             seen[line] |= fresh
 
@@ -149,9 +149,9 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     for session in sessions:
         mine = stamped[session.key] = {}
         for file in session.files:
-            for n, line in enumerate(file.ids):
-                if file.here[n] and file.holds(n, session.key[1]):
-                    mine.setdefault(line, file.times[n])
+            for n in file.of(session.key[1]):
+                if file.here[n]:
+                    mine.setdefault(file.ids[n], file.times[n])
         for line in mine:
             if (first := owner.setdefault(line, session.key)) != session.key:
                 shared.setdefault(line, [first]).append(session.key)
@@ -175,7 +175,7 @@ def _made(session: Session) -> list[Made]:
     for file in session.files:
         for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
             n = file.at(number)
-            if not file.holds(n, name):
+            if n not in file.of(name):
                 continue
             if state == CALL_ONLY:
                 calls[key] = file.times[n], bool(amends)
