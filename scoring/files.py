@@ -80,20 +80,21 @@ def refuse_special(path: Path | str | int) -> os.stat_result:
 
 def state_of(path: Path | str) -> tuple[int, int, int] | None:
     """Return what of a file is another with each change of it, its size and both times; None where there is none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    found = _status(path)
+    return found and (found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def identity_of(path: Path | str) -> tuple[int, int] | None:
     """Return by what the system knows a file, whatever name leads to it; None where there is none."""
+    found = _status(path)
+    return found and (found.st_dev, found.st_ino)
+
+
+def _status(path: Path | str) -> os.stat_result | None:
     try:
-        found = os.stat(path)
+        return os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
 
 
 def make_folder(path: Path) -> None:

@@ -159,10 +159,8 @@ class AttributedScan(Scan):
             if stated := [(name, of) for checkpoint in share.stated for name, of in totals[checkpoint].items()]:
                 found.append(_from_totals(observed, stated))
                 continue
-            voting, of_it = (
-                [of_part[part] for part in share.voting],
-                sightings.together([seen[n] for n in share.voting]),
-            )
+            voting = [of_part[part] for part in share.voting]
+            of_it = sightings.together([seen[n] for n in share.voting])
             tests, last = of_it.tests(share.end)
             corrections, breaks = of_it.corrections()
             own_files = [file for key in (*share.sessions, *share.also) for file in sessions[key].files]

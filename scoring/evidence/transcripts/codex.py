@@ -651,6 +651,11 @@ def _header_verdict(text: str) -> bool | None:
     return None
 
 
+def _patch_failed(payload: _Payload) -> bool | None:
+    success = _value_of(payload.success)
+    return not success if isinstance(success, bool) else None
+
+
 def _mcp_failed(payload: _Payload) -> bool | None:
     result = _value_of(payload.result)
     if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
@@ -662,7 +667,7 @@ def _mcp_failed(payload: _Payload) -> bool | None:
 _VERDICTS: dict[str | None, Callable[[_Payload], bool | None]] = {
     "function_call_output": _output_failed,
     "custom_tool_call_output": _output_failed,
-    "patch_apply_end": lambda payload: not succeeded if type(succeeded := _value_of(payload.success)) is bool else None,
+    "patch_apply_end": _patch_failed,
     "mcp_tool_call_end": _mcp_failed,
 }
 

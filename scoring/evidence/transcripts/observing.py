@@ -172,7 +172,8 @@ class Observations:
             return key
         if (begun := self._calls.get(key)) is None:
             # Of a call in another file, or written behind it, the result may show what was called.
-            self._failed_first |= {key} - {0} if failed else set()
+            if failed and key:
+                self._failed_first.add(key)
             text = output()
             verdict = self._tools.verdict(None, text, None)
             if verdict and verdict.passed is not None:
@@ -248,7 +249,7 @@ class Observations:
         tables = {kind: list(found) for kind, found in self._tables.items()}
         texts, runs, commits = dict(self._texts), list(self._runs), list(self._commits)
         for begun in (*self._calls.values(), *self._without_id):
-            if begun.ended or begun.key in self.refused_calls - {0}:
+            if begun.ended or (begun.key and begun.key in self.refused_calls):
                 continue
             where = begun.span, begun.number
             if begun.run:

@@ -119,7 +119,7 @@ class Neighbourhood:
 
     def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
         if recorded or file.transcript.whole:
-            for place in range(len(file.numbers)) if session == file.owner else file.others[session]:
+            for place in file.of(session):
                 file.here[place] = True
             return
         folders = file.harness.folders(file.rows.spans)
