@@ -86,7 +86,8 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     assert one.log is not None
     settings = resolve_settings(one.options(), environment={})
     named = Path(config.cache) if config.cache else None
-    cache, horizon = cache_dir_of(Settings()) if config.cache is None else named, days_of(config.horizon)
+    cache = cache_dir_of(Settings(cache_dir=named, no_cache=config.cache == ""))
+    horizon = days_of(config.horizon)
     before = fingerprint_of(one, config, rubric)
     plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
     found: list[Standing] = []

@@ -10,6 +10,7 @@ import yaml
 
 from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
+from scoring.evidence.git.repository import GitRepository
 from scoring.files import alone_in, list_names, make_folder, read_file, write_atomically
 from scoring.jobs.derive import MODE, git_fields, quoted
 from scoring.log.find import is_entry_name
@@ -67,14 +68,15 @@ def number_of(name: str) -> int:
 
 def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
     """Return what git knows of a commit, as YAML by field: nothing without commits; NotFoundError of an unknown one."""
-    history = AttributedHistory(repo_dir, [])
+    repository = GitRepository(repo_dir)
+    history = AttributedHistory(repository, [])
     sha = history.resolved([name]).get(name)
     commit = history.written([sha]).get(sha) if sha else None
     if commit is None:
         if name == "HEAD":
             return {}
         raise NotFoundError(f"{repo_dir}: no commit {shown(name)} here")
-    current = history.current_branch if name == "HEAD" else ""
+    current = repository.branch if name == "HEAD" else ""
     branch = current or history.tips().get(commit.sha) or history.branch_behind(commit.sha)
     size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
     known = git_fields(commit, branch, size) | {"impl.summary": quoted(trim(commit.subject))}

@@ -48,8 +48,9 @@ def kept_prices(cache_dir: Path | None) -> Iterator[None]:
     lists = find_spec("genai_prices")  # which does not load it: that takes as long as a small log
     stamp = stamp_of(os.stat(lists.origin)) if lists and lists.origin else None
     with Store(cache_dir) as store:
-        with contextlib.suppress(msgspec.MsgspecError):  # as if nothing were kept
-            _rates.update(_kept.decode(store.get("price", "rates", stamp) or b"\x80"))
+        if not _rates and (kept := store.get("price", "rates", stamp)):
+            with contextlib.suppress(msgspec.MsgspecError):  # as if nothing were kept
+                _rates.update(_kept.decode(kept))
         before = len(_rates)
         yield
         if len(_rates) > before:

@@ -174,12 +174,6 @@ class AttributedHistory(CorrectedHistory):
                 found.setdefault(sha, ref.removeprefix("refs/heads/"))
         return found
 
-    @property
-    def current_branch(self) -> str:
-        """The branch that is checked out, "" where none is."""
-        answer = self._repository.ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return as_text(answer.stdout).strip() if answer.returncode == 0 else ""
-
     @cached_property
     def beside(self) -> dict[str, str]:
         """The commits off the trunk, each with the first branch that has it, local ones first; no trunk: their tips."""

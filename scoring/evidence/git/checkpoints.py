@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -45,16 +45,6 @@ class TokenTotals(NamedTuple):
     responses: int = 0
 
 
-class AttributedLines(NamedTuple):
-    """Who wrote the lines of a commit, as the tool counted them at the time; None where it does not say."""
-
-    agent_lines: int | None = None
-    human_added: int | None = None
-    human_modified: int | None = None
-    human_removed: int | None = None
-    total_committed: int | None = None
-
-
 class CheckpointSession(NamedTuple):
     """One session of a checkpoint; "" and None where a thing is not stated."""
 
@@ -62,7 +52,6 @@ class CheckpointSession(NamedTuple):
     agent: str = ""  # its name, which is shown and never believed
     created_at: str = ""
     tokens: TokenTotals | None = None
-    lines: AttributedLines | None = None
     start: int | None = None  # how many lines (or messages) of the transcript are from before this checkpoint
     path: str = ""  # of its transcript, as ``git show`` takes it (``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``)
     blobs: tuple[str, ...] = ()  # the object ids of the transcript, in order; a long one is in several
@@ -80,7 +69,6 @@ class Checkpoint(NamedTuple):
 
 _Folder = dict[str, str]  # the object ids of its files, by name
 _Branch = dict[str, dict[str, _Folder]]  # of each checkpoint, by number as it is written; "" is the checkpoint's own
-T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:
@@ -241,8 +229,7 @@ def _session(place: str, said: Mapping[str, Any], folder: _Folder, sizes: Mappin
         session_id=_DATE.sub("", _text(said.get("session_id")), count=1),
         agent=_text(said.get("agent")),
         created_at=_text(said.get("created_at")),
-        tokens=None if start is None else _numbers(TokenTotals, said.get("token_usage"), _TOKEN_KEYS),
-        lines=_numbers(AttributedLines, said.get("initial_attribution"), AttributedLines._fields),
+        tokens=None if start is None else _tokens(said.get("token_usage")),
         start=_number(said.get("transcript_lines_at_start")) if start is None else start,
         path=f"{place}{names[0]}" if names else "",
         blobs=blobs,
@@ -269,13 +256,12 @@ def _number(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= COUNT_LIMIT else None
 
 
-def _numbers(kind: type[T], said: object, keys: Sequence[str]) -> T | None:
-    """Return the numbers under some keys; None when there are none, or one is no number that it could be."""
-    numbers = {key: _number(said[key]) for key in keys if key in said} if isinstance(said, dict) else {}
+def _tokens(said: object) -> TokenTotals | None:
+    """Return the tokens that are stated; None when none are, or one is no number that it could be."""
+    numbers = {key: _number(said[key]) for key in _TOKEN_KEYS if key in said} if isinstance(said, dict) else {}
     if not numbers or None in numbers.values():
         return None
-    default = kind()
-    return kind(*(numbers.get(key, default[place]) for place, key in enumerate(keys)))
+    return TokenTotals(*(numbers.get(key) or 0 for key in _TOKEN_KEYS))
 
 
 def _paths(said: Mapping[str, Any]) -> list[str]:

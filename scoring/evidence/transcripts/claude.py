@@ -1,5 +1,6 @@
 """Claude Code: where its transcripts are, and what a line of one says; long, as a reader is complete in one file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,7 +25,7 @@ INTERRUPTED = "[Request interrupted by user"
 DENIED = "Permission for this tool use was denied"  # to a sub-agent: by the user where there is a reason
 REFUSED = "The user doesn't want to", DENIED
 """How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
-REASON = "he user said:\n"  # in a refusal, before what the user wrote
+REASON = re.compile("[Tt]he user said:\n")  # in a refusal, before what the user wrote
 QUEUED = "queued_command", "prompt"  # an attachment that is a prompt, given while the agent works
 EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
@@ -240,7 +241,9 @@ class ClaudeReader(JsonReader):
         elif kind == "tool_result":
             text, failed = partial(_text_of, item.content), item.is_error is True
             if failed and seen.looks and text().startswith(REFUSED):
-                if (reason := text().partition(REASON)[2]) or not text().startswith(DENIED):
+                said = REASON.search(text())
+                reason = text()[said.end() :] if said else ""
+                if reason or not text().startswith(DENIED):
                     seen.refused(item.tool_use_id, reason)
                 else:
                     seen.refused_calls.add(key_of(item.tool_use_id or ""))

@@ -1,6 +1,5 @@
 """What there is to score from, and how much each signal gets of it; nothing is written, and nothing is cached."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.patches import git_version
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
@@ -144,11 +144,10 @@ def _repository(
             evidence = Evidence(records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes)
         opened = GitRepository(path)
         named = [record for record in records if not record.known_from]
-        version = re.search(rb"(\d+)\.(\d+)", opened.ask("version").stdout)
         return RepositoryFound(
             path,
             opened.top_level,
-            tuple(map(int, version.groups())) if version else (),
+            git_version(opened),
             evidence.git.trunk,
             trunk_problem,
             {r.iteration: r.commit for r in named if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},

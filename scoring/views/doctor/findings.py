@@ -7,6 +7,7 @@ from typing import Literal
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
 from scoring.evidence.git.checkpoints import REFS
+from scoring.evidence.git.facts import MERGE_GIT
 from scoring.evidence.transcripts.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
 from scoring.log.find import how_to_make_one
 from scoring.signals.table import is_chosen
@@ -17,7 +18,6 @@ Level = Literal["problem", "note"]  # A problem costs evidence or stops a run; a
 
 _MOST_REASONS = 3  # that one finding gives
 BEST = newest_version(EVIDENCE_ATTRIBUTED)  # the rubric that da-score init chooses
-MERGE_TREE = (2, 38)  # the first git that can tell without a work tree whether a merge would change anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _repository(seen: Examination) -> Iterator[Finding]:
     if repository.problem:
         advice = "run da-score inside the repository, or name it with --repo-dir: without it nothing can be scored"
         yield Finding("repository", "problem", f"the repository cannot be read: {repository.problem}", advice)
-    if repository.git_version and repository.git_version < MERGE_TREE and seen.sources.rules.as_found:
+    if repository.git_version and repository.git_version < MERGE_GIT and seen.sources.rules.as_found:
         what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
         yield Finding("repository", "note", what, "with git 2.38 or newer more work is found that landed by squash")
 

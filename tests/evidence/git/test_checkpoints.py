@@ -15,7 +15,6 @@ from helpers.repos import Repo
 
 from scoring.evidence.git import checkpoints, starter
 from scoring.evidence.git.checkpoints import (
-    AttributedLines,
     Checkpoint,
     CheckpointSession,
     TokenTotals,
@@ -50,7 +49,7 @@ class TestLayout:
     def test_has_a_folder_for_each_session(self, repo: Repo) -> None:
         files: Files = {
             "metadata.json": {"checkpoint_id": ID, "files_touched": ["a.py", "b.py"], "sessions": [{}, {}]},
-            "0/metadata.json": about("s1", initial_attribution={"agent_lines": 5, "total_committed": 9}),
+            "0/metadata.json": about("s1"),
             "0/full.jsonl": b"one\n",
             "0/prompt.txt": b"never read",
             "10/metadata.json": about("s3", agent="Codex", token_usage=None),
@@ -69,7 +68,6 @@ class TestLayout:
         assert first.blobs == (repo.git("rev-parse", f"{BRANCH}:{PLACE}/0/full.jsonl"),)
         assert (first.path, first.created_at) == (f"{ON_BRANCH}/0/full.jsonl", "2026-04-12T10:00:00Z")
         assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
-        assert (first.lines, third.lines) == (AttributedLines(agent_lines=5, total_committed=9), None)
 
     @pytest.mark.sampled(6)
     @cases(
@@ -191,10 +189,9 @@ class TestHostileMetadata:
         said = about() | {
             "token_usage": usage(1, 2, 3, 4) | {"output_tokens": value},
             "checkpoint_transcript_start": value,
-            "initial_attribution": {"agent_lines": value},
         }
         (session,) = one(repo, {"0/metadata.json": json.dumps(said).encode(), "0/full.jsonl": b"x"}).sessions
-        assert (session.tokens, session.start, session.lines) == (None, None, None)
+        assert (session.tokens, session.start) == (None, None)
         assert session.session_id == "s1"
 
     def test_keeps_the_paths_that_are_some(self, repo: Repo) -> None:
