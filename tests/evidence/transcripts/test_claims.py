@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore
 from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
@@ -19,67 +20,12 @@ CLAIM = "All tests pass."
 PASSED, FAILED, UNKNOWN = "3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "Terminated"
 
 
-@cases(
-    "text",
-    {
-        "all": "Done. All 12 tests pass, and the parser is faster.",
-        "with something else": "Tests and lint pass.",
-        "as the last of a list": "Build, lint, and tests all pass.",
-        "the suite": "The full test suite is green now.",
-        "a label": "- **Unit tests**: ✓ All pass",
-        "a label of packages": "- **Tests**: all 9 packages pass",
-        "a number of them": "4 new tests in all, all passing.",
-        "a command": "Checked with `go test ./...`: fine.\n- `pytest -q` passed",
-        "a command that is spelt out": "`env CI=1 cargo test --all` still passes",
-        "nothing is wrong beside them": "All tests pass and no lint issues, 0 failures.",
-        "a label with a mark": "- Unit tests: ✅",
-        "all of what ran": "All green.",
-        "everything": "Ran the full suite: everything passes.",
-        "a list of them": "Unit tests, integration tests, and linting all pass.",
-        "as many as there are": "45 of 45 tests passed.",
-        "a command with a count": "`npm test`: 45 passed",
-        "behind another sentence": "Should I push? All tests pass.",
-        "in a clause of its own": "Docs were only moved, and `go test ./...` passes.",
-    },
-)
+@pytest.mark.parametrize("text", tables.cases("claims", "claims"))
 def test_a_claim(text: str) -> None:
     assert claims_tests_pass(text)
 
 
-@cases(
-    "text",
-    {
-        "a wish": "Let me make sure all tests pass.",
-        "a hope": "I hope all tests pass.",
-        "a share of them": "98% of tests pass.",
-        "not quite all": "Nearly all tests pass.",
-        "another day": "The tests passed yesterday.",
-        "those of another project": "Upstream tests pass.",
-        "what tests give": "The tests pass flags to the binary.",
-        "a question": "Do all tests pass?",
-        "a condition": "Once the tests pass I will commit.",
-        "an expectation": "All tests should pass now.",
-        "a denial": "Tests don't pass yet.",
-        "an exception": "All tests pass except two.",
-        "a part that fails": "Unit tests pass, but three others fail.",
-        "a part": "Most tests pass.",
-        "a part in numbers": "2 of 5 tests passed.",
-        "all but some": "All but two tests pass.",
-        "some that failed": "212 tests, 3 failures",
-        "everything else": "Everything passes through the proxy.",
-        "everything, if": "I commit once everything passes.",
-        "a run elsewhere": "CI tests pass.",
-        "an explanation": "The tests passed before because nothing called it.",
-        "what tests do": "The tests pass a context to the handler.",
-        "a quotation": 'The issue says "all tests pass".',
-        "quoted from elsewhere": "> All tests pass.",
-        "a block of code": "Description:\n```\nAll tests pass.\n```",
-        "an open item": "- [ ] All tests pass",
-        "another thing": "The linter passes, and the tests are faster.",
-        "one test": "The new test passes.",
-        "another language": "Alle Tests laufen durch.",
-    },
-)
+@pytest.mark.parametrize("text", tables.cases("claims", "no claims"))
 def test_no_claim(text: str) -> None:
     assert not claims_tests_pass(text)
 

@@ -1,6 +1,7 @@
 """Commands of git: which make commits, which take work back, and the commits that git reports."""
 
 import pytest
+from helpers import tables
 from helpers.timing import is_linear
 
 from scoring.evidence.transcripts.commandlines import (
@@ -28,22 +29,7 @@ def test_commands_that_make_commits(text: str) -> None:
     assert commits_asked(commands_of(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("git log commit", id="another command"),
-        pytest.param("git -C commit status", id="a folder of that name"),
-        pytest.param("git -c commit log", id="a setting of that name"),
-        pytest.param("git", id="alone"),
-        pytest.param("git -C", id="an option without its value"),
-        pytest.param("echo git commit", id="only named"),
-        pytest.param("echo 'x && git commit'", id="quoted"),
-        pytest.param("grep -r 'git commit' .", id="looked for"),
-        pytest.param("cat <<EOF\ngit commit\nEOF", id="in a document"),
-        pytest.param("gitk commit", id="another program"),
-        pytest.param("git commit-tree x", id="plumbing"),
-    ],
-)
+@pytest.mark.parametrize("text", tables.cases("gitcommands", "make none"))
 def test_commands_that_make_none(text: str) -> None:
     assert not commits_asked(commands_of(text))
 
@@ -66,15 +52,8 @@ def test_a_commit_is_read(line: str, found: CommitLine) -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        pytest.param("", id="nothing"),
-        pytest.param("[main 1a2b3c] x", id="six digits"),
+        *tables.cases("gitcommands", "no commit"),
         pytest.param("[main " + "a" * 41 + "] x", id="41 digits"),
-        pytest.param("[main 1A2B3C4] x", id="capital letters"),
-        pytest.param("[1a2b3c4] x", id="no branch"),
-        pytest.param(" [main 1a2b3c4] x", id="not at the beginning of the line"),
-        pytest.param("[main\n1a2b3c4] x", id="two lines"),
-        pytest.param("[INFO] Tests run: 1", id="another program"),
-        pytest.param("[main 1a2b3c4]x", id="no blank"),
     ],
 )
 def test_no_commit_is_read(output: str) -> None:
@@ -101,25 +80,7 @@ def test_work_is_taken_back(text: str, found: list[Reset]) -> None:
     assert resets(commands_of(text)) == found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("git reset", id="only the index"),
-        pytest.param("git reset --soft HEAD~1", id="only the branch"),
-        pytest.param("git checkout main", id="another branch"),
-        pytest.param("git checkout -b x", id="a new branch"),
-        pytest.param("git checkout --", id="no path"),
-        pytest.param("git restore --staged a.py", id="only the index, restored"),
-        pytest.param("git restore -S a.py", id="only the index, in short"),
-        pytest.param("git restore", id="no path to restore"),
-        pytest.param("git revert --abort", id="a revert that is given up"),
-        pytest.param("git revert --continue", id="a revert that goes on"),
-        pytest.param("git commit -m 'git commit --amend'", id="a message"),
-        pytest.param("echo git reset --hard", id="only named"),
-        pytest.param("git fetch && git reset --hard origin/x", id="an update to what a remote has"),
-        pytest.param("git log --amend", id="another command"),
-    ],
-)
+@pytest.mark.parametrize("text", tables.cases("gitcommands", "takes nothing back"))
 def test_no_work_is_taken_back(text: str) -> None:
     assert resets(commands_of(text)) == []
 
@@ -150,25 +111,6 @@ def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
     assert rewritten(text.split()) == path
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "sed -n 3p x.py",
-        "perl -Mintl -ne 1 x",
-        "prettier --check src",
-        "eslint --fix-dry-run .",
-        "gofmt -l .",
-        "black --check .",
-        "ruff check src",
-        "ruff",
-        "cargo fmt -- --check",
-        "patch --dry-run a.patch",
-        "git apply --check a.patch",
-        "git status",
-        "git",
-        "clang-format x.c",
-        "echo sed -i",
-    ],
-)
+@pytest.mark.parametrize("text", tables.cases("gitcommands", "changes none"))
 def test_a_command_that_changes_none(text: str) -> None:
     assert rewritten(text.split()) == ""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers import tables
 from helpers.timing import is_linear
 
 from scoring.evidence.transcripts import testruns
@@ -99,49 +100,6 @@ def test_every_file_is_listed() -> None:
     assert files == {f"{printed.folder}/{printed.case}.txt" for printed in OUTPUTS}
 
 
-RUNS = {
-    "pytest": "pytest; py.test -q; python -m pytest x; python3.12 -u -W error -m pytest; .venv/bin/pytest; "
-    "uv run pytest; poetry run pytest; python -X dev -m pytest; coverage run -m pytest; "
-    "A=1 timeout 60 pytest -q; cd x && pytest; py -m pytest; uvx pytest; tox-free || pytest",
-    "unittest": "python -m unittest; python3 -m unittest discover -s tests; python manage.py test; "
-    "./manage.py test app",
-    "tox": "tox; tox -e py311; python -m tox; uvx tox",
-    "nox": "nox -s tests; python -m nox",
-    "go": "go test ./...; go -C dir test; GOFLAGS=-v go test -run X; gotestsum -- ./...",
-    "cargo": "cargo test; cargo +nightly test; cargo --locked test -p a; cargo nextest run; cargo t",
-    "npm": "npm test; npm t; npm run test:unit; npm --prefix web test; pnpm test; pnpm -r test; "
-    "pnpm --filter a run test; yarn test; yarn run test:e2e; bun run test; deno task test; npm run test -- --run",
-    "vitest": "vitest; npx vitest run; yarn vitest; pnpm vitest run; pnpm exec vitest; bunx vitest; npm exec -- vitest",
-    "jest": "jest; npx jest a; ./node_modules/.bin/jest; node node_modules/.bin/jest; yarn jest --ci",
-    "mocha": "mocha; npx mocha test; nyc mocha",
-    "ava": "ava; npx ava --verbose",
-    "node": "node --test; node --import tsx --test a.js",
-    "bun": "bun test; bun test a",
-    "deno": "deno test; deno test -A",
-    "playwright": "npx playwright test; playwright test a; yarn playwright test",
-    "mix": "mix test; MIX_ENV=test mix test --trace",
-    "rspec": "rspec; bundle exec rspec spec/a_spec.rb; bin/rspec",
-    "minitest": "ruby -Itest test/a_test.rb; ruby -I test test/a_test.rb; rails test; bin/rails test:system; minitest",
-    "rake": "rake test; bundle exec rake test:units; rake db:setup test",
-    "phpunit": "phpunit; vendor/bin/phpunit --filter a; php vendor/bin/phpunit; composer test",
-    "pest": "vendor/bin/pest; php artisan test",
-    "mvn": "mvn test; mvn -q -B clean verify; ./mvnw -pl core test",
-    "gradle": "gradle test; ./gradlew :app:testDebugUnitTest; ./gradlew clean check; gradlew.bat test",
-    "dotnet": "dotnet test; dotnet test -c Release a.sln",
-    "ctest": "ctest --output-on-failure; ctest --test-dir build",
-    "swift": "swift test; swift test --filter A",
-    "sbt": "sbt test; sbt clean 'testOnly a.B'",
-    "bazel": "bazel test //...; bazelisk test //a",
-    "make": "make test; make -j4 -C dir unit-tests; make lint test; make check-tests",
-    "just": "just test; just test-all x",
-    "task": "task test; task lint test:unit",
-    "mise": "mise run test; mise test",
-    "hatch": "hatch test; hatch run test",
-    "dart": "flutter test; flutter test --no-pub test/a_test.dart; dart test; dart run test; fvm flutter test",
-    "script": "./scripts/test-cli.sh --keep; bash tests/smoke.sh; sh -x run_tests.sh; bash -euo pipefail ci/e2e-test; "
-    "./test.sh x/utils.sh; ./test.sh; scripts/runTests; cd x && ./tests/run all",
-}
-
 WRAPPED = "rtk; rtk test; rtk proxy; env -u A B=1; xvfb-run -a; dotenv -e .env --; dotenv run --; direnv exec .; "
 WRAPPED += (
     "nix develop -c; nix develop .#ci --command; docker compose exec -T app; docker compose -f a.yml run --rm app; "
@@ -160,9 +118,7 @@ def test_a_wrapper_passes_a_command_on(wrapper: str) -> None:
     assert run_of(wrapper.removesuffix(" test")) is None
 
 
-@pytest.mark.parametrize(
-    ("tool", "text"), [(tool, text) for tool, texts in RUNS.items() for text in texts.split("; ")], ids=str
-)
+@pytest.mark.parametrize(("tool", "text"), tables.cases("testruns", "runs"))
 def test_a_test_run(tool: str, text: str) -> None:
     run = run_of(text)
     assert run is not None
@@ -179,107 +135,12 @@ def test_every_start_in_the_data_is_a_run() -> None:
             assert TOOLS.may_run(text), start
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param('git commit -m "fix pytest"', id="a message"),
-        pytest.param('git commit -m "x && pytest"', id="a message with a command in it"),
-        pytest.param('grep -r "go test" .', id="looked for"),
-        pytest.param('echo "npm test"', id="printed"),
-        pytest.param("pip install pytest", id="installed with pip"),
-        pytest.param("npm install jest", id="installed with npm"),
-        pytest.param("npx playwright install", id="browsers"),
-        pytest.param("cat pytest.ini", id="settings"),
-        pytest.param("cat > test.sh <<EOF\npytest\nEOF", id="written into a file"),
-        pytest.param("command -v pytest", id="command -v"),
-        pytest.param("pytest --version", id="version"),
-        pytest.param("go test --help", id="help"),
-        pytest.param("pytest --collect-only -q", id="collected only"),
-        pytest.param("cargo test --no-run", id="compiled only"),
-        pytest.param("go test -list . ./a", id="listed only"),
-        pytest.param("ctest -N", id="listed only, ctest"),
-        pytest.param("make -n test", id="a dry run"),
-        pytest.param("mvn test -DskipTests", id="tests left out"),
-        pytest.param("./gradlew build -x test", id="excluded"),
-        pytest.param("go vet ./test", id="another command of go"),
-        pytest.param("go build ./... test", id="a word that follows"),
-        pytest.param("cargo build --tests", id="built"),
-        pytest.param("npm run build", id="another script"),
-        pytest.param("npm run latest-test", id="a script that only ends in it"),
-        pytest.param("make -C test", id="a folder"),
-        pytest.param("python test.py", id="any script"),
-        pytest.param("python x.py -m pytest", id="an option of a script"),
-        pytest.param("python -c 'import pytest'", id="an import"),
-        pytest.param("test -f x && echo y", id="test of the shell"),
-        pytest.param("ls tests", id="a folder of tests"),
-        pytest.param("# pytest", id="comment"),
-        pytest.param("sed -n 1,20p tests/test_a.py", id="a file of tests"),
-        pytest.param("./pytest-report", id="a name that goes on"),
-        pytest.param("pytest() { echo; }; pytest", id="a function of the tool's name"),
-        pytest.param("function pytest { echo; }\npytest", id="one with the keyword"),
-        pytest.param("alias pytest=true; pytest", id="an alias of its name"),
-        pytest.param("f() { pytest; }; g", id="in a function that is not called"),
-        pytest.param("git commit -m x", id="a commit, with its hooks"),
-        pytest.param("git push", id="a push, with its hooks"),
-        pytest.param("./scripts/latest.sh", id="a script: latest"),
-        pytest.param("bash contest.sh", id="a script: contest"),
-        pytest.param("./bin/attestation", id="a script: attestation"),
-        pytest.param("bash testimonials/a.sh", id="a script: testimonials"),
-        pytest.param("./scripts/setup-test-db.sh", id="a script that prepares"),
-        pytest.param("./scripts/test-harness.sh x", id="a harness"),
-        pytest.param("./scripts/test.sh clean-up", id="a script that is to clean up"),
-        pytest.param("bash -n tests/a.sh", id="a script that is only checked"),
-        pytest.param("cat tests/a.sh", id="a script that is shown"),
-        pytest.param("/usr/bin/test -f x", id="test, by its path"),
-        pytest.param("docker compose up test", id="a service"),
-        pytest.param("dart run build_runner", id="another program of dart"),
-        pytest.param("flutter pub get test", id="another command of flutter"),
-        pytest.param("", id="nothing"),
-    ],
-)
+@pytest.mark.parametrize("text", tables.cases("testruns", "no runs"))
 def test_no_test_run(text: str) -> None:
     assert run_of(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "passes", "fails"),
-    [
-        ("pytest", True, True),
-        ("cd x && pytest", True, True),
-        ("cd x; pytest", True, True),
-        ("bash -lc 'cd x && pytest'", True, True),
-        ("pytest a; pytest b", True, True),
-        ("a; pytest 2>&1", True, True),
-        ("(cd x && pytest)", True, True),
-        ("env A=1 npx pytest", True, True),
-        ("pytest > out.txt 2>&1", True, True),
-        ("a && pytest", True, False),
-        ("a | b && pytest", True, False),
-        ("(a; b) && pytest", True, False),
-        ("set -e; a; pytest", True, False),
-        ("set -euo pipefail\na\npytest", True, False),
-        ("pytest a && go test ./...", True, False),
-        ("timeout 60 pytest", True, False),
-        ("docker compose run app pytest", True, False),
-        ("docker compose run app sh -c 'cd x && pytest'", True, False),
-        ("a || pytest", False, True),
-        ("cd x || exit 1; pytest", True, False),
-        ("a && exit; pytest", False, False),
-        ("if a; then pytest; fi", False, True),
-        ("if a; then b && pytest; fi", False, False),
-        ("case $x in a) pytest;; esac", False, True),
-        ("find . | xargs pytest", False, False),
-        ("pytest | tail", False, False),
-        ("pytest | tee log", False, False),
-        ("pytest || true", False, False),
-        ("pytest; echo $?", False, False),
-        ("pytest && echo ok", False, False),
-        ("pytest &", False, False),
-        ("! pytest", False, False),
-        ("for x in a b; do pytest $x; done", False, False),
-        ("f() { pytest; }; f", False, False),
-    ],
-)
+@pytest.mark.parametrize(("text", "passes", "fails"), tables.cases("testruns", "exit statuses"))
 def test_what_the_exit_status_says(text: str, passes: bool, fails: bool) -> None:
     assert verdict(text, "", False) == Verdict(True if passes else None)
     assert verdict(text, "", True) == Verdict(False if fails else None)
