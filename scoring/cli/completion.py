@@ -30,7 +30,7 @@ _NEEDS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compi
 def command(shell: str | None, install: bool) -> None:
     """Print the completion script of a shell, to be evaluated in its start-up file, or install it.
 
-    Without SHELL it is that of the variable SHELL.
+    Without a name it is the shell of the variable SHELL.
     """
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:

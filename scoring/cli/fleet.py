@@ -65,7 +65,7 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
     "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml --workers 2"
 )
 def command() -> None:
-    """Score many repositories on Dask, and keep counts, scores, ids and times of them as Parquet.
+    """Score many repositories on Dask, and keep their rows as Delta tables.
 
     FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
     since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.

@@ -64,7 +64,7 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Example:  da-score run --last 5",
+    epilog="Example:  da-score work",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
 @click.version_option(
@@ -73,11 +73,11 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @loudness_options
 @click.pass_context
 def cli(ctx: click.Context, as_json: bool) -> None:
-    """Score how good each iteration of a coding agent's work really was.
+    """Say what became of coding agents' work, what it cost, and how good the evidence says it was.
 
-    Scores come from an iteration log and from evidence beside it: git, verification artifacts, hook outcomes and agent
-    transcripts. Settings that are not given here are taken from DA_SCORE_* variables, .agents/da-score.toml and
-    [tool.da-score] in pyproject.toml.
+    In your repository: da-score init, then da-score work. Facts come from git and the transcripts of agents; scores
+    also from an iteration log and what is beside it. Settings that are not given here are taken from DA_SCORE_*
+    variables, .agents/da-score.toml and [tool.da-score] in pyproject.toml.
     """
     ctx.obj = {"json": as_json}
 

@@ -54,13 +54,14 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     path, kept = (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE, False
     if (yes or asks) and not force and os.path.lexists(path):
         under, kept = replace(settings_of_whole(options), json=settings.json), True  # a file that is no use stops here
-    derives = not seen.log.iterations and (yes or (asks and _wanted("There is no log. Derive one from git?")))
+    derives = not seen.log.iterations and (yes or (asks and _wanted("Write a log entry for each commit of an agent?")))
     read = [file.path for file in seen.transcripts.files if not file.left_out]
     offered = [] if no_hook else _harnesses(seen, read)
-    harnesses = [name for name in offered if yes or (asks and _wanted(f"Score each task of {name} by a hook?"))]
+    by_hook = "Score each task of {}, by a hook in {}?"
+    harnesses = [one for one in offered if yes or (asks and _wanted(by_hook.format(one, (HOOKS[one] or USUAL).file)))]
     if not kept:
         write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
-    ignored = asks and _wanted("Keep .agents/ out of git? No leaves it for you to commit.") and _ignore(seen)
+    ignored = asks and _wanted("Have git ignore .agents/? Say no to commit it.") and _ignore(seen)
     with progress("Writing entries"):
         done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
     for text in done.broken if done else ():

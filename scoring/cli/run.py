@@ -52,7 +52,8 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             write_json_around(run_payload(log, more=more), "iterations", items)
             return
     if not log.lines:
-        chosen = "" if selection == Selection() else " that --last, --since and --task choose"
+        all_of_them = "; da-score work shows what the sessions did" if looks else ""
+        chosen = all_of_them if selection == Selection() else " that --last, --since and --task choose"
         say(f"score: no iterations found in {log_dir}{chosen}\n")
         return
     shown = replace(more or RunShown(), terminal=terminal, every=every, sessions=sessions)

@@ -27,7 +27,7 @@ from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work
 def command(
     settings: Settings, since: str | None, until: str | None, task: str | None, mine: bool, authors: tuple[str, ...]
 ) -> None:
-    """Say what became of all of the work, and what it cost.
+    """Say what became of all of the work, what it cost, and what to look at.
 
     Every line of every session, and so every response that was billed, belongs to one unit: a commit, the rest of a
     session behind its last commit, or talk. Writes nothing.

@@ -119,7 +119,7 @@ class Settings(Frozen, frozen=True):
         "TIME",
     ] = "14d"
     rubric: Annotated[
-        str, RUBRIC, "The rubric to score under: a released version or a rubric file.", "VERSION|FILE"
+        str, RUBRIC, "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]", "VERSION|FILE"
     ] = RUBRIC_VERSION
     derive: Annotated[bool, FLAG, "First write an entry for every commit of the session that ended and has none."] = (
         False

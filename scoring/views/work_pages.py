@@ -215,6 +215,8 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
             mended = reason == "tests_failed" and any(passed.get(t, 0) > (row.unit.ended or 0) for t in row.unit.lines)
             place = len(_REASONS) if mended else _REASONS.index(reason)
             text += "; a later run of the same session passed" if mended else ""
+            if where and ".db:" in where and len(row.unit.lines) == 1:  # no editor opens a line of a database
+                where += f" (session {row.values['session_id']})"
             one = {key: row.values.get(key) for key in ("unit", "iteration", "ended", "subject", "commit")}
             one |= {"unit": row.unit.unit, "reason": reason, "text": text, "where": where}
             found.append((place, -(row.cost or 0), row.unit.unit, one))

@@ -1,6 +1,7 @@
 """All of the work as units: made histories in real git, of which it is known what became of each line."""
 
 import json
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,10 @@ import pytest
 from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session, output_of
 from helpers.repos import START, Repo
+
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.outcomes.ledger import Unit
+from scoring.views.work_pages import look_at, work_row
 
 DAY = 86_400
 TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
@@ -269,6 +274,13 @@ def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(history: Hi
     history.commit(30 * DAY, "Later")
     found = [(one["iteration"], one["reason"], "a later run" in one["text"]) for one in work()["look_at"]]
     assert found == [(3, "tests_failed", False), (1, "tests_failed", True)]
+
+
+def test_a_place_in_a_database_names_the_session() -> None:
+    tree: Any = type("Tree", (), {"files": (), "lines": ()})()
+    unit = Unit("o.db:3", "rest", session=("opencode", "ses_1"), state="lost", lines={tree: array("i")})
+    unit.counted = TranscriptFacts()
+    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == ["o.db:3 (session ses_1)"]
 
 
 def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(history: History, work: Work) -> None:

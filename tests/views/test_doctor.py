@@ -15,6 +15,7 @@ from helpers.repos import Repo
 
 from rubric import newest_version, released_rubric
 from scoring.log.settings import Settings, resolve_settings
+from scoring.views.doctor.findings import Finding, most_useful_first
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -231,10 +232,10 @@ class TestText:
         assert "/mine.jsonl" in out
         assert "\nWHAT TO DO\n" in out
 
-    @pytest.mark.usefixtures("whole")
-    def test_problems_come_before_notes(self, doctor: Told) -> None:
-        levels = [finding["level"] for finding in doctor(*CORRECTED)["findings"]]
-        assert levels == sorted(levels, key=lambda level: level != "problem")
+    def test_causes_come_first_then_what_they_keep_from_voting_then_notes(self) -> None:
+        note, effect = Finding("signals", "note", "n", "", gain=9), Finding("signals", "problem", "e", "", gain=9)
+        found = most_useful_first([note, effect, Finding("trunk", "problem", "c", "")])
+        assert [one.what for one in found] == ["c", "e", "n"]
 
 
 class TestInit:

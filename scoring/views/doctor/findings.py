@@ -33,9 +33,14 @@ class Finding:
 
 
 def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return findings: problems first, then those that change most, and last those about which nothing is to do."""
+    """Return problems, causes before the signals that lack them, then what changes most, then what needs nothing."""
     known = (one if one.change else replace(one, change=_CHANGES.get(one.topic, "")) for one in found)
-    return sorted(known, key=lambda one: (one.level != "problem", one.advice.startswith("nothing"), -one.gain))
+
+    def rank(one: Finding) -> tuple[bool, bool, bool, float]:
+        is_problem = one.level == "problem"
+        return not is_problem, one.advice.startswith("nothing"), is_problem and one.topic == "signals", -one.gain
+
+    return sorted(known, key=rank)
 
 
 _CHANGES = {
@@ -64,7 +69,7 @@ def _log(seen: Examination) -> Iterator[Finding]:
         advice = f"make one with {how_to_make_one(log.path)}, or name yours with --iter-log-dir"
         yield Finding("log", "problem", what, advice)
     elif not log.iterations and not log.broken:
-        advice = "da-score derive writes the entries of what git knows, da-score entry new writes one by hand"
+        advice = "da-score derive writes one for each commit of an agent, entry new one by hand; work needs none"
         yield Finding("log", "problem", f"{log.path} holds no entry", advice)
     strict = seen.rubric.loading == STRICT
     stops = "a run stops at it" if strict else "it is left out of every run, which then exits with 1"
