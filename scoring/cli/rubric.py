@@ -96,8 +96,8 @@ NOT_BETTER = 3  # the exit status when fitted weights are no better than the old
 def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> int:
     """Propose weights that foretell an outcome, and say what they are worth on newer sessions.
 
-    Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0.
-    Needs the extra 'validity'.
+    Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0, or is of
+    fewer than 30 iterations. Needs the extra 'validity'.
     """
     require("validity", "sklearn")
     rubric, rules = find_rubric(settings.rubric), outcome_rules(settings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rubric import Rubric, SignalSpec
-from scoring.outcomes.validity import BY_DEGREES, Case, OutcomeName
+from scoring.outcomes.validity import BY_DEGREES, LEAST_CASES, Case, OutcomeName
 from scoring.statistics import GroupedDraws, Interval, auc
 
 FOLDS = 5  # blocks of time into which the sessions are cut; each but the first is foretold from all before it
@@ -36,8 +36,8 @@ class Fit:
 
     @property
     def holds(self) -> bool:
-        """Whether the gain is more than chance gives: its interval lies above 0."""
-        return self.weights is not None and self.interval is not None and self.interval.low > 0
+        """Whether the gain is more than chance gives: its interval lies above 0, and is of enough iterations."""
+        return bool(self.weights) and self.n >= LEAST_CASES and self.interval is not None and self.interval.low > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -146,7 +146,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     every = Group.of("", rows)
     of = every.summary
     if not rows:
-        yield Line("No work is here: no entry, and no session of this repository.")
+        yield Line("No work is here: no entry and no session of this repository, or none that the options choose.")
         return
     states = [f"{of['landed']} landed", counted(of["reverted"], "was reverted", "were reverted")]
     states += [counted(of["open"], "is open", "are open"), f"{of['lost']} came to nothing"]

@@ -355,7 +355,7 @@ class TestFit:
     @pytest.mark.slow
     def test_finds_the_signal_that_foretells(self) -> None:
         found = self.fit(made(300, 0.5, 1, ("scope", "landed", "tests")))
-        assert found.holds
+        assert (found.holds, replace(found, n=29).holds) == (True, False)
         assert found.weights is not None
         assert max(found.weights, key=lambda name: (found.weights or {})[name]) == "scope"
         assert min(found.weights.values()) > 0
