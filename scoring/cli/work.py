@@ -48,10 +48,6 @@ def command(
         )
 
     rows = work_rows(filter(is_wanted, found.units), cache_dir_of(settings))
-    payload = {
-        "units": [row.values for row in rows],
-        "summary": work_summary(rows),
-        "by": work_by(rows),
-        "look_at": look_at(rows),
-    }
+    units = [row.values for row in rows]
+    payload = {"units": units, "summary": work_summary(rows), "by": work_by(rows), "look_at": look_at(rows)}
     reply(settings.json, payload, work_page(rows, rules.horizon_days))

@@ -75,8 +75,7 @@ class Settings(Frozen, frozen=True):
     transcripts: Annotated[
         str | None,
         Kind("auto or none", lambda value: value in ("auto", "none")),
-        "Where no folder is given: auto takes this repository's sessions from the default transcript directories, "
-        "none takes none.  [default: auto from rubric 2.3.0 on]",
+        "Without a folder: auto reads the harnesses' own folders, none nothing.  [default: auto from rubric 2.3.0 on]",
         "auto|none",
     ] = None
     trunk: Annotated[
@@ -88,13 +87,13 @@ class Settings(Frozen, frozen=True):
     worktrees: Annotated[
         tuple[str, ...],
         ListOf("a list of globs of folders", FOLDERS),
-        "Folders where work trees of the repository may have been, from rubric 3.1.0 on; may be given several times.",
+        "Folders where work trees may have been, as in '~/trees/*', from rubric 3.1.0 on; may be given several times.",
         "GLOB",
     ] = ()
     test_commands: Annotated[
         tuple[str, ...],
         ListOf("a list of commands", _written("a command")),
-        "How a command begins that runs tests here, beside the known tools; may be given several times.",
+        "How a command begins that runs tests here, as in './check --all'; may be given several times.",
         "COMMAND",
         ";",
     ] = ()
@@ -107,23 +106,17 @@ class Settings(Frozen, frozen=True):
     fix_words: Annotated[
         tuple[str, ...],
         ListOf("a list of words", _written("a word")),
-        "A word by which the subject of a commit shows a fix, for outcomes; may be given several times.  "
-        "[default: fix, bug, revert and the like]",
+        "A word that shows a fix in a commit's subject; may be given several times.  [default: fix, bug, revert …]",
         "WORD",
         ",",
     ] = ()
     horizon: Annotated[
-        str,
-        _TIME,
-        "How long work is watched after it landed, for outcomes, as in 14d, 2w or 36h.  [default: 14d]",
-        "TIME",
+        str, _TIME, "How long work is watched after it landed, as in 14d, 2w or 36h.  [default: 14d]", "TIME"
     ] = "14d"
     rubric: Annotated[
         str, RUBRIC, "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]", "VERSION|FILE"
     ] = RUBRIC_VERSION
-    derive: Annotated[bool, FLAG, "First write an entry for every commit of the session that ended and has none."] = (
-        False
-    )
+    derive: Annotated[bool, FLAG, "First write the entries that the session which ended lacks."] = False
     json: Annotated[bool, FLAG, "Print JSON."] = False
     cache_dir: Annotated[
         Path | None,
@@ -135,10 +128,7 @@ class Settings(Frozen, frozen=True):
     ] = None
     no_cache: Annotated[bool, FLAG, "Read everything again and cache nothing."] = False
     processes: Annotated[
-        int | None,
-        COUNT,
-        "How many processes read transcripts, git not counted.  [default: as many as are worth it]",
-        "N",
+        int | None, COUNT, "How many processes read transcripts.  [default: as many as are worth it]", "N"
     ] = None
 
 

@@ -31,12 +31,6 @@ def test_every_script_has_its_row() -> None:
     assert named == scripts | {".ci/run"}
 
 
-def test_every_folder_of_tests_that_is_named_exists() -> None:
-    named = re.findall(r"`(tests/[\w/.]+)`", PAGE)
-    assert named
-    assert [name for name in named if not (ROOT / name).exists()] == []
-
-
 def test_the_hooks_fetch_nothing_and_make_the_checks_of_the_script() -> None:
     (local,) = load(".pre-commit-config.yaml")["repos"]
     assert local["repo"] == "local"
