@@ -273,7 +273,7 @@ def test_the_commands_of_the_installation() -> None:
         [PROGRAM, "init"],
         [PROGRAM, "work"],
     ]
-    assert "`uvx --from ~/checkout da-score init`" in README
+    assert "`uvx --from ~/checkout da-score init --no-hook`" in README
 
 
 def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> None:
