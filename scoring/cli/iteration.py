@@ -38,7 +38,7 @@ from scoring.views.spending import kept_prices, spending_of
 @shared_options(*SCORING_OPTIONS)
 @click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")
 def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
-    """Show how the score of one iteration came about.
+    """Show how the score of one iteration came about, as a table.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
     Reads the iteration's sidecar, and says whether the evidence here gives the same. Where there is none, or

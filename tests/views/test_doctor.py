@@ -122,7 +122,7 @@ class TestAdvice:
         monkeypatch.chdir(tmp_path / "nothing")
         found = doctor(*CORRECTED)
         topics = [f["topic"] for f in found["findings"] if f["level"] == "problem"]
-        assert topics == ["log", "repository", "transcripts"]
+        assert topics == ["repository", "log", "transcripts"]
         assert "no such file or directory" in found["log"]["problem"]
         assert "not a git work tree" in found["repository"]["problem"]
         assert (found["trunk"], found["signals"], found["transcripts"]["files"]) == (None, [], [])

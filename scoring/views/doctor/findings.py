@@ -58,7 +58,7 @@ _CHANGES = {
 
 def findings(seen: Examination) -> list[Finding]:
     """Return everything worth saying of an examination, by topic."""
-    rules = _log, _repository, _trunk, _entries, _transcripts, _attribution, _lines, _signals, _rules, _warnings
+    rules = _repository, _trunk, _log, _entries, _transcripts, _attribution, _lines, _signals, _rules, _warnings
     return [finding for rule in rules for finding in rule(seen)]
 
 
