@@ -150,6 +150,18 @@ def _codex(second: float, kind: str, payload: Line) -> Line:
     return {"timestamp": stamp(second), "type": kind, "payload": payload}
 
 
+DAY = 86_400
+TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
+
+
+def writes(session: Session, second: float, output: int, path: str, text: str = TEXT) -> None:
+    """The agent writes a file that was not there."""
+    call = session._call()
+    given = {"file_path": f"{session.cwd}/{path}", "content": text}
+    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
+    session.result(second + 0.1, call, "File created successfully.")
+
+
 def output_of(line: Line) -> int | None:
     """What a line says of output tokens: a response's own, or the total of a rollout so far; None without any."""
     if "payload" in line:

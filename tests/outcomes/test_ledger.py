@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import cases, stamp
-from helpers.histories import History, Session, output_of
+from helpers.histories import DAY, TEXT, History, Session, output_of, writes
 from helpers.repos import START, Repo
 
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.outcomes.ledger import Unit
 from scoring.views.work_pages import look_at, work_row
 
-DAY = 86_400
-TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
 Work = Callable[..., dict[str, Any]]
 
 
@@ -36,14 +34,6 @@ def work(history: History, da_score: Any) -> Work:
         return found
 
     return asked
-
-
-def writes(session: Session, second: float, output: int, path: str, text: str = TEXT) -> None:
-    """The agent writes a file that was not there."""
-    call = session._call()
-    given = {"file_path": f"{session.cwd}/{path}", "content": text}
-    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
-    session.result(second + 0.1, call, "File created successfully.")
 
 
 def state_of(found: dict[str, Any], kind: str) -> str:

@@ -5,19 +5,9 @@ from typing import Any
 
 import pytest
 from helpers.fleets import rows_of, score_here, write_fleet
-from helpers.histories import History, Session
+from helpers.histories import DAY, TEXT, History, writes
 
 from scoring.statistics import wilson
-
-DAY = 86_400
-TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
-
-
-def writes(session: Session, second: float, output: int, path: str) -> None:
-    call = session._call()
-    given = {"file_path": f"{session.cwd}/{path}", "content": TEXT}
-    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
-    session.result(second + 0.1, call, "File created successfully.")
 
 
 @pytest.fixture
