@@ -8,7 +8,9 @@ tables are the same every time. Only numbers are printed. Needs the extra ``vali
 """
 
 import argparse
+import json
 import math
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -37,7 +39,7 @@ from benchmarks.trial import (
     weighed,
 )
 from rubric import Rubric, released_rubric
-from scoring.evidence.git.checkpoints import checkpoint_ids, read_checkpoints
+from scoring.evidence.git.checkpoints import BRANCH, checkpoint_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of
@@ -233,21 +235,31 @@ def _of_case(case: Case) -> dict[str, float | None]:
 
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
     """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
-    kept = read_checkpoints(repo)
+    stated = _stated_lines(repo)
     named = {sha: checkpoint_ids(as_text(commit)) for sha, commit in repo.contents(commits.values()).items()}
     found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():
-        lines = [s.lines for name in named.get(commit, ()) if name in kept for s in kept[name].sessions if s.lines]
-        whole = sum(part.total_committed or 0 for part in lines)
-        if whole:
-            changed = sum(part.human_modified or 0 for part in lines)
-            written = changed + sum(part.human_added or 0 for part in lines)
+        lines = sum((stated.get(name, Counter()) for name in named.get(commit, ())), Counter[str]())
+        if whole := lines["total_committed"]:
+            written = lines["human_modified"] + lines["human_added"]
             found[iteration] = {
                 "lines_by_people": min(1.0, written / whole),
-                "lines changed by people, share": changed / whole,
-                "lines removed by people, share": sum(part.human_removed or 0 for part in lines) / whole,
+                "lines changed by people, share": lines["human_modified"] / whole,
+                "lines removed by people, share": lines["human_removed"] / whole,
                 "people touched its lines": float(written > 0),
             }
+    return found
+
+
+def _stated_lines(repo: GitRepository) -> dict[str, Counter[str]]:
+    """Return whose the lines of a commit were, as the tool of each checkpoint stated it for its sessions."""
+    listed = repo.ask("ls-tree", "-r", f"refs/remotes/origin/{BRANCH}").stdout.decode()
+    metadata = re.findall(r"^\S+ blob (\S+)\t(..)/(\w{10})/\d+/metadata\.json$", listed, re.M)
+    contents = repo.contents(oid for oid, *_ in metadata)
+    found: dict[str, Counter[str]] = {}
+    for oid, *name in metadata:
+        said = json.loads(contents[oid]).get("initial_attribution") or {}
+        found.setdefault("".join(name), Counter()).update({k: n for k, n in said.items() if type(n) is int})
     return found
 
 
