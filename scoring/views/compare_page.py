@@ -79,7 +79,7 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[tab
 
 
 def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    moves = sorted(item.signals, key=_size)
+    moves = sorted(item.signals, key=lambda move: -abs(move.effect))
     for move in (move for move in moves if set(move.causes) - {"weight"}):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{_why(move)}"
@@ -90,10 +90,6 @@ def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
     if item.change is not None and by_weight:
         total = sum(move.effect for move in by_weight)
         yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
-
-
-def _size(move: SignalMove) -> float:
-    return -abs(move.effect)
 
 
 def _why(move: SignalMove) -> str:

@@ -13,6 +13,7 @@ RECIPES = {
     "A signal",
     "A rubric",
     "A harness",
+    "A test tool",
     "An agent",
     "An evidence rule",
     "A gate",

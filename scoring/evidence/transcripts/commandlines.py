@@ -162,22 +162,33 @@ def shown_by(
     reading = {one for at in sorted(runs)[-_MOST_RUNS:] for one in readers(commands, at)}
     kept = {one.into for n, one in enumerate(commands) if one.into and (n in runs or not one.words)}
     own_files = kept | {word for one in reading if one.words[0] == "tee" for word in one.words[1:]}
-    own, begin, words_of_all, printed = True, min(runs), frozenset(WORD.findall(text)), list[frozenset[str]]()
-    for n, one in ((n, one) for n, one in enumerate(commands) if n not in runs and one.words):
-        program, reads = _VERSIONED.sub("", one.words[0].rpartition("/")[2].lower()), one in reading
-        said = _COLOUR.sub("", " ".join(one.words))
-        printed.append(words_of_all if "$" in said else frozenset(WORD.findall(said)))
-        moves = program in ("cd", "pushd") and (n > begin or one.depth > 0)
-        if (one.into or (not kept and rewritten(one.words))) and not reads:
-            own &= one.into not in kept
-        elif program in ("echo", "printf"):
-            own &= _MADE_UP.search(said) is None
-        elif program in _KEEP_LINES or _is_given_code(program, one.words[1:]):
-            files = _files_shown(one, _KEEP_LINES.get(program, {"first": "(?!)"}))
-            own &= files is not None and (own_files.issuperset(files) or (not kept and all(map(is_code, files))))
-        elif kept or reads:
-            own &= program in _SHOWN["quiet" if kept else "report"] and not moves
+    others = [(n, one) for n, one in enumerate(commands) if n not in runs and one.words]
+    own = all(_adds_no_summary(one, one in reading, n > min(runs), kept, own_files) for n, one in others)
+    words_of_all = frozenset(WORD.findall(text))
+    texts = [_COLOUR.sub("", " ".join(one.words)) for _, one in others]
+    printed = [words_of_all if "$" in said else frozenset(WORD.findall(said)) for said in texts]
     return own or not kept, own, printed
+
+
+def _adds_no_summary(
+    one: ShellCommand, reads: bool, is_behind: bool, kept: Collection[str], own_files: set[str]
+) -> bool:
+    """Whether a command shows no summary but that of the runs, which it ``reads`` or ``is_behind`` the first of.
+
+    ``kept`` are the files that the runs write into, ``own_files`` also those into which their output was copied.
+    """
+    program = _VERSIONED.sub("", one.words[0].rpartition("/")[2].lower())
+    if (one.into or (not kept and rewritten(one.words))) and not reads:
+        return one.into not in kept
+    if program in ("echo", "printf"):
+        return _MADE_UP.search(_COLOUR.sub("", " ".join(one.words))) is None
+    if program in _KEEP_LINES or _is_given_code(program, one.words[1:]):
+        files = _files_shown(one, _KEEP_LINES.get(program, {"first": "(?!)"}))
+        return files is not None and (own_files.issuperset(files) or (not kept and all(map(is_code, files))))
+    if kept or reads:
+        moves = program in ("cd", "pushd") and (is_behind or one.depth > 0)
+        return program in _SHOWN["quiet" if kept else "report"] and not moves
+    return True
 
 
 def _files_shown(command: ShellCommand, how: Mapping[str, str]) -> list[str] | None:

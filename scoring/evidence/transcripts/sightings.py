@@ -147,9 +147,10 @@ class Sightings:
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:
-    """Return what was seen in several parts as one."""
+    """Return what was seen in several parts of one reading as one; they hold the same mapping as ``edited``."""
     found = sorted((one for part in parts for one in part.found), key=attrgetter("time"))
-    return Sightings(found, parts[0].edited if parts else {}, {word for part in parts for word in part.words})
+    edited = parts[0].edited if parts else {}
+    return Sightings(found, edited, {word for part in parts for word in part.words})
 
 
 def sightings_of(
