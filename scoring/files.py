@@ -40,7 +40,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:
             size = refuse_special(f.fileno()).st_size
-            data = f.read(size + 1) if size <= limit else b""
+            data = (f.read(size + 1) or b"") if size <= limit else b""  # None of what would wait, as /proc/kmsg
             if size < len(data) <= limit:  # it grows
                 data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:

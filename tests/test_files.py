@@ -1,5 +1,6 @@
 """Reading files: plain files of a sane size are read, and nothing else is even opened."""
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -66,6 +67,10 @@ class TestReadFile:
         assert len(read_file(path, 1 << 20)) == 1 << 20
         path.write_bytes(b"x" * ((1 << 20) + 1))
         assert refusal(path, 1 << 20) == f"{path}: larger than 1 MiB"
+
+    def test_takes_what_has_nothing_to_read_yet_for_empty(self) -> None:
+        with contextlib.suppress(InputError):  # where there is none, or no right to it
+            assert all(isinstance(read_file("/proc/kmsg"), bytes) for _ in range(2))
 
     @pytest.mark.skipif(not Path("/proc/kallsyms").exists(), reason="needs a file whose size is not what stat says")
     def test_refuses_a_file_that_grows_while_it_is_read(self) -> None:

@@ -15,9 +15,9 @@ from scoring.cli.output import alike, reply, warn
 from scoring.cli.reading import log_view
 from scoring.errors import OptionError, SettingsError, WriteError
 from scoring.evidence.rules import Sources, rules_of
-from scoring.files import reason, refuse_special, write_atomically
+from scoring.files import in_checkout, reason, refuse_special, write_atomically
 from scoring.log.find import Selection
-from scoring.log.settings import Settings, resolve_settings, set_by
+from scoring.log.settings import Settings, cache_dir_of, resolve_settings, set_by
 from scoring.text import counted, printable, spans
 from scoring.views.examined import LogView
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
@@ -72,6 +72,8 @@ def command(
     settings = swept(resolve_settings(options, files=not trusted))
     if trusted:
         _refuse_untrusted(settings, given)
+        if (cache := cache_dir_of(settings)) and in_checkout(cache, settings.repo_dir):
+            settings = replace(settings, no_cache=True)
     elif trust_checkpoints:
         raise OptionError("--trust-checkpoints goes with --trusted; without it checkpoints count anyway")
     view = log_view(settings, recompute or trusted, selection)
@@ -97,6 +99,9 @@ def _refuse_untrusted(settings: Settings, given: dict[str, Any]) -> None:
     """Raise OptionError where something is asked for that --trusted does not take."""
     if settings.transcript_dirs:
         raise OptionError("--trusted takes transcripts from the default folders alone; leave out --transcript-dir")
+    log, repository = settings.iter_log_dir, settings.repo_dir
+    if in_checkout(log, repository) and not in_checkout(os.path.realpath(log), repository):
+        raise OptionError(f"--trusted takes no log behind a link of the checkout: {log} is outside of it")
     if is_rubric_file(settings.rubric):
         raise OptionError(f"--trusted takes a released rubric; {settings.rubric} is a file")
     if given["no_stale"] or given["require_verified"]:

@@ -34,7 +34,8 @@ def ask_transcripts(
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
     anew = git.made_anew(landing.sha for landing in landings.values() if landing.sha)
-    names = {number: _commits(landing, anew) for number, landing in landings.items()}
+    alike = 1 if sources.trusted else None  # what a commit is like, and when it was made, is up to its author
+    names = {number: _commits(landing, anew)[:alike] for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
     written = git.written(shas)
     files = git.files(written.values())
@@ -66,6 +67,8 @@ def ask_transcripts(
             named,
             windows.get(number),
         )
+        if sources.trusted:
+            asked = asked._replace(subjects=(), window=None)
         named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
         verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
         documents = bool(of_it := files.get(own or "", ())) and all(map(is_document, of_it))
@@ -84,7 +87,7 @@ def ask_transcripts(
         return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
 
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
-        return git.landed_as({name: resolved[name] for name in names if name in resolved})
+        return git.landed_as({name: resolved[name] for name in names if name in resolved}, not sources.trusted)
 
     answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
     return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from helpers.checkpoints import about, record
+from helpers.checkpoints import BRANCH, about, record
 from helpers.commands import DaScore
 from helpers.projects import edit
 from helpers.repos import Repo
@@ -253,6 +253,28 @@ def test_a_session_on_the_machine_counts_for_the_commit_that_it_made(
     assert da_score(*options, "--trusted").status == (0 if named else 3)
 
 
+@pytest.mark.parametrize("alike", ["time", "subject", "parent"])
+def test_no_commit_passes_for_that_of_a_session_by_being_like_it(
+    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alike: str
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    named = change.head()
+    change.git("commit", "-q", "--amend", "-m", "Add a")  # and names no checkpoint
+    lines, sha = session(change).splitlines(keepends=True), change.head()
+    shown = {"time": "", "subject": "".join(lines[4:]).replace(sha[:7], LACKS[:7]), "parent": "".join(lines[4:])}
+    transcript = tmp_path / "elsewhere/projects/x/s.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_text("".join(lines[:4]) + shown[alike])
+    if alike == "parent":
+        change.branch("own", "HEAD~1")
+        put(change, {"src/a.py": "bad = 1\n"})
+        change.git("add", "src")
+        change.git("commit", "-q", "-m", "Other", "--date", f"{change.clock} +0000", time=change.clock - 9)
+    edit(change.path / LOG / "iter-1.yaml", named, change.head())
+    options = ("check", "--min-coverage", "0.25", "--rubric", NEW)
+    assert [da_score(*options, *more).status for more in ((), ("--trusted",))] == [0, 3]
+
+
 @pytest.mark.parametrize("inside", [True, False], ids=["in another folder of the checkout", "elsewhere"])
 def test_the_checkout_is_more_than_the_folder_that_is_checked(
     change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
@@ -278,16 +300,21 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
     found = da_score(*options, "--trust-checkpoints")
     assert found.status == 0, found
     assert found.out.endswith("; settings from --rubric; transcripts from the default folders, checkpoints in git\n")
+    cache = change.path / "cache"
+    assert da_score(*options, "--trust-checkpoints", "--cache-dir", cache).status == 0
+    assert not cache.exists(), "one in the checkout could say anything"
+    change.git("update-ref", f"refs/remotes/origin/x/{BRANCH.removeprefix('refs/heads/')}", BRANCH)
+    change.git("update-ref", "-d", BRANCH)
+    assert da_score(*options, "--trust-checkpoints").status == 3, "a branch whose name only ends so"
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [("--transcript-dir", "t"), ("--rubric", "easy.yaml"), ("--no-stale",), ("--require-verified",)],
-    ids=lambda asked: asked[0],
+    "asked", ["--transcript-dir t", "--rubric easy.yaml", "--no-stale", "--require-verified", "--iter-log-dir l"]
 )
-def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore, asked: tuple[str, ...]) -> None:
+def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore, asked: str) -> None:
     put(change, {"easy.yaml": "secret: 1\n", "t/s.jsonl": ""})
-    found = da_score("check", "--trusted", "--min-score", "0", *asked)
+    (change.path / "l").symlink_to(change.path.parent)
+    found = da_score("check", "--trusted", "--min-score", "0", *asked.split())
     assert (found.status, found.out, found.err.count("\n")) == (2, "", 1)
     assert "secret" not in found.err
 

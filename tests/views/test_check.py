@@ -273,6 +273,8 @@ class TestBaseline:
         repo.git("add", "-f", str(demo.iter_log_dir))
         repo.git("commit", "-qm", "scores")
         assert da_score("check", "--max-drop", "0", "--baseline", "HEAD").status == 0
+        repo.tag("master", "HEAD~1")  # it has none, and is not the branch
+        assert da_score("check", "--max-drop", "0", "--baseline", "master").status == 0
         monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
         break_tests(demo)
         found = da_score("check", "--max-drop", "0.01", "--baseline", "HEAD")

@@ -117,9 +117,9 @@ class AttributedHistory(CorrectedHistory):
         """Return the SHAs of names that stand for a commit here."""
         return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
 
-    def landed_as(self, named: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """Return, for each commit under its name, its SHA and that of the commit that it became."""
-        anew = self.made_anew(named.values())
+    def landed_as(self, named: Mapping[str, str], alike: bool = True) -> dict[str, tuple[str, ...]]:
+        """Return, for each commit under its name, its SHA and that of the commit that it became, or is ``alike``."""
+        anew = self.made_anew(named.values() if alike else ())
         became = self.became(islice((anew.get(sha, sha) for sha in named.values()), MOST_ASKED))
         known = {sha: became.get(anew.get(sha, sha), (anew.get(sha),))[:1] for sha in named.values()}
         return {name: (sha, *filter(None, known[sha])) for name, sha in named.items()}

@@ -86,19 +86,20 @@ def is_in_git(path: str) -> bool:
     return path.startswith((f"{BRANCH}:", REFS))
 
 
-def read_checkpoints(repository: GitRepository, warn: Warn = silent) -> Mapping[str, Checkpoint]:
+def read_checkpoints(repository: GitRepository, warn: Warn = silent, trusted: bool = False) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by ascending id; ``warn`` takes a line for each place that is skipped.
 
-    Of several places the one with more, then larger transcripts counts, then the local branch.
+    Of several places the one with more, then larger transcripts counts, then the local branch. Where only what is
+    ``trusted`` counts, that is the local branch and origin's of this very name.
     """
     found: dict[str, Checkpoint] = {}
-    for checkpoint in _read(repository, warn):
+    for checkpoint in _read(repository, warn, trusted):
         found[checkpoint.id] = max(found.get(checkpoint.id, checkpoint), checkpoint, key=_extent)
     return {name: found[name] for name in sorted(found)}
 
 
-def _tips(repository: GitRepository) -> list[str]:
-    refs = {ref: sha for sha, ref, _ in repository.references if _REF.fullmatch(ref)}
+def _tips(repository: GitRepository, trusted: bool) -> list[str]:
+    refs = {ref: sha for sha, ref, _ in repository.references if (ref in _REFS if trusted else _REF.fullmatch(ref))}
     order = sorted(refs, key=lambda ref: (_REFS.index(ref) if ref in _REFS else len(_REFS), ref))
     return list(dict.fromkeys(refs[ref] for ref in order[:MOST_BRANCHES]))
 
@@ -108,8 +109,8 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
     return len(there), sum(session.size for session in there), len(checkpoint.sessions)
 
 
-def _read(repository: GitRepository, warn: Warn) -> list[Checkpoint]:
-    tips, trees = _tips(repository), _own_trees(repository, warn)
+def _read(repository: GitRepository, warn: Warn, trusted: bool) -> list[Checkpoint]:
+    tips, trees = _tips(repository, trusted), _own_trees(repository, warn)
     branches = [*(_listed(repository, tip, warn) for tip in tips), _in_trees(repository, trees)]
     folders = [folder for branch in branches for found in branch.values() for folder in found.values()]
     if not folders:

@@ -204,7 +204,7 @@ def choose_trunk(repository: GitRepository, references: References, wanted: str 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
     how = "named by --trunk"
     remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
-    if wanted not in references.commits and remote in references.commits:
+    if not {wanted, f"{_REMOTES}{wanted}"} & references.commits.keys() and remote in references.commits:
         return _paired(repository, references, remote, how)
     names = (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}")
     return next((name for name in names if name in references.commits), wanted), how

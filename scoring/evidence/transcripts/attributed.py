@@ -101,7 +101,7 @@ class AttributedScan(Scan):
             with contextlib.suppress(DaScoreError):  # outside of a repository the caller gets an error when it asks git
                 repository = self.repository = GitRepository(self._places.repo_dir)
                 if self._places.checkpoints:
-                    self.checkpoints = read_checkpoints(repository, self._warn)
+                    self.checkpoints = read_checkpoints(repository, self._warn, self._places.trusted)
                 self._discovery = checkpoint_transcripts(self.checkpoints.values(), repository)
         return super().start()
 

@@ -136,7 +136,8 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
 
 def _from_revision(name: str, log: LogView) -> Baseline:
     repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
-    if (sha := repository.resolve([name])[name]) is None:
+    named = repository.resolve([f"refs/remotes/{name}", f"refs/heads/{name}", name])  # a tag comes last
+    if (sha := next(filter(None, named.values()), None)) is None:
         raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
     top, folder = repository.top_level.resolve(), iter_log_dir.resolve()
     if not folder.is_relative_to(top):

@@ -166,6 +166,7 @@ class TestNamed:
         mine = clone(source.path, tmp_path / "mine")
         pushed = mine.head()
         mine.commit({"a": "1"})
+        remote_ref(mine, "origin/origin/develop", mine.head())
         for name in ("origin/develop", "refs/remotes/origin/develop"):
             assert trunk(mine, name).commit == pushed
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
