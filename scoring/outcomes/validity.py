@@ -5,6 +5,7 @@ intervals draw whole sessions. The module is long because each way to compare is
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,11 +55,15 @@ class Case:
 
 
 class Foretold(NamedTuple):
-    """How well one figure foretells: of how many cases, the AUC or correlation, and its interval; None if unknown."""
+    """How well one figure foretells: of how many cases, the AUC or correlation, and its interval; None if unknown.
+
+    ``rarer`` says how many cases are of the rarer kind, where there are two.
+    """
 
     n: int
     auc: float | None
     interval: Interval | None
+    rarer: int = LEAST_OF_A_KIND
 
 
 class BandRow(NamedTuple):
@@ -173,7 +178,9 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
         if outcome == "reward":  # runs of different tasks do not compare
             known = [(case.task, value, case.truth) for case in scored if (value := take(case)) is not None]
             return Foretold(len(known), *within(*zip(*known, strict=True))) if known else Foretold(0, None, None)
-        return Foretold(*draws.measured([take(case) for case in scored]))
+        values = [take(case) for case in scored]
+        kinds = Counter(case.truth == 0 for case, value in zip(scored, values, strict=True) if value is not None)
+        return Foretold(*draws.measured(values), min(kinds[True], kinds[False]) if binary else LEAST_OF_A_KIND)
 
     def all_of(part: str) -> dict[str, Foretold]:
         names = dict.fromkeys(name for case in scored for name in getattr(case, part))
@@ -196,7 +203,9 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
 
 
 def _chance_of(found: Foretold, none: float = 0.5) -> float | None:
-    if found.n < LEAST_CASES or found.auc is None or found.interval is None or found.auc == found.interval.low == none:
+    if found.n < LEAST_CASES or found.rarer < LEAST_OF_A_KIND or found.auc is None or found.interval is None:
+        return None
+    if found.auc == found.interval.low == none:
         return None
     spread = (found.interval.high - found.interval.low) / 2 / 1.96
     return math.erfc(abs(found.auc - none) / spread / math.sqrt(2)) if spread else 0.0

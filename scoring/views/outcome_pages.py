@@ -11,7 +11,7 @@ from rubric import Rubric
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
-from scoring.outcomes.validity import BEFORE_LANDING, LEAST_LINES, Case, Foretold, Validity, case_of
+from scoring.outcomes.validity import BEFORE_LANDING, LEAST_LINES, LEAST_OF_A_KIND, Case, Foretold, Validity, case_of
 from scoring.sidecars.fingerprint import score_mark
 from scoring.text import counted, printable, short
 from scoring.views.examined import Examined
@@ -162,7 +162,8 @@ def validity_row(found: Validity, name: str, one: Foretold) -> tuple[str, int, s
     figure = "-" if one.auc is None else f"{one.auc:.2f}"
     interval = f"{one.interval.low:.2f} to {one.interval.high:.2f}" if one.interval else "-"
     zero = 0.0 if found.measure == "spearman" else 0.5
-    clear = one.interval is not None and not one.interval.low <= zero <= one.interval.high
+    known = one.interval if one.rarer >= LEAST_OF_A_KIND else None
+    clear = known is not None and not known.low <= zero <= known.high
     return name, one.n, figure, interval, "" if not clear else "clear" if (one.auc or 0) > zero else "the wrong way"
 
 

@@ -207,7 +207,7 @@ class TestValidity:
 
     def test_nothing_is_too_few(self) -> None:
         found = validity([], "defective", "x", 14)
-        assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None), "too few", ())
+        assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None, 0), "too few", ())
 
 
 @pytest.fixture(scope="session")
@@ -411,3 +411,7 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
     without = [replace(one, observed={k: v for k, v in one.observed.items() if k != "edits"}) for one in cases]
     assert validity(without, "yield", "3.1.0", 14).foretelling == ()
     assert validity(cases[:20], "yield", "3.1.0", 14).foretelling == ()
+    for known, clear in ((range(80), ("edits",)), (range(9, 80), ())):  # of twelve defective ones, and of three
+        seen = {n: {"edits": float(n < 12)} for n in known}
+        some = [replace(one, truth=float(one.iteration > 11), observed=seen.get(one.iteration, {})) for one in cases]
+        assert validity(some, "defective", "3.1.0", 14).foretelling == clear
