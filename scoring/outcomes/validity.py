@@ -55,15 +55,12 @@ class Case:
 
 
 class Foretold(NamedTuple):
-    """How well one figure foretells: of how many cases, the AUC or correlation, and its interval; None if unknown.
-
-    ``rarer`` says how many cases are of the rarer kind, where there are two.
-    """
+    """How well one figure foretells: of how many cases, the AUC or correlation, and its interval; None if unknown."""
 
     n: int
     auc: float | None
     interval: Interval | None
-    rarer: int = LEAST_OF_A_KIND
+    rarer: int = LEAST_OF_A_KIND  # how many cases are of the rarer kind, where there are two
 
 
 class BandRow(NamedTuple):
@@ -203,9 +200,8 @@ def validity(cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_d
 
 
 def _chance_of(found: Foretold, none: float = 0.5) -> float | None:
-    if found.n < LEAST_CASES or found.rarer < LEAST_OF_A_KIND or found.auc is None or found.interval is None:
-        return None
-    if found.auc == found.interval.low == none:
+    few = found.n < LEAST_CASES or found.rarer < LEAST_OF_A_KIND
+    if few or found.auc is None or found.interval is None or found.auc == found.interval.low == none:
         return None
     spread = (found.interval.high - found.interval.low) / 2 / 1.96
     return math.erfc(abs(found.auc - none) / spread / math.sqrt(2)) if spread else 0.0
