@@ -28,8 +28,7 @@ from scoring.views.doctor.page import doctor_page, doctor_payload
 def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
     """Show what there is to score from: log, repository, trunk, transcripts, and how much each signal gets of it.
 
-    Says at most five things to do, the most useful first, and what each would change. Works on whatever is there, and
-    writes nothing.
+    Says at most five things to do, causes before effects, and what each would change. Writes nothing.
     """
     broken: list[Finding] = []
     settings = _settings(options, broken)

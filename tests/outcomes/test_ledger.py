@@ -268,9 +268,8 @@ def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(history: Hi
 
 def test_a_place_in_a_database_names_the_session() -> None:
     tree: Any = type("Tree", (), {"files": (), "lines": ()})()
-    unit = Unit("o.db:3", "rest", session=("opencode", "ses_1"), state="lost", lines={tree: array("i")})
-    unit.counted = TranscriptFacts()
-    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == ["o.db:3 (session ses_1)"]
+    unit = Unit("o.db:3", "rest", lines={tree: array("i")}, counted=TranscriptFacts(), session=("", "s1"), state="lost")
+    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == ["o.db:3 (session s1)"]
 
 
 def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(history: History, work: Work) -> None:
