@@ -1,7 +1,6 @@
 """Which commits agents made: by checkpoints, by the commits that transcripts show, by co-authors (``docs/LOG.md``)."""
 
 import datetime
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -248,4 +247,4 @@ def _note(times: Times, what: str, session_id: str, time: int) -> None:
 
 def _id_of(session: Session) -> str:
     name = session.key[1]
-    return "" if any(name == os.fspath(file.transcript.path) for file in session.files) else name
+    return "" if any(name == file.transcript.name for file in session.files) else name

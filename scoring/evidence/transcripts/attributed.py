@@ -92,7 +92,6 @@ class AttributedScan(Scan):
 
     checkpoints: Mapping[str, Checkpoint] = {}  # the checkpoints of the repository, by their ids
     work: AllWork | None = None  # after the answers
-    _unclaimed: Sequence[SessionFound] = ()
     _not_fetched: Sequence[str] = ()
 
     def start(self) -> Self:
@@ -139,7 +138,6 @@ class AttributedScan(Scan):
         made_at = sightings.lines_that_made(files, given.shares)
         missing = streams.missing_sub_agents(files, given.parts, (share.voting for share in given.shares))
         lines_of = sightings.lines_found(files, given.parts, given.total)
-        self._unclaimed = _unclaimed(sessions.values(), given.owners)
         named = {name for one in asked for name in one.checkpoints if has_own_ref(name)}
         self._not_fetched = sorted(named - self.checkpoints.keys())
         found, alike = [], dict[Observed, Observed]()  # most that have no lines are alike
@@ -225,7 +223,8 @@ class AttributedScan(Scan):
         checkpoints = CheckpointsFound(len(self.checkpoints), len(held), missing, tuple(self._not_fetched))
         known, more = super().survey(), _found(self.work.files if self.work else ())
         files = tuple(sorted((*known.files, *more), key=lambda file: os.fsencode(file.path)))
-        return replace(known, files=files, unclaimed=tuple(self._unclaimed), checkpoints=checkpoints)
+        unclaimed = tuple(_unclaimed(self.work)) if self.work else ()
+        return replace(known, files=files, unclaimed=unclaimed, checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:
         """Return every session that was read, with the commits that it made; may be called once, and then no other."""
@@ -263,7 +262,7 @@ class AttributedScan(Scan):
                 files.append(streams.File(transcript, harness, rows))
         for file in files:
             file.rows.lines = []  # what is known of them is in the files
-        files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.path)))
+        files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name)))
         return files
 
 
@@ -284,12 +283,14 @@ def _from_totals(observed: Observed, stated: Sequence[tuple[str, TokenTotals]]) 
     return AttributedFacts(counted, replace(observed, sessions=names, also_active=(), checkpoint_tokens=True))
 
 
-def _unclaimed(sessions: Iterable[streams.Session], owners: Sequence[int]) -> list[SessionFound]:
+def _unclaimed(work: AllWork) -> list[SessionFound]:
     """Return the sessions with lines of work in the repository that all belong to no iteration, by path."""
+    sessions = streams.sessions_of(work.files).values()
+    streams.order_lines(sessions)
     found = [
         SessionFound(*session.key, session.files[0].transcript.path, len(session.lines))
         for session in sessions
-        if session.lines and all(owners[line] == NO_ITERATION for line in session.lines)
+        if session.lines and all(work.owners[line] == NO_ITERATION for line in session.lines)
     ]
     return sorted(found, key=lambda one: (os.fsencode(one.path), one.session))
 

@@ -20,9 +20,9 @@ NOT_HERE = "its object is not in this clone"
 
 
 class TranscriptFile(NamedTuple):
-    """A transcript to read; one that is no file but objects in git has a ``path`` that is only what it is called."""
+    """A transcript to read, by its path; one that is no file but objects in git has a name that is like one."""
 
-    path: Path
+    name: str
     whole: bool  # or only the work done in the repository
     document: bool = False  # one JSON text
     blobs: tuple[str, ...] = ()  # the objects in git, in order
@@ -32,9 +32,14 @@ class TranscriptFile(NamedTuple):
     session: str = ""  # of which it is a copy, in a checkpoint
 
     @property
+    def path(self) -> Path:
+        """Its path, made anew: of many transcripts these take much memory."""
+        return Path(self.name)
+
+    @property
     def compressed(self) -> bool:
         """Whether it must be decompressed."""
-        return self.path.name.endswith(".zst")
+        return self.name.endswith(".zst")
 
 
 class Discovery(NamedTuple):
@@ -62,14 +67,14 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     found: list[TranscriptFile] = []
     roots: list[RootFound] = []
     for place in _places(places, harnesses):
-        paths: list[Path] = []
+        paths: list[str] = []
         wanted = [names for names in place.names if not names.none]
         patterns = [names.pattern for names in wanted if not names.folder] or [names.pattern for names in wanted]
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
             named = _walk(place.path, _any_of(place.names), warn, place.below)
-            paths = [path for path in named if path.name.startswith(place.prefix)]
+            paths = [path for path in named if os.path.basename(path).startswith(place.prefix)]
             problem = "" if paths else no_files
         except (OSError, ValueError) as e:
             missing = isinstance(e, FileNotFoundError)
@@ -107,7 +112,7 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
         except (OSError, ValueError) as e:
             problem = problem or reason(e)
             warn(f"transcript directory {directory}: {reason(e)}; skipped")
-        found += [TranscriptFile(directory / name, True) for name in names]
+        found += [TranscriptFile(str(directory / name), True) for name in names]
         roots.append(RootFound(directory, "--transcript-dir", files=len(names), problem=problem))
     return Discovery(tuple(found), roots=tuple(roots))
 
@@ -118,7 +123,7 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     if not any(kind):
         return harnesses
     kinds = [(harness, [n for n in harness.files if (n.document, n.store) == kind]) for harness in harnesses]
-    return [harness for harness, names in kinds if _any_of(names)(transcript.path)]
+    return [harness for harness, names in kinds if _any_of(names)(transcript.name)]
 
 
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
@@ -133,7 +138,7 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
                 yield _Place(path, origin, prefix, harness.files, harness.name, below=below)
 
 
-def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
+def _any_of(names: Sequence[FileNames]) -> Callable[[str], bool]:
     """Return what says whether a file is named like one of some patterns, and is where these are."""
     known = [
         (re.compile(translate(one.pattern)).match, one.folder and re.compile(translate(f"*/{one.folder}")).match)
@@ -141,7 +146,7 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     ]
     others = sum(one.none for one in names)
 
-    def fits(path: str | Path) -> bool:
+    def fits(path: str) -> bool:
         folder, name = os.path.split(path)
         fitting = (n for n, (match, within) in enumerate(known) if match(name) and (not within or within(f"/{folder}")))
         return next(fitting, -1) >= others
@@ -149,8 +154,8 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str | Path], bool]:
     return fits
 
 
-def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = True) -> list[Path]:
-    found: list[Path] = []
+def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = True) -> list[str]:
+    found: list[str] = []
     seen: set[tuple[int, int]] = set()
     if is_of_the_system(top):
         warn(f"transcript directory {top}: is a system folder; skipped")
@@ -170,7 +175,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = Tr
                     if _is_folder(entry):
                         waiting += [entry.path] if below else []
                     elif wanted(entry.path):
-                        found.append(Path(entry.path))
+                        found.append(str(Path(entry.path)))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
     return sorted(found, key=os.fsencode)
@@ -193,19 +198,19 @@ def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) ->
     """Take each file once, whatever it is called; it counts whole when any name of it does."""
     kept: dict[object, TranscriptFile] = {}
     for transcript in found:
-        identity = identity_of(transcript.path) or transcript.path  # opening one that is not there gives the reason
+        identity = identity_of(transcript.name) or transcript.name  # opening one that is not there gives the reason
         held = kept.setdefault(identity, transcript)
         if held is not transcript:
             kept[identity] = held._replace(whole=held.whole or transcript.whole)
-            if os.path.abspath(held.path) != os.path.abspath(transcript.path):
+            if os.path.abspath(held.name) != os.path.abspath(transcript.name):
                 left_out.append(FileFound(transcript.path, left_out=SAME_FILE))
     return list(kept.values())
 
 
 def _plain_first(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
     """Leave compressed files out where the plain file of the same name is beside them."""
-    plain = {transcript.path for transcript in found if not transcript.compressed}
-    second = dict.fromkeys(one for one in found if one.compressed and one.path.with_suffix("") in plain)
+    plain = {transcript.name for transcript in found if not transcript.compressed}
+    second = dict.fromkeys(one for one in found if one.compressed and one.name.removesuffix(".zst") in plain)
     left_out += [FileFound(transcript.path, left_out=PLAIN_THERE) for transcript in second]
     return [transcript for transcript in found if transcript not in second]
 
@@ -218,7 +223,7 @@ def _single_copies(
     for transcript in found:
         path = transcript.path
         copy = next(filter(None, (harness.copy(path) for harness in harnesses)), None)
-        name: object = copy.transcript if copy else path
+        name: object = copy.transcript if copy else transcript
         mine = transcript, (bool(copy and copy.archived), transcript.compressed, os.fsencode(path))
         held = kept.setdefault(name, mine)
         if copy and held is not mine:
@@ -241,6 +246,7 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
                 left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
             elif session.blobs:
                 objects = session.blobs, repository, session.size
-                found.setdefault(session.blobs, TranscriptFile(path, True, False, *objects, session=session.session_id))
+                held = TranscriptFile(str(path), True, False, *objects, session=session.session_id)
+                found.setdefault(session.blobs, held)
     roots = (RootFound(Path(BRANCH), "checkpoints", files=count),) if count else ()
     return Discovery(tuple(found.values()), tuple(left_out), roots)

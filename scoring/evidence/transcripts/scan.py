@@ -175,7 +175,11 @@ class Scan:
         """Pack the tables of rows that wait for those of all other transcripts, which share names of folders."""
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
-            part.spans = [span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans]
+            part.spans = [
+                span._replace(cwd=intern(span.cwd), model=intern(span.model), session=intern(span.session))
+                for span in part.spans
+            ]
+            part.texts = [intern(text) for text in part.texts]
         return rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:

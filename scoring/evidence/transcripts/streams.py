@@ -1,6 +1,5 @@
 """Transcripts as sessions: which lines (each once, numbered over all files) and which commits a session has."""
 
-import os
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -59,7 +58,7 @@ class File:
                 if numbers:
                     found.setdefault(span.session or names[-1], set()).update(map(self.at, numbers))
             names = sorted(found, key=lambda name: max(found[name]))
-        *others, self.owner = names or [os.fspath(self.transcript.path)]
+        *others, self.owner = names or [self.transcript.name]
         self.others = {name: dict.fromkeys(sorted(found[name])) for name in others}
 
     def at(self, number: int, default: int = -1) -> int:
@@ -84,7 +83,7 @@ class File:
     def agent(self, span: int) -> str:
         """Return the id of the sub-agent that wrote a span, or its transcript; "" for the session itself."""
         of = self.rows.spans[span]
-        return (of.agent_id or os.fspath(self.transcript.path)) if of.agent else ""
+        return (of.agent_id or self.transcript.name) if of.agent else ""
 
 
 @dataclass(eq=False, slots=True)
@@ -165,6 +164,9 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
         session.made = [made for made in session.made if made.line in mine]
         session.lines = array("q", sorted(mine, key=lambda line: (mine[line], line)))
         session.times = array("q", map(mine.__getitem__, session.lines))
+        for file in session.files:  # most have one, in order: its arrays are held once
+            if (file.ids, file.times) == (session.lines, session.times):
+                session.lines, session.times = file.ids, file.times
     return {line: owner[line][1] for line in shared}
 
 

@@ -123,7 +123,7 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     tmp_path: Path, parts: list[int], ends: bool, expected: list[tuple[int, ...]]
 ) -> None:
     rows = session(tmp_path, answer(1, 5), answer(2, 4), *([shutdown(3, m=(9, 23, 20, 0))] if ends else []))
-    file = File(TranscriptFile(Path("events.jsonl"), whole=True), CopilotCli(), rows)
+    file = File(TranscriptFile("events.jsonl", whole=True), CopilotCli(), rows)
     file.ids, file.fresh = array("q", range(len(rows.lines))), bytearray(b"\1" * len(rows.lines))
     groups = [range(part, part + 1) for part in range(len(expected))]
     found, _ = count_lines([file], [*parts, parts[-1]], groups)

@@ -33,7 +33,7 @@ class Slow(Reading):
         time.sleep(600)
         return FileRead(None, [])
 
-one = TranscriptFile(Path("x"), True)
+one = TranscriptFile("x", True)
 pool = Pool(Slow(()), {n: (one, 1 if n > 2 else 1 << 20) for n in range(999)}, 2)
 assert len(pool._futures) == 4  # small ones are one task
 while len(os.listdir(sys.argv[1])) < 2:
