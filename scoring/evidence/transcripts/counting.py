@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
 from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.rows import RESPONSE, RUN, STATED, Rows
+from scoring.evidence.transcripts.rows import CALL, RESPONSE, RUN, STATED, VERDICT, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT, Tallies
 
@@ -47,7 +47,8 @@ def count_lines(
         tally.counts_open_calls = True
     counters = {name: h.counter(h, tallies.of[name], lambda _: True, lambda _: []) for name, h in harnesses.items()}
     count = max(parts, default=-1) + 1
-    for number, file in enumerate(continued(files)):
+    alone = _alone(files)
+    for number, file in enumerate(sorted(continued(files), key=lambda file: file not in alone)):
         if not any(file.fresh):
             continue
         rows = placed(file.rows, _places(file, parts, count + 1))
@@ -56,10 +57,24 @@ def count_lines(
             last: Any = ((s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses)
             rows.tables[RESPONSE] = last
         counters[file.harness.name].add(number, rows, True)
+        if file in alone:
+            counters[file.harness.name].finish()
         del rows  # those of a long transcript would stay until all is counted
     for counter in counters.values():
         counter.finish()
     return tallies.facts(), tallies.everything()
+
+
+def _alone(files: Sequence[File]) -> set[File]:
+    """Return the files that have no response or call in common with another one: what is in them need not wait."""
+    first, shared = dict[int, File](), set[File]()
+    for file in files:
+        keys = {row[2] for row in file.rows.tables.get(RESPONSE, ())}
+        keys |= {row[-2] for kind in (CALL, VERDICT) for row in file.rows.tables.get(kind, ())}
+        for key in keys - {0}:
+            if (other := first.setdefault(key, file)) is not file:
+                shared |= {other, file}
+    return set(files) - shared
 
 
 def _places(file: File, parts: Sequence[int], other: int) -> Sequence[int]:
