@@ -4,7 +4,7 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -18,9 +18,9 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
-from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart, Tree
-from scoring.evidence.transcripts.streams import missing_sub_agents, part_of
+from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE, Rows
+from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart
+from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
@@ -32,6 +32,7 @@ State: TypeAlias = Literal["talk", "reverted", "landed", "open", "lost", "unclea
 LEAST_LINES = 5  # that a rest wrote in the repository; with fewer it is talk
 _SHA = re.compile("[0-9a-f]{7,64}")
 _PAUSE = 5 * 60 * NS  # a longer one is no work
+_NO_ROWS = Rows()
 
 
 class Entry(NamedTuple):
@@ -47,9 +48,10 @@ class Entry(NamedTuple):
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``entries`` are its iterations, the lowest first; its ``lines`` are places in trees, ``counted`` what they say, if
-    any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines ``written``, all
-    where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if ``is_young``; ``outcome``: worst.
+    ``entries`` are its iterations, the lowest first; its ``lines`` are numbers by the first session of a tree,
+    ``counted`` what they say, if any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of
+    the lines ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if
+    ``is_young``; ``outcome``: worst. Of what is lost ``first_line`` says where it begins, as transcript:line.
     """
 
     unit: str
@@ -60,7 +62,7 @@ class Unit:
     entries: list[Entry] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
-    lines: "dict[Tree, array[int]]" = field(default_factory=dict)
+    lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
     counted: TranscriptFacts | None = None
     session: tuple[str, str] | None = None
     minutes: float | None = None
@@ -73,6 +75,7 @@ class Unit:
     defective: bool | None = None
     outcome: Outcome | None = None
     missing_subagents: int = 0
+    first_line: str | None = None
 
     @property
     def iteration(self) -> int | None:
@@ -84,18 +87,6 @@ class Unit:
         """Whether the last run of tests before it landed passed; None without a verdict."""
         seen = [one.observed.tests.last_passed for one in self.entries if one.observed]
         return next((passed for passed in reversed(seen) if passed is not None), None)
-
-    @property
-    def first_line(self) -> str | None:
-        """Where the earliest of its lines is, as transcript:line; None where none is here."""
-        places = [
-            (time, f"{file.transcript.path}:{number + 1}")
-            for tree, own in ((tree, {tree.lines[at] for at in places}) for tree, places in self.lines.items())
-            for file in tree.files
-            for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True)
-            if fresh and line in own
-        ]
-        return min(places, default=(0, None))[1]
 
     @property
     def lines_written(self) -> int | None:
@@ -115,7 +106,7 @@ class Unit:
     @property
     def written_here(self) -> int:
         """How many lines the edits that are here added."""
-        return sum(lines.total() for lines in self.written.values())
+        return sum(map(len, self.written.values()))
 
 
 class Ledger(NamedTuple):
@@ -144,20 +135,24 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     landings = [(one, whole.get(anew.get(one.landing.sha or "", ""), one.landing)) for one in facts]
     facts = [one if landing == one.landing else replace(one, landing=landing) for one, landing in landings]
     units = _with_entries(facts, scan.checkpoints)
+    recorded: set[SessionKey] = set()
     if scan.work:
-        _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+        times = _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+        recorded = {tree.sessions[0] for tree in scan.work.trees if tree.checkpoints}
+        scan.work = scan.work._replace(trees=())  # all that follows asks for lines
         _add_checkpoints(units, scan)
         _move_talk(units, scan.work)
         parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
         whole = git.landings({unit.commit for unit in parts if unit.commit})
         for unit in parts:  # what is only part of a commit of the trunk is what became of that
             unit.landing = whole.get(unit.commit or "", unit.landing)
-        _measure(units, scan.work)
+        _measure(units, scan.work, times)
     own = git.own_names()
-    _describe(units.values(), git, own)
+    _describe(units.values(), git, own, recorded)
     if scan.repository:
         _look_for_lines(units.values(), git, scan.repository, rules)
     _decide(units.values(), git, rules)
+    _find_first_lines(units.values(), scan.work.files if scan.work else ())
     outcomes = outcomes_in(git, [one.record for one in facts], rules, sources.cache_dir)
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units.values():
@@ -210,7 +205,7 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     if not scan.checkpoints:
         return
     taken = {name for unit in units.values() for name in unit.checkpoints}
-    owner = {tree.lines[at]: unit for unit in units.values() for tree, places in unit.lines.items() for at in places}
+    owner = {line: unit for unit in units.values() for line in chain(*unit.lines.values())}
     last: dict[str, tuple[int, int]] = {}
     for file in scan.work.files if scan.work else ():
         if file.checkpoint and file.checkpoint not in taken:
@@ -225,7 +220,9 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
 
 def _add_lines(
     units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
-) -> None:
+) -> "array[int]":
+    """Give each line to a unit, and return the times of all."""
+    times = array("q", bytes(8 * len(work.owners)))
     by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
     for tree in work.trees:
@@ -233,10 +230,11 @@ def _add_lines(
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
             free = _other(part, units, shown, landings)
-            for at, line in enumerate(part.lines, part.start):
-                owner = work.owners[line]
+            for line, time in zip(part.lines, tree.times[part.start : part.end], strict=True):
+                owner, times[line] = work.owners[line], time
                 unit = units[by_place[owner]] if owner >= 0 else free
-                unit.lines.setdefault(tree, array("i")).append(at)
+                unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
+    return times
 
 
 def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
@@ -250,15 +248,15 @@ def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: 
     return units.setdefault(name, Unit(name, kind))
 
 
-def _measure(units: Units, work: AllWork) -> None:
+def _measure(units: Units, work: AllWork, times: Sequence[int]) -> None:
     order = [one for one in units.values() if one.lines]
     parts, keys, groups = [-1] * len(work.owners), list[tuple[str, str]](), list[range]()
     for unit in order:
         first = len(keys)
-        for tree, places in unit.lines.items():
-            for at in places:
-                parts[tree.lines[at]] = len(keys)
-            keys.append(tree.sessions[0])
+        for part, (session, lines) in enumerate(unit.lines.items(), first):
+            for line in lines:
+                parts[line] = part
+            keys.append(session)
         groups.append(range(first, len(keys)))
     several = [range(n, n + 1) for group in groups if len(group) > 1 for n in group]
     counted, _ = count_lines(work.files, parts, groups + several, last_lines(work.files, parts))
@@ -266,11 +264,13 @@ def _measure(units: Units, work: AllWork) -> None:
     written = written_lines(work.files, parts, range(len(keys)))
     missing = missing_sub_agents(work.files, parts, groups)
     wrote = _unknown_writes(work, parts, written)
+    for file in work.files:  # what they say is counted
+        file.rows = _NO_ROWS
     for unit, group, found, absent in zip(order, groups, counted, missing, strict=False):
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
-        times = sorted(tree.times[at] for tree, places in unit.lines.items() for at in places)
-        unit.counted, unit.ended = replace(found, began=times[0], ended=times[-1]), times[-1]
-        unit.minutes = sum(b - a for a, b in pairwise(times) if b - a <= _PAUSE) / (60 * NS)
+        own = sorted(times[line] for line in chain(*unit.lines.values()))
+        unit.counted, unit.ended = replace(found, began=own[0], ended=own[-1]), own[-1]
+        unit.minutes = sum(b - a for a, b in pairwise(own) if b - a <= _PAUSE) / (60 * NS)
         for n in group:
             for key, added in written.pop(n).items():
                 if is_inside(*key, work.in_repository):
@@ -298,25 +298,27 @@ def _move_talk(units: Units, work: AllWork) -> None:
     rests = [unit for unit in units.values() if unit.kind == "rest"]
     parts = [-1] * len(work.owners)
     for n, unit in enumerate(rests):
-        for line in (tree.lines[at] for tree, places in unit.lines.items() for at in places):
+        for line in chain(*unit.lines.values()):
             parts[line] = n
     written = written_lines(work.files, parts, range(len(rests)))
     for n, unit in enumerate(rests):
-        inside = (ls.total() for key, ls in written[n].items() if is_inside(*key, work.in_repository))
+        inside = (len(ls) for key, ls in written[n].items() if is_inside(*key, work.in_repository))
         if sum(inside) < LEAST_LINES:
             del units[unit.unit]
             name = f"talk{unit.unit.removeprefix('rest')}"
             talk = units.setdefault(name, Unit(name, "talk"))
-            for tree, places in unit.lines.items():
-                talk.lines.setdefault(tree, array("i")).extend(places)
+            for session, lines in unit.lines.items():
+                talk.lines.setdefault(session, array("i")).extend(lines)
 
 
-def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str]) -> None:
+def _describe(
+    units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str], recorded: Collection[SessionKey]
+) -> None:
     every = list(units)
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})
     written, authors = git.written(known.values()), git.authors(known.values())
-    of_tree: dict[Tree, tuple[str, str]] = {}
+    of_tree: dict[SessionKey, tuple[str, str]] = {}
     for unit in every:
         sha = named.get(unit.commit) if unit.commit else None
         commit = written.get(known.get(sha or "", "")) or written.get(unit.commit or "")
@@ -330,8 +332,8 @@ def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str
             unit.subject = entry.summary or None
     for unit in every:
         if unit.lines and not any(unit.author):
-            tree = next(iter(unit.lines))
-            unit.author = of_tree.get(tree) or (("", "") if any(file.checkpoint for file in tree.files) else own)
+            session = next(iter(unit.lines))
+            unit.author = of_tree.get(session) or (("", "") if session in recorded else own)
 
 
 def _look_for_lines(
@@ -369,3 +371,15 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
             unit.state = "open"
         elif (landing and landing.found_by == NOT_LANDED) or (by_lines and unit.is_whole and there == 0):
             unit.state = "lost"
+
+
+def _find_first_lines(units: Iterable[Unit], files: Iterable[File]) -> None:
+    lost = {line: unit for unit in units if unit.state == "lost" for line in chain(*unit.lines.values())}
+    first: dict[Unit, tuple[int, str]] = {}
+    for file in files if lost else ():
+        for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True):
+            if fresh and (unit := lost.get(line)):
+                place = time, f"{file.transcript.name}:{number + 1}"
+                first[unit] = min(first.get(unit, place), place)
+    for unit, (_, place_of_it) in first.items():
+        unit.first_line = place_of_it

@@ -207,12 +207,12 @@ def _share(part: int, whole: int) -> dict[str, float | None]:
 
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
     """Return the units that are worth a look, worst and dearest first; failed first and passed later come last."""
-    passed = {tree: unit.ended or 0 for unit in (row.unit for row in rows) if unit.last_passed for tree in unit.lines}
+    passed = {name: unit.ended or 0 for unit in (row.unit for row in rows) if unit.last_passed for name in unit.lines}
     found = []
     for row in rows:
         if said := _why(row):
             reason, text, where = said
-            mended = reason == "tests_failed" and any(passed.get(t, 0) > (row.unit.ended or 0) for t in row.unit.lines)
+            mended = reason == "tests_failed" and any(passed.get(n, 0) > (row.unit.ended or 0) for n in row.unit.lines)
             place = len(_REASONS) if mended else _REASONS.index(reason)
             text += "; a later run of the same session passed" if mended else ""
             if where and ".db:" in where and len(row.unit.lines) == 1:  # no editor opens a line of a database

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
@@ -16,8 +17,8 @@ Hashes: TypeAlias = tuple[int, ...]
 """Significant lines, as :func:`~scoring.evidence.git.hunks.line_hash` names them; negative where they go."""
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
-WrittenLines: TypeAlias = dict[tuple[str, str], Counter[int]]
-"""Lines by the folder that a session worked in and the path that it wrote."""
+WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
+"""Lines, each as often as it is there, by the folder that a session worked in and the path that it wrote."""
 
 _MOST_DOCUMENTS = 50  # of one command
 _PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
@@ -121,13 +122,23 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
             n = file.at(number)
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
                 key = file.rows.spans[span].cwd, file.rows.texts[path]
-                write_down(found[part].setdefault(key, Counter()), lines)
+                found[part].setdefault(key, array("q")).extend(lines)
+    for written in found.values():
+        for key, changes in written.items():
+            written[key] = _left(changes)
     return found
+
+
+def _left(changes: "array[int]") -> "array[int]":
+    lines = Counter[int]()
+    write_down(lines, changes)
+    return array("q", lines.elements())
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
     """Return the share of the lines that a commit adds that were written, above 0 to 1; None where none was."""
-    known = _by_file(_by_last_part({name for name, _ in added}), (one for part in written for one in part.items()))
+    names = _by_last_part({name for name, _ in added})
+    known = {name: Counter(lines) for name, lines in _by_file(names, (o for w in written for o in w.items())).items()}
     whole = sum(added.values())
     there = sum(min(count, known[name][line]) for (name, line), count in added.items() if name in known)
     return there / whole if there else None
@@ -141,13 +152,13 @@ def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _by_file(
-    names: Mapping[str, Sequence[str]], written: Iterable[tuple[tuple[str, str], Counter[int]]]
-) -> dict[str, Counter[int]]:
+    names: Mapping[str, Sequence[str]], written: Iterable[tuple[tuple[str, str], "array[int]"]]
+) -> "dict[str, array[int]]":
     """Return lines that were written by the longest name of a file that fits where they were."""
-    found: dict[str, Counter[int]] = {}
+    found: dict[str, array[int]] = {}
     for (folder, path), lines in written:
         if fitting := [name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)]:
-            found.setdefault(fitting[-1], Counter()).update(lines)
+            found.setdefault(fitting[-1], array("q")).extend(lines)
     return found
 
 
@@ -198,6 +209,6 @@ def held_lines(
             for key in those:
                 there.setdefault(key, Counter()).update({line: lines[line] for line in wanted[key[0]][key[1]]})
     return [
-        sum((lines & there.get((n, name), Counter())).total() for name, lines in files.items())
+        sum((Counter(lines) & there.get((n, name), Counter())).total() for name, lines in files.items())
         for n, files in enumerate(wanted)
     ]
