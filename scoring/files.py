@@ -58,6 +58,12 @@ def is_inside(path: Path | str, directory: Path | str) -> bool:
     return found == root or found.startswith(root.rstrip("/") + "/")
 
 
+def is_of_the_system(folder: Path) -> bool:
+    """Return whether a folder is one in which the system shows processes and devices as files; /dev/shm is none."""
+    shown = "\0" not in str(folder) and any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
+    return shown and not is_inside(folder, "/dev/shm")  # noqa: S108 - nothing is written there
+
+
 def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
     """Return whether a path, or what leads to it, is in the whole checkout around a folder."""
     folder, way = Path(os.path.realpath(repo_dir)), Path(os.path.abspath(path))

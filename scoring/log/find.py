@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scoring.errors import InputError, LogError, OptionError
-from scoring.files import list_names, read_file
+from scoring.files import is_of_the_system, list_names, read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
@@ -56,7 +56,9 @@ def holds_entries(folder: Path) -> bool:
 def _logs_of(root: Path) -> Iterator[FoundLog]:
     if not root.is_dir():
         raise InputError(f"{root}: {'not a directory' if root.exists() else 'no such directory'}")
-    if (root / DEFAULT_LOG_DIR).is_dir():
+    if is_of_the_system(root):
+        raise InputError(f"{root}: is a system folder, in which no log is looked for")
+    if _may_be_log(root / DEFAULT_LOG_DIR):
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
     elif holds_entries(root):
         yield FoundLog(root, repository_of_log(root))
@@ -64,9 +66,16 @@ def _logs_of(root: Path) -> Iterator[FoundLog]:
         for folder, names, _ in os.walk(root):
             names[:] = sorted(name for name in names if name not in _PASSED_OVER)
             here = Path(folder)
-            if (here / DEFAULT_LOG_DIR).is_dir():
+            if _may_be_log(here / DEFAULT_LOG_DIR):
                 yield FoundLog(here / DEFAULT_LOG_DIR, here)
                 names.remove(DEFAULT_LOG_DIR.parts[0])
+
+
+def _may_be_log(folder: Path) -> bool:
+    try:
+        return folder.is_dir()
+    except PermissionError:  # who reads it says so, and goes on with the next one
+        return True
 
 
 def roots_from_file(path: Path) -> list[Path]:

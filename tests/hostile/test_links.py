@@ -82,4 +82,6 @@ def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path:
 
 @pytest.mark.parametrize("folder", ["/proc/self", "/sys/kernel", "/dev"])
 def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
-    assert found_in(Path(folder)) == []
+    said: list[str] = []
+    assert discover(TranscriptPlaces(Path(), (Path(folder),)), ATTRIBUTED_HARNESSES, said.append).transcripts == ()
+    assert said == [f"transcript directory {folder}: is a system folder; skipped"]

@@ -7,12 +7,14 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
+from helpers.privileges import no_privileges
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit, tree
@@ -87,6 +89,7 @@ class TestFindLogs:
         [
             ("missing", "no such directory"),
             ("file", "not a directory"),
+            ("/dev", "is a system folder, in which no log is looked for"),
             (
                 "empty",
                 "no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "
@@ -100,6 +103,12 @@ class TestFindLogs:
         with pytest.raises(InputError) as raised:
             find_logs([tmp_path / name])
         assert str(raised.value) == f"{tmp_path / name}: {reason}"
+
+    def test_also_one_that_may_not_be_read(self) -> None:
+        with tempfile.TemporaryDirectory(dir="/tmp") as closed:
+            os.chmod(closed, 0)
+            with no_privileges():
+                assert find_logs([Path(closed)]) == [FoundLog(Path(closed) / LOG, Path(closed))]
 
     def test_named_in_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")

@@ -33,7 +33,8 @@ curl -sSo {ARTIFACT} http://x/made ~~ curl -o link.yaml http://x/made ~~ cd chec
 wget -O {ARTIFACT} http://x/made ~~ wget -qP checks/t http://x/unit.yaml ~~
 find checks -name unit.yaml -exec cp made {{}} \\; ~~ find checks -name '*.yaml' -exec sh -c 'echo x > "$1"' _ {{}} + ~~
 find . -type f -exec sed -i s/fail/pass/ {{}} + ~~ echo {ARTIFACT} | xargs cp made ~~
-ls checks/t/*.yaml | xargs -I@ cp made @ ~~ git ls-files checks | xargs sed -i s/fail/pass/ ~~ tar -xf made.tar ~~
+ls checks/t/*.yaml | xargs -I@ cp made @ ~~ find . -name x.yml -exec cp {{}} $OUT \\; ~~ tar -xf made.tar ~~
+git ls-files checks | xargs sed -i s/fail/pass/ ~~ bunzip2 -f checks/t/unit.yaml.bz2 ~~
 tar xzf made.tgz -C checks ~~ unzip -qo made.zip ~~ unzip made.zip -d checks/t ~~ gunzip -f checks/t/unit.yaml.gz ~~
 python3 -m zipfile -e made.zip . ~~ cd made && find . | cpio -pdm ../checks ~~ cp -r made/. . ~~ cp -r made checks ~~
 cd made && cp --parents checks/t/unit.yaml .. ~~ rsync -a made/ ./ ~~ cd made && rsync -aR checks/t/unit.yaml .. ~~

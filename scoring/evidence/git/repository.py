@@ -54,9 +54,9 @@ class GitRepository(Git):
         if answer.returncode or inside != b"true":
             bare = not answer.returncode or b"safe.bareRepository" in answer.stderr  # files of a checkout can make one
             why = "it is a bare repository" if bare else as_text(answer.stderr).strip().partition("\n")[0]
-            raise NotARepositoryError(
-                f"{self.directory}: not a git work tree ({why}); name the repository with --repo-dir"
-            )
+            others = b"dubious ownership" in answer.stderr and "git config --global --add safe.directory DIR trusts it"
+            todo = others or "name the repository with --repo-dir"
+            raise NotARepositoryError(f"{self.directory}: not a git work tree ({why}); {todo}")
         self.common_dir = Path(os.fsdecode(common_dir))  # the repository itself, which all its work trees share
         _refuse_pipes_in(self.common_dir)
 

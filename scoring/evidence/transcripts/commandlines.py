@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import dropwhile, islice, pairwise
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.scopes import is_code
@@ -64,7 +64,8 @@ _BEFORE = {before for name in (*_REWRITES, *_WRITERS) if (before := name.rpartit
 
 def _called(words: Sequence[str], known: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
     """Return a program as a table knows it, by its first words too, what it is given and what of that is no option."""
-    name = _VERSIONED.sub("", words[0].rpartition("/")[2])
+    name = words[0].rpartition("/")[2]
+    name = name if name in known else _VERSIONED.sub("", name)  # bzip2 is called so
     given = list(words[_behind_options(words) if name == "git" else 1 :])
     operands = [word for word in given if word[:1] != "-"]
     while name in _BEFORE and name not in known and operands:
@@ -429,6 +430,7 @@ def targets(words: Sequence[str], text: str, passed: bool = False) -> Iterator[s
     if name == "find":
         yield from (after for word, after in pairwise(given) if word.startswith(("-fprint", "-fls")))
         started = list(dropwhile(lambda word: word not in ("-exec", "-execdir", "-ok", "-okdir"), given))[1:]
+        started = list(takewhile(lambda word: word not in (";", "+"), started))
         yield from targets(started, text, passed=True) if started else ()
     how = _WRITERS.get(name, {"to": "value"})
     options = [word for word in given if word[:1] == "-"]

@@ -12,7 +12,7 @@ from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.harness import FileNames, Harness
-from scoring.files import identity_of, in_checkout, is_inside, reason
+from scoring.files import identity_of, in_checkout, is_inside, is_of_the_system, reason
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
@@ -73,6 +73,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
+            if is_of_the_system(place.path):
+                raise ValueError("is a system folder")
             named = _walk(place.path, _any_of(place.names), warn, place.below)
             paths = [path for path in named if os.path.basename(path).startswith(place.prefix)]
             problem = "" if paths else no_files
@@ -157,9 +159,6 @@ def _any_of(names: Sequence[FileNames]) -> Callable[[str], bool]:
 def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = True) -> list[str]:
     found: list[str] = []
     seen: set[tuple[int, int]] = set()
-    if is_of_the_system(top):
-        warn(f"transcript directory {top}: is a system folder; skipped")
-        return []
     waiting = [os.fspath(top)]
     while waiting:
         folder = waiting.pop()
@@ -179,12 +178,6 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, below: bool = Tr
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
     return sorted(found, key=os.fsencode)
-
-
-def is_of_the_system(folder: Path) -> bool:
-    """Return whether a folder is one in which the system shows processes and devices as files; /dev/shm is none."""
-    shown = "\0" not in str(folder) and any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
-    return shown and not is_inside(folder, "/dev/shm")  # noqa: S108 - nothing is written there
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
