@@ -49,7 +49,7 @@ class YamlError(InputError):
 
 def installing(extra: str) -> str:
     """Return how an extra is installed, in each of the ways in which da-score is; it is on no package index."""
-    return f"in a checkout of da-score pip install '.[{extra}]', or likewise pipx install --force or uv tool install"
+    return f"in a clone of da-score run pipx install --force '.[{extra}]', or likewise uv tool install or pip install"
 
 
 class LogError(InputError):

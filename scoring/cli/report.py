@@ -74,7 +74,7 @@ def command(
         "work": work_summary(found.work),
         "look_at": look_at(found.work),
     }
-    what = counted(len(found.work), "piece") + " of work" if fleet else counted(len(found.lines), "iteration")
+    what = counted(len(found.lines), "iteration") if found.lines else counted(len(found.work), "piece") + " of work"
     reply(settings.json, value, f"Wrote {out}: {what}\n")
 
 

@@ -294,4 +294,4 @@ def test_an_install_hint_takes_nothing_from_an_index() -> None:
     texts = {path: path.read_bytes() for path in sources if path.suffix in (".py", ".md")}
     found = [path.relative_to(ROOT).as_posix() for path, text in texts.items() if b"'da-score[" in text]
     assert found == []
-    assert installing("query").startswith("in a checkout of da-score pip install '.[query]', or ")
+    assert installing("query").startswith("in a clone of da-score run pipx install --force '.[query]', or ")
