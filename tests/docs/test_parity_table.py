@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import json
 import math
 import re
 from pathlib import Path
@@ -23,65 +24,11 @@ from scoring import (
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "PARITY.md").read_text("utf-8")
 
-NAMES = {
-    "constants": """
-        BandUnscored RubricVersion CombineWeightedMeanRenormalized RoleImpl RoleVerifier RoleReview SignalLanded
-        SignalVerifier SignalTests SignalCorrectionPressure SignalScope SignalHookOutcomes SignalTokenEfficiency
-    """,
-    "functions": """
-        AbsentSignal AggregateSessions AssembleSignalSet BackfillIterations BuildPersistedScore BuildSignalSets
-        DefaultRubric DeriveLinkedTracesToOutcomes ExtractGitSignals ExtractHookOutcomesSignal
-        ExtractIterationObjectives ExtractIterlogSignals IterationScorePath LoadIterationLog ParseIterationRecord
-        PresentSignal ScoreIteration SessionScorePath WriteIterationScore WriteIterationScoreWithRecord
-        WriteIterationScores WriteSessionScore WriteSessionScores
-    """,
-    "methods": """
-        IntegrityObservation.Comparable IntegrityObservation.Delta OptionalBool.UnmarshalYAML Rubric.Band Rubric.Score
-        Rubric.ScoreAll Rubric.Signal Rubric.TwoWaySignals Rubric.Validate SignalSet.Value
-    """,
-    "text types": "AgentRole CombinationMethod SignalID",
-}
-"""What the reference exports besides its structs."""
+NAMES = json.loads((ROOT / "testdata" / "reference_names.json").read_text("utf-8"))
+"""What the reference exports: names by kind, and structs with their exported fields."""
 
-STRUCTS = {
-    "AgentInfo": "SessionID Harness Model",
-    "BackfillSignals": "Iteration TokenEfficiency ToolErrorRate ToolErrorRatePresent",
-    "GitSignals": "LandedObserved ScopeObserved",
-    "ImplBlock": "Summary ScopeNote Retries FocusedTestsAdded FocusedTestsPass TestsTotalPass SelfAssessment",
-    "IntegrityObservation": "Signal Role Claimed Observed",
-    "IterationObjectives": "RanCliCommand CommittedAfterTests ReadLoopState",
-    "IterationRecord": "SchemaVersion Iteration Date Wave TaskID Commit FilesChanged LinesAdded LinesRemoved "
-    "FirstCommit CheckpointAt Agent SessionTokens Impl Verifiers Review",
-    "IterationWindow": "Iteration Start End",
-    "IterlogSignals": "ScopeClaimed TestsClaimed Verifier VerifierClaimed LandedClaimed Retries UserCorrections",
-    "LinkedTrace": "TraceRef OutcomeRef",
-    "OptionalBool": "Set Value",
-    "PersistedContribution": "Signal Label Present SubScore Detail NominalWeight EffectiveWeight Contribution",
-    "PersistedScore": "Iteration RubricVersion Scored Value Band Breakdown LinkedTracesToOutcomes",
-    "ReviewBlock": "Phase1Decision Phase2Decision OverallDecision FailedGates DecisionArtifact",
-    "Rubric": "Version Combination Signals Bands",
-    "Score": "Iteration RubricVersion Value Scored Band Breakdown",
-    "ScoreBand": "Name Min",
-    "SelfAssessment": "ReadLoopState OneItemOnly CommittedAfterTests AlignedWithCanonicalTasks "
-    "PersistedViaWorkflowCommands RanCliCommand ExercisedNewScenario TestsPositiveAndNegative TestsUsedSandbox "
-    "CliProducedActionableFeedback LinkedTracesToOutcomes StayedUnder10Files NoDestructiveCommands "
-    "ScopedTestsToWriteScope TddRefreshPerformed",
-    "SessionIterRef": "Iteration Scored Value Band",
-    "SessionScore": "SessionID RubricVersion Iterations Scored Value Band PerIteration",
-    "SignalContribution": "Signal Label Present SubScore Detail NominalWeight EffectiveWeight Contribution",
-    "SignalSet": "Iteration Landed Verifier Tests CorrectionPressure Scope HookOutcomes TokenEfficiency Integrity "
-    "Objective",
-    "SignalSpec": "ID Label Weight Description TwoWay",
-    "SignalValue": "Present SubScore Detail",
-    "TestAdded": "Name Kind",
-    "TokenUsage": "InputTokens OutputTokens CacheReadTokens CacheCreationTokens CacheHitRate",
-    "VerifierRecord": "Type Status GatePassed TestsAdded TestsAddedByKind LinkedTraces TestsTotalPass Retries "
-    "ResultArtifact SelfAssessment",
-}
-"""The reference's structs with their exported fields."""
-
-CONSTANTS, FUNCTIONS, METHODS, TEXT_TYPES = (names.split() for names in NAMES.values())
-FIELDS = [f"{struct}.{field}" for struct, fields in STRUCTS.items() for field in fields.split()]
+CONSTANTS, FUNCTIONS, METHODS, TEXT_TYPES, STRUCTS = NAMES.values()
+FIELDS = [f"{struct}.{field}" for struct, fields in STRUCTS.items() for field in fields]
 
 
 def rows(block: str) -> list[list[str]]:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.sampled(3)
 
 RUBRIC = released_rubric("3.1.0")
 ARTIFACT = "checks/t/unit.yaml"
+"""What the entries name as a verifier's artifact, and the commands of testdata/tables/made_up.json write or read."""
 PASSED = "12 passed in 0.31s"
 
 CLAIMS: dict[str, Any] = {
@@ -23,46 +24,6 @@ CLAIMS: dict[str, Any] = {
     "verifiers": [{"type": "unit", "status": "pass", "result_artifact": ARTIFACT, "tests_total_pass": True}],
     "session_tokens": {"input_tokens": 1, "cache_read_tokens": 99, "cache_creation_tokens": 1, "cache_hit_rate": 0.99},
 }
-
-
-MAY_WRITE = f"""
-eval echo x '>' {ARTIFACT} ~~ cp /tmp/made {ARTIFACT} ~~ cp made link.yaml ~~ mv -f out/unit.yaml checks/t/ ~~
-cd checks && install -m 644 -t t ../unit.yaml ~~ sudo ln -sf ../../made {ARTIFACT} ~~ sed -i s/fail/pass/ {ARTIFACT} ~~
-perl -pi -e s/fail/pass/ {ARTIFACT} ~~ yq -i '.status="pass"' {ARTIFACT} ~~ eval "echo x > {ARTIFACT}" ~~
-curl -sSo {ARTIFACT} http://x/made ~~ curl -o link.yaml http://x/made ~~ cd checks/t && curl -sO http://x/unit.yaml ~~
-wget -O {ARTIFACT} http://x/made ~~ wget -qP checks/t http://x/unit.yaml ~~
-find checks -name unit.yaml -exec cp made {{}} \\; ~~ find checks -name '*.yaml' -exec sh -c 'echo x > "$1"' _ {{}} + ~~
-find . -type f -exec sed -i s/fail/pass/ {{}} + ~~ echo {ARTIFACT} | xargs cp made ~~
-ls checks/t/*.yaml | xargs -I@ cp made @ ~~ find . -name x.yml -exec cp {{}} $OUT \\; ~~ tar -xf made.tar ~~
-git ls-files checks | xargs sed -i s/fail/pass/ ~~ bunzip2 -f checks/t/unit.yaml.bz2 ~~
-tar xzf made.tgz -C checks ~~ unzip -qo made.zip ~~ unzip made.zip -d checks/t ~~ gunzip -f checks/t/unit.yaml.gz ~~
-python3 -m zipfile -e made.zip . ~~ cd made && find . | cpio -pdm ../checks ~~ cp -r made/. . ~~ cp -r made checks ~~
-cd made && cp --parents checks/t/unit.yaml .. ~~ rsync -a made/ ./ ~~ cd made && rsync -aR checks/t/unit.yaml .. ~~
-git checkout HEAD~1 -- {ARTIFACT} ~~ git checkout HEAD~1 {ARTIFACT} ~~ git -C checks checkout other -- t ~~
-git restore --source=other {ARTIFACT} ~~ git stash push -- {ARTIFACT} ~~ git stash pop ~~ git apply made.patch ~~
-patch -p1 < made.patch ~~ patch {ARTIFACT} < made.patch ~~ dd if=made of={ARTIFACT} ~~ sort -o {ARTIFACT} made ~~
-sed -n 'w {ARTIFACT}' made ~~ awk '{{print > "{ARTIFACT}"}}' made ~~
-python -c "open('{ARTIFACT}','w').write('status: pass')" ~~
-python3 -c "import pathlib as p; p.Path('checks','t',f'{{k}}.yaml').write_text('x')" ~~
-node -e 'require("fs").writeFileSync("{ARTIFACT}", "status: pass")' ~~
-perl -e 'open F, "> {ARTIFACT}"; print F "status: pass"' ~~ ruby -e "File.write('{ARTIFACT}', 'x')" ~~
-echo "open('{ARTIFACT}','w').write('x')" | python3 ~~ echo 'echo x > {ARTIFACT}' | sh ~~
-CODE="open('{ARTIFACT}','w')"; python -c "$CODE" ~~ ssh localhost 'cp made /repo/{ARTIFACT}' ~~
-vim -c 'w! {ARTIFACT}' -c q made ~~ cd checks/t; (cd /usr); echo x > unit.yaml ~~
-cd checks/t; false && cd /usr; echo x > unit.yaml ~~ echo x > checks/t/{{unit..unit}}.yaml ~~
-echo x > $'checks/t/\\x75nit.yaml'
-"""
-NOT_WRITING = f"""
-curl -s http://x/{ARTIFACT} ~~ curl -o other.yaml http://x/unit.yaml ~~ wget -qO- http://x/unit.yaml ~~
-find . -name unit.yaml -exec cat {{}} + ~~ find src -name '*.py' -exec sed -i s/a/b/ {{}} + ~~
-find src -name '*.py' | xargs grep x ~~ find src -name '*.py' | xargs sed -i s/a/b/ ~~ cat {ARTIFACT} | xargs echo ~~
-tar -cf saved.tar checks ~~ tar -xf made.tar -C /elsewhere ~~ tar -xOf made.tar {ARTIFACT} ~~ unzip -l made.zip ~~
-cp -r made . ~~ rsync -a {ARTIFACT} /elsewhere/ ~~ git checkout -b other ~~ git restore src/a.py ~~ git stash list ~~
-git apply --check made.patch ~~ sort {ARTIFACT} ~~ sed -n 's/w /x/p' {ARTIFACT} ~~ awk '$1 > 5' {ARTIFACT} ~~
-python -c "import yaml; print(yaml.safe_load(open('{ARTIFACT}'))['status'])" ~~
-python -c "open('out.txt','w').write('x')" ~~ node -e 'console.log(require("fs").readFileSync("{ARTIFACT}", "utf8"))' ~~
-python tools/make.py --out "{ARTIFACT}" ~~ echo 'cat {ARTIFACT}' | sh ~~ cd checks/t && make > out.log
-"""
 
 
 class Log:
@@ -117,55 +78,18 @@ def row(score: Score, signal: str) -> SignalContribution:
 
 
 @pytest.mark.sampled(100)
-@pytest.mark.parametrize(
-    "done",
-    [
-        pytest.param(("edit", ARTIFACT), id="an edit tool"),
-        pytest.param(("edit", "link.yaml"), id="an edit tool through a link"),
-        pytest.param(("edit", "linked/unit.yaml"), id="an edit tool through a linked folder"),
-        pytest.param(("edit", "twin.yaml"), id="an edit tool by another name of the file"),
-        pytest.param(("run", f"echo 'status: pass' > {ARTIFACT}"), id="a redirection"),
-        pytest.param(("run", "cd checks && echo 'status: pass' >>t/unit.yaml"), id="a redirection in a folder"),
-        pytest.param(("run", "cd linked && echo 'status: pass' > unit.yaml"), id="a redirection in a linked folder"),
-        pytest.param(("run", "echo 'status: pass' > link.yaml"), id="a redirection through a link"),
-        pytest.param(("run", f"echo 'status: pass' | tee {ARTIFACT}"), id="tee"),
-        pytest.param(("run", f"cat > {ARTIFACT} <<EOF\nstatus: pass\nEOF"), id="a here-document"),
-    ],
-)
-def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, done: tuple[str, str]) -> None:
-    log.entry(log.work(done))
+@pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "written"))
+def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, how: str, what: str) -> None:
+    log.entry(log.work((how, what)))
     (score,) = log.scores()
     why = "none of 1 verifiers observed: the agent wrote its artifact itself; evidence by commit"
     assert (row(score, "verifier").present, row(score, "verifier").detail) == (False, why)
 
 
 @pytest.mark.sampled(100)
-@pytest.mark.parametrize(
-    "done",
-    [
-        pytest.param(("edit", "src/unit.yaml"), id="another file of that name"),
-        pytest.param(("edit", "gone/unit.yaml"), id="a file that is not there"),
-        pytest.param(("run", f"cat {ARTIFACT} > out.txt"), id="a copy of it"),
-        pytest.param(("run", f"cat < {ARTIFACT}"), id="it was read"),
-        pytest.param(("run", f"git commit -m 'wrote > {ARTIFACT}'"), id="a message names it"),
-        pytest.param(("run", "echo x > $OUT/other.yaml"), id="a variable before another name"),
-        pytest.param(("run", "make > ${NAME}.log"), id="a variable before another suffix"),
-        pytest.param(("run", "make > checks/t/*.log"), id="a glob of other files"),
-        pytest.param(("run", "make > /tmp/$$/out"), id="a variable in another folder"),
-        pytest.param(("run", 'eval "make > out.log"'), id="eval that writes another file"),
-        pytest.param(("run", "pushd checks/t && make > out.log"), id="pushd and another file"),
-        pytest.param(("run", f"cp {ARTIFACT} saved.yaml"), id="it was copied"),
-        pytest.param(("run", f"cp {ARTIFACT} $TO/saved.yaml"), id="it was copied to a folder that is a variable"),
-        pytest.param(("run", "cp made checks/t/"), id="a copy of another name into its folder"),
-        pytest.param(("run", f"sed -n s/a/b/p {ARTIFACT}"), id="sed that prints"),
-        pytest.param(("run", "sed -i s/a/b/ src/a.py"), id="sed in place of another file"),
-        pytest.param(("run", f"dd if={ARTIFACT} of=saved"), id="dd from it"),
-        pytest.param(("run", "mv out saved"), id="another folder was moved"),
-        *(pytest.param(("run", command.strip()), id=command.strip()) for command in NOT_WRITING.strip().split(" ~~")),
-    ],
-)
-def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[str, str]) -> None:
-    log.entry(log.work(done))
+@pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "not written"))
+def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, what: str) -> None:
+    log.entry(log.work((how, what)))
     (score,) = log.scores()
     assert row(score, "verifier").present
 
@@ -174,30 +98,9 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, done: tuple[
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("echo 'status: pass' > $OUT/unit.yaml", id="a variable for its folder"),
-        pytest.param('F=checks/t/unit.yaml; echo x > "$F"', id="a variable for the whole"),
-        pytest.param("echo x > checks/$T/unit.yaml", id="a variable in the middle"),
-        pytest.param("echo x > checks/t/${NAME}.yaml", id="a variable before its suffix"),
-        pytest.param("echo x > $(echo checks/t/unit.yaml)", id="what a command prints"),
-        pytest.param("echo x > checks/t/*.yaml", id="a glob of files"),
-        pytest.param("echo x > check?/t/unit.yaml", id="a glob of folders"),
-        pytest.param("echo x > {a,checks/t}/unit.yaml", id="braces"),
-        pytest.param("pushd checks/t && echo x > unit.yaml", id="pushd"),
-        pytest.param("cd $T; echo x > unit.yaml", id="a folder that is a variable"),
-        pytest.param("cd checks/t && cd x && cd - && echo x > unit.yaml", id="the folder before"),
-        pytest.param(f'eval "echo x > $HERE/{ARTIFACT}"', id="eval of a text"),
-        pytest.param("echo x | tee $OUT", id="tee and a variable"),
-        pytest.param("bash -c 'echo x > $OUT'", id="a shell in a shell"),
         pytest.param(": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"),
         pytest.param("".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"),
-        pytest.param("cp made $OUT/unit.yaml", id="a copy into a folder that is a variable"),
-        pytest.param('cp "$MADE" checks/t/', id="a copy of a variable into its folder"),
-        pytest.param("rsync -a made/ checks/", id="rsync of a folder above it"),
-        pytest.param("mv made checks", id="a folder in the place of one above it"),
-        pytest.param(f'eval "cp made $HERE/{ARTIFACT}"', id="eval of a copy"),
-        pytest.param(f"python3 - <<'E'\nopen('{ARTIFACT}', 'w').write('x')\nE", id="code from a here-document"),
-        pytest.param(f"bash -s <<E\necho x > {ARTIFACT}\nE", id="a shell with a here-document"),
-        *(pytest.param(command.strip(), id=command.strip()) for command in MAY_WRITE.strip().split(" ~~")),
+        *tables.cases("made_up", "perhaps written"),
     ],
 )
 def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, command: str) -> None:

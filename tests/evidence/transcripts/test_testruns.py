@@ -267,23 +267,7 @@ def test_a_passing_summary_is_of_the_run_alone(what: str) -> None:
     assert verdict(f"pytest | {FOREIGN[what][0]}", "1 failed in 0.1s").passed is False
 
 
-@pytest.mark.parametrize(
-    ("own", "foreign"),
-    [
-        pytest.param("pytest > x; cat x", "pytest > x; cat y", id="another file"),
-        pytest.param("pytest 2> x; cat src/a.py", "pytest &> x; cat src/a.py", id="its errors, and all"),
-        pytest.param("pytest 2>&1; ./show.sh", "pytest > /dev/null 2>&1; ./show.sh", id="nowhere"),
-        pytest.param("pytest > x; tail -n 5 x", "pytest >> x; tail -n 5 x", id="what was in it before"),
-        pytest.param("cd d && pytest > x; cat x", "(cd d && pytest > x); cat x", id="in another folder"),
-        pytest.param("pytest > x; echo $?; cat x; rm x", "pytest > x; cp y x; cat x", id="copied over it"),
-        pytest.param("pytest > x; sed -n 1p x", "pytest > x; sed -n 's/a/b/p' x", id="rewritten"),
-        pytest.param("pytest > x; echo a > y; cat x", "pytest > x; cat y > x; cat x", id="written over it"),
-        pytest.param("pytest > x; cat x", "pytest > x; cat x <<E\nE", id="a here-document"),
-        pytest.param("(pytest; echo) > x; cat x", "(pytest; echo) > x; cat y", id="a group's"),
-        pytest.param("bash -c pytest > x; cat x", "bash -c 'pytest -x' > x; cat y", id="a shell's"),
-        pytest.param("for a in b; do pytest; done | cat", "for a in b; do pytest; done > x; cat y", id="a loop's"),
-    ],
-)
+@pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "files"))
 @pytest.mark.parametrize(("text", "passed"), [("2 passed in 0.1s", True), ("1 failed in 0.1s", False)])
 def test_what_a_run_writes_into_a_file_is_known_by_that_file_alone(
     own: str, foreign: str, text: str, passed: bool
@@ -291,43 +275,14 @@ def test_what_a_run_writes_into_a_file_is_known_by_that_file_alone(
     assert (verdict(own, text).passed, verdict(foreign, text).passed) == (passed, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "began"),
-    [
-        pytest.param("pytest", "Permission to use Bash with command pytest has been denied.", False, id="denied"),
-        pytest.param("pytest", "<tool_use_error>Cancelled</tool_use_error>", False, id="an error of the harness"),
-        pytest.param("pytest", "PreToolUse:Bash hook error: no", False, id="stopped by a hook of the harness"),
-        pytest.param("pytest", "1 failed in 0.1s\nPermission to use Bash has been denied", True, id="said later"),
-        pytest.param("cd x && pytest", "bash: line 1: cd: x: No such file or directory", False, id="no folder"),
-        pytest.param("cd x && pytest", "(eval):cd:1: no such file or directory: x", False, id="no folder, zsh"),
-        pytest.param(
-            "cd x; pytest", "bash: line 1: cd: x: No such file or directory\n1 failed in 0.1s", True, id="goes on"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "output", "began"), tables.cases("testruns", "never began"))
 def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> None:
     run = run_of(text)
     assert (TOOLS.verdict(run, output, True) == Verdict(False, None, 1)) is began
     assert (TOOLS.verdict(run, output, True) is not None) is began
 
 
-HERE = "go test; cd cmd && go test; (cd /tmp/x && make) THEN go test; cd .. && go test; cd /Users/a/app && go test; "
-HERE += "cd ~/app/cmd && go test; go -C cmd test; pytest --basetemp /tmp/x; bash /Users/a/app/scripts/test.sh; "
-HERE += "cd $(git rev-parse --show-toplevel) && go test; (cd /x && make) && (cd .. && go test)"
-THERE = "cd /Users/a/other && go test; cd ../../other && go test; cd tmp/clone && go test; go -C ../../other test; "
-THERE += "npm --prefix=/Users/b test; pytest /tmp/x/test_a.py; bash /tmp/test.sh; ~/bin/test-all; "
-THERE += "cd x/node_modules/y && npm test"
-NOWHERE = 'cd "$DIR" && go test; cd - && go test; cd $(mktemp -d) && go test; $HOME/test.sh; pushd && go test'
-
-
-@pytest.mark.parametrize(
-    ("text", "elsewhere"),
-    [
-        (re.sub(" THEN ", "; ", text), kind)
-        for texts, kind in ((HERE, False), (THERE, True), (NOWHERE, None))
-        for text in texts.split("; ")
-    ],
-)
+@pytest.mark.parametrize(("text", "elsewhere"), tables.cases("testruns", "places"))
 def test_where_a_run_is(text: str, elsewhere: bool | None) -> None:
     run = run_of(text)
     assert run is not None
@@ -351,70 +306,17 @@ def test_what_is_elsewhere(folder: str, homes: tuple[str, ...], elsewhere: bool)
     assert is_elsewhere("", folder, homes) is elsewhere
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "found"),
-    [
-        ("pytest", "=== 1 failed, 2 passed in 0.1s ===\n=== 3 passed in 0.1s ===", Verdict(False, 2, 1)),
-        ("pytest", "3 passed, 1 skipped in 61.20s (0:01:01)", Verdict(True, 3, 0)),
-        ("pytest", "2 passed, 1 error in 0.10s", Verdict(False, 2, 1)),
-        ("pytest", "FAILED tests/a.py::test_b - assert", Verdict(False)),
-        ("pytest", "5 passed in 0.10s\n!!!!!! KeyboardInterrupt !!!!!!", Verdict(False)),
-        ("go test ./...", "ok  \ta/b\t0.010s\nFAIL\ta/c [build failed]", Verdict(False)),
-        ("go test ./...", "ok  \ta/b\t(cached)", Verdict(True)),
-        ("go test ./... | cut -f1,2", "ok  \ta/b\nFAIL\ta/c", Verdict(False)),
-        ("pytest -q | sed 's/ in .*//'", "3 failed, 10 passed", Verdict(False, 10, 3)),
-        ("cargo test 2>&1 | cut -d' ' -f1-3", "test result: FAILED.", Verdict(False)),
-        ("npx jest | cut -d, -f1", "Tests:       1 failed", Verdict(False, None, 1)),
-        ("npm test", "Tests:       1 failed, 4 passed, 5 total", Verdict(False, 4, 1)),
-        ("make test", "5 tests, 1 failure", Verdict(False, 4, 1)),
-        (
-            "pytest a && go test ./...",
-            "3 passed in 0.1s\n--- FAIL: TestA (0.00s)\nFAIL\ta\t0.1s",
-            Verdict(False, None, 1),
-        ),
-        ("pytest a && go test ./...", "3 passed in 0.1s\nok  \ta\t0.1s", Verdict(True, 3, 0)),
-        (
-            "cargo test",
-            "test result: ok. 2 passed; 0 failed\ntest result: FAILED. 3 passed; 2 failed",
-            Verdict(False, 5, 2),
-        ),
-        ("mvn test", "[INFO] BUILD SUCCESS", Verdict(True)),
-    ],
-)
-def test_a_failing_summary_decides_else_a_passing_one(text: str, output: str, found: Verdict) -> None:
-    assert verdict(text, output) == found
+@pytest.mark.parametrize(("text", "output", "found"), tables.cases("testruns", "summaries"))
+def test_a_failing_summary_decides_else_a_passing_one(text: str, output: str, found: list[Any]) -> None:
+    assert verdict(text, output) == Verdict(*found)
 
 
-@pytest.mark.parametrize(
-    ("text", "output"),
-    [
-        pytest.param("pytest", "go: FAIL\ta\t0.1s", id="a form of another tool"),
-        pytest.param("pytest", "we had 3 failed, 2 passed in 1.0s once", id="not at the beginning of a line"),
-        pytest.param("pytest", "collected 3 items", id="no summary"),
-        pytest.param("pytest", "10 passed to the next stage", id="a sentence that begins like a summary"),
-        pytest.param("pytest", "the other run had 3 failed, 10 passed", id="a sentence that ends like a summary"),
-        pytest.param("go test ./...", "ok  \ta b c", id="a sentence that begins like a package"),
-        pytest.param("go test ./...", "okay then 0.1s", id="a word that begins alike"),
-        pytest.param("cargo test", "running 3 tests", id="a beginning"),
-    ],
-)
+@pytest.mark.parametrize(("text", "output"), tables.cases("testruns", "no summary"))
 def test_what_is_no_summary_says_nothing(text: str, output: str) -> None:
     assert verdict(text, output) == Verdict()
 
 
-@pytest.mark.parametrize(
-    ("text", "output"),
-    [
-        ("pytest", "no tests ran in 0.01s"),
-        ("pytest", "2 skipped in 0.01s"),
-        ("python -m unittest", "Ran 0 tests in 0.000s\n\nOK"),
-        ("go test ./...", "?   \ta/b\t[no test files]"),
-        ("go test -run X ./...", "ok  \ta/b\t0.010s [no tests to run]"),
-        ("cargo test x", "test result: ok. 0 passed; 0 failed; 0 ignored"),
-        ("ctest", "No tests were found!!!"),
-        ("rspec", "0 examples, 0 failures"),
-    ],
-)
+@pytest.mark.parametrize(("text", "output"), tables.cases("testruns", "no tests"))
 def test_a_run_of_no_tests_passes_nothing(text: str, output: str) -> None:
     assert verdict(text, output, False) == Verdict()
     assert verdict(text, output, True) == Verdict(False)
