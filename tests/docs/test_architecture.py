@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.names import look_up
+from helpers.pages import quoted, section
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
@@ -24,19 +25,12 @@ RECIPES = {
 }
 
 
-def section(title: str, level: int = 2) -> str:
-    """Return the text under a heading, up to the next one of its level or above."""
-    found = re.search(rf"^{'#' * level} {re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", PAGE, re.M | re.S)
-    assert found, f"the page has no section {title!r}"
-    return found[1]
-
-
-QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
+QUOTED = sorted(set(quoted(PAGE)))
 PATHS = [
     text for text in QUOTED if re.fullmatch(r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text)
 ]
 NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", text)]
-PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section("The picture"))
+PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section(PAGE, "The picture"))
 
 
 def test_paths_and_names_exist() -> None:
@@ -58,18 +52,18 @@ def test_a_constant_that_a_recipe_names_is_in_the_file_that_it_names() -> None:
 
 
 def test_the_way_from_the_command_to_the_sidecar_opens_at_most_eight_files() -> None:
-    steps = re.findall(r"^(\d)\. `([^`]+)`", section("The way of the data"), re.M)
+    steps = re.findall(r"^(\d)\. `([^`]+)`", section(PAGE, "The way of the data"), re.M)
     assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
     assert steps[0][1] == "scoring/cli/run.py"
     assert len(steps) <= 8
 
 
 def test_every_recipe_is_there() -> None:
-    assert set(re.findall(r"^### (.+)$", section("Recipes"), re.M)) == RECIPES
+    assert set(re.findall(r"^### (.+)$", section(PAGE, "Recipes"), re.M)) == RECIPES
 
 
 @pytest.mark.parametrize("title", sorted(RECIPES))
 def test_a_recipe_says_which_file_which_line_what_shows_up_and_which_test(title: str) -> None:
-    leads = re.findall(r"^- \*\*(.+?):\*\*", section(title, 3), re.M)
+    leads = re.findall(r"^- \*\*(.+?):\*\*", section(PAGE, title), re.M)
     assert leads == ["File", "Line", "Shows up in", "Test"]
-    assert re.search(r"^- \*\*Test:\*\* `tests/[\w/]+\.py`$", section(title, 3), re.M)
+    assert re.search(r"^- \*\*Test:\*\* `tests/[\w/]+\.py`$", section(PAGE, title), re.M)

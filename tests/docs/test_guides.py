@@ -13,6 +13,7 @@ import click
 import pytest
 import yaml
 from helpers.commands import DaScore
+from helpers.pages import code
 
 from scoring.demo import Demo
 
@@ -21,11 +22,7 @@ CI, TABLES = ((DOCS / name).read_text("utf-8") for name in ("CI.md", "TABLES.md"
 PLACEHOLDER = re.compile(r"\$\{\{.*?\}\}")
 
 
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
-
-
-WORKFLOW: dict[Any, Any] = yaml.safe_load(blocks(CI, "yaml")[0])
+WORKFLOW: dict[Any, Any] = yaml.safe_load(code(CI, "yaml")[0])
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["check"]["steps"]
 
 
@@ -80,7 +77,7 @@ class TestWorkflow:
 class TestGates:
     @pytest.mark.usefixtures("here")
     def test_the_example_is_what_the_demo_prints(self, da_score: DaScore) -> None:
-        command, *pasted = blocks(CI, "text")[0].splitlines()
+        command, *pasted = code(CI, "text")[0].splitlines()
         found = da_score(*shlex.split(command.removeprefix("$ da-score ")))
         assert found.status == 3
         said = found.out.splitlines()
@@ -103,7 +100,7 @@ class TestGates:
 
 class TestTables:
     @pytest.mark.slow
-    @pytest.mark.parametrize("line", blocks(TABLES, "sh")[0].splitlines())
+    @pytest.mark.parametrize("line", code(TABLES, "sh")[0].splitlines())
     def test_commands_run(self, line: str, here: Demo, da_score: DaScore) -> None:
         program, *words = shlex.split(line.partition(" > ")[0].replace("~/src", shlex.quote(str(here.root))))
         assert program == "da-score"
@@ -113,7 +110,7 @@ class TestTables:
 
     @pytest.mark.usefixtures("here")
     def test_the_snippet_runs(self) -> None:
-        (snippet,) = blocks(TABLES, "python")
+        (snippet,) = code(TABLES, "python")
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             exec(snippet, {})

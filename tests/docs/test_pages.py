@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers.commands import DaScore
+from helpers.pages import code, quoted, section
 from msgspec.structs import fields
 
 from scoring.demo import Demo
@@ -14,16 +15,6 @@ from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))
-
-
-def section(page: str, title: str) -> str:
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
-    assert found, f"the page has no section {title!r}"
-    return found[1]
-
-
-def quoted(text: str) -> set[str]:
-    return set(re.findall(r"`([^`\n]+)`", text))
 
 
 # The log
@@ -36,7 +27,7 @@ BLOCKS = ("AgentInfo", "TokenUsage", "ImplBlock", "VerifierRecord", "TestAdded",
 def test_every_field_of_a_record_is_named(block: str) -> None:
     of_the_parser = {"retries_reported", "tests_total_claim"}  # and no keys
     names = {field.name for field in fields(getattr(model, block))} - of_the_parser
-    written = quoted(section(LOG, "Fields")) | quoted(section(LOG, "One record for both schemas"))
+    written = quoted(section(LOG, "Fields") + section(LOG, "One record for both schemas"))
     assert names <= {way.rpartition(".")[2].removesuffix("[]") for way in written}
 
 
@@ -49,15 +40,15 @@ def test_the_table_of_fields_is_that_of_the_models() -> None:
         if "self_assessment." not in field.way  # they are named below the table
     ]
     of_schema_1 = {field.way.partition(".")[0] for field in described_fields(ENTRIES[1])}
-    assert of_schema_1 <= quoted(section(LOG, "One record for both schemas")) | quoted(table[1])
+    assert of_schema_1 <= {*quoted(section(LOG, "One record for both schemas")), *quoted(table[1])}
 
 
 def test_what_an_agent_is_told_to_run_exists(da_score: DaScore) -> None:
-    (paragraph,) = re.findall(r"^```markdown\n(.*?)^```$", LOG, re.M | re.S)
+    (paragraph,) = code(LOG, "markdown")
     for command in re.findall(r"`da-score ([a-z ]+)", paragraph):
         assert da_score(*command.split(), "--help").status == 0
     known = {field.way for field in described_fields(ENTRIES[2])}
-    assert {"agent.session_id", "impl.scope_note"} <= known & quoted(paragraph)
+    assert {"agent.session_id", "impl.scope_note"} <= known & set(quoted(paragraph))
 
 
 def entry(text: str) -> model.IterationRecord:
@@ -82,7 +73,7 @@ def test_a_flag_that_is_text_is_one_of_the_words() -> None:
 
 
 def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: DaScore) -> None:
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section(SIDECARS, "Scores"), re.M | re.S)
+    (example,) = code(section(SIDECARS, "Scores"), "yaml")
     da_score("run")
     *rows, last = example.splitlines(keepends=True)
     written = (here.iter_log_dir / "iter-3.score.yaml").read_text("utf-8")
@@ -141,10 +132,3 @@ def test_the_contents_of_a_page_name_its_sections() -> None:
         assert contents
         titles = [title.lower() for title in re.findall(r"^## (.+)$", text, re.M)]
         assert titles == [title.lower() for title in re.findall(r"\[([^\]]+)\]\(#", contents[1])]
-
-
-def test_the_sections_that_docstrings_cite_are_there() -> None:
-    texts = [path.read_text("utf-8") for path in (DOCS.parent / "scoring").rglob("*.py")]
-    cited = {pair for text in texts for pair in re.findall(r'docs/(\w+\.md)``,\s+"([^"\n]+)"', text)}
-    assert len(cited) > 10
-    assert [(page, title) for page, title in cited if f"# {title}\n" not in (DOCS / page).read_text("utf-8")] == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers.names import look_up
+from helpers.pages import block, table
 from helpers.repos import Repo
 
 from scoring import (
@@ -31,17 +32,10 @@ CONSTANTS, FUNCTIONS, METHODS, TEXT_TYPES, STRUCTS = NAMES.values()
 FIELDS = [f"{struct}.{field}" for struct, fields in STRUCTS.items() for field in fields]
 
 
-def rows(block: str) -> list[list[str]]:
-    """Return the cells of the table between ``<!-- block -->`` and ``<!-- /block -->``, without its head."""
-    found = re.search(rf"<!-- {block} -->\n(.*?)<!-- /{block} -->", PAGE, re.S)
-    assert found, f"the page has no block {block!r}"
-    _, _, *lines = found[1].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def counterparts(block: str) -> list[tuple[str, str]]:
+def counterparts(kind: str) -> list[tuple[str, str]]:
     """Return the reference's names and ours of every row of a block."""
-    return [(name.strip("`"), ours.strip("`")) for theirs, ours, _ in rows(block) for name in theirs.split(", ")]
+    rows = table(block(PAGE, kind))
+    return [(name.strip("`"), ours.strip("`")) for theirs, ours, _ in rows for name in theirs.split(", ")]
 
 
 SAME = re.findall(r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0])
@@ -97,8 +91,9 @@ def named_in(file: Path) -> set[str]:
 
 def test_every_difference_is_held_by_tests_that_exist() -> None:
     faults = []
-    assert len(rows("differences")) >= 12
-    for difference, _, held_by in rows("differences"):
+    rows = table(block(PAGE, "differences"))
+    assert len(rows) >= 12
+    for difference, _, held_by in rows:
         named: list[tuple[str, str]] = re.findall(r"`(tests/[\w/]+\.py)::([\w:]*test_\w+)`", held_by)
         faults += [difference] * (not named)
         faults += [f"{file}::{test}" for file, test in named if test not in named_in(ROOT / file)]

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from helpers.commands import lines_of, process_on_a_terminal
+from helpers.pages import anchors, code, quoted, section, table
 from msgspec.structs import fields
 
 from rubric import RUBRIC_VERSION
@@ -28,29 +29,6 @@ INDEX = (ROOT / "docs" / "README.md").read_text("utf-8")
 
 WIDTH = 120
 """The width of the terminal on which the README's screen was taken."""
-
-
-def section(title: str, page: str = GUIDE) -> str:
-    """Return the text under a heading, up to the next one of its level or above."""
-    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", page, re.M | re.S)
-    assert found, f"the page has no section {title!r}"
-    return found[2]
-
-
-def code(language: str, text: str = GUIDE) -> list[str]:
-    """Return the code blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
-
-
-def table(text: str) -> list[list[str]]:
-    """Return the rows of the one table in a text, without its head."""
-    _, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-
-
-def quoted(text: str) -> list[str]:
-    """Return what stands in back quotes."""
-    return re.findall(r"`([^`]+)`", text)
 
 
 # The two commands
@@ -152,7 +130,7 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pattern = re.escape("\n".join(pasted)).replace("…\\\n", "(?s:.*)")  # lines are left out where there is a "…"
     assert status == 0
     assert re.fullmatch(pattern, "".join(f"{line}\n" for line in lines_of(shown)))
-    screen = "".join(code("text"))
+    screen = "".join(code(GUIDE, "text"))
     assert re.search(r"^ +2 .* 0\.500 .* 2/7 · 26 %", screen, re.M)
     assert re.search(r"^ +4 .* 0\.680 .* 7/7 · 100 %", screen, re.M)
 
@@ -161,15 +139,15 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
 
 
 def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
-    assert [quoted(row[0])[0].split()[1] for row in table(section("Commands"))] == list(COMMANDS)
+    assert [quoted(row[0])[0].split()[1] for row in table(section(GUIDE, "Commands"))] == list(COMMANDS)
     prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
-    written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code("sh", README))]
+    written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code(README, "sh"))]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
     assert "run" in mentioned
     assert mentioned <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("row", table(section("Commands")), ids=lambda row: quoted(row[0])[0])
+@pytest.mark.parametrize("row", table(section(GUIDE, "Commands")), ids=lambda row: quoted(row[0])[0])
 def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None:
     command = quoted(row[0])[0].split()[1]
     module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
@@ -179,7 +157,7 @@ def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None
 
 
 def test_every_setting_has_its_row() -> None:
-    rows = table(section("Settings"))
+    rows = table(section(GUIDE, "Settings"))
     attributes = [quoted(key)[0].replace("-", "_").replace("transcript_dir", "transcript_dirs") for key, *_ in rows]
     assert attributes == [field.name for field in fields(Settings)]
     for key, variable, *_ in rows:
@@ -187,7 +165,7 @@ def test_every_setting_has_its_row() -> None:
 
 
 def test_the_example_of_a_settings_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (example,) = code("toml")
+    (example,) = code(GUIDE, "toml")
     (tmp_path / SETTINGS_FILE).parent.mkdir()
     (tmp_path / SETTINGS_FILE).write_text(example, "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -205,7 +183,7 @@ def test_the_example_of_a_settings_file_is_read(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_the_example_works(tmp_path: Path) -> None:
-    (example,) = code("python")
+    (example,) = code(GUIDE, "python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 10
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -236,10 +214,7 @@ def test_links_lead_somewhere(page: str) -> None:
         path, _, anchor = link.partition("#")
         target = ROOT / page if not path else (ROOT / page).parent / path
         assert target.is_file(), link
-        if target.suffix != ".md":
-            continue
-        headings = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.M)
-        assert not anchor or anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, link
+        assert target.suffix != ".md" or not anchor or anchor in anchors(target.read_text("utf-8")), link
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")])
@@ -261,12 +236,12 @@ def test_the_first_screen_has_a_picture_and_the_two_commands() -> None:
     first = README.partition("\n## What it says")[0]
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", first)
     assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
-    assert code("sh", first) == code("sh", section("Try it", README))
+    assert code(first, "sh") == code(section(README, "Try it"), "sh")
     assert len(first.splitlines()) <= 25
 
 
 def test_the_commands_of_the_installation() -> None:
-    (block,) = code("sh", section("Install", README))
+    (block,) = code(section(README, "Install"), "sh")
     assert [line.split("#")[0].split() for line in block.splitlines()] == [
         ["pipx", "install", "'.[report]'"],
         ["cd", "~/your-repository"],
@@ -283,7 +258,7 @@ def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> N
     declared = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
     names = [line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)]
     assert [name for name in names if not re.search(rf"^\| ([^|]+, )?{re.escape(name)}(,[^|]+)? \|", page, re.M)] == []
-    section_of_extras = section("Install", README)
+    section_of_extras = section(README, "Install")
     of_users = extras.keys() - {"dev", "bench", "servers"}
     assert [extra for extra in of_users if f"`{extra}`" not in section_of_extras] == []
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers.commands import DaScore
+from helpers.pages import anchors
 
 from scoring.demo import Demo
 
@@ -55,15 +56,9 @@ def test_the_four_documents_are_there_with_every_statement_once() -> None:
     assert all(row.text and row.where and bool(row.command) == bool(row.prints) for row in ROWS)
 
 
-def slugs(page: Path) -> set[str]:
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
-    titles = re.findall(r"^#+ (.+)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
 def is_there(where: str) -> bool:
     if link := re.fullmatch(r"\[\S+\]\((\w+\.md)#([\w-]+)\)", where):
-        return link[2] in slugs(ROOT / "docs" / link[1])
+        return link[2] in anchors((ROOT / "docs" / link[1]).read_text("utf-8"))
     place = where.strip("`")
     if place.startswith("tests/"):
         path, _, name = place.partition("::")

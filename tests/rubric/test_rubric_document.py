@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.pages import block, section
 from helpers.rubrics import voting
 
 from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
@@ -43,12 +44,6 @@ def blocks(kind: str) -> dict[str, str]:
     return dict(found)
 
 
-def between(kind: str) -> str:
-    """Return the text between ``<!-- kind -->`` and ``<!-- /kind -->``, which is there once."""
-    (found,) = re.findall(rf"<!-- {kind} -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S)
-    return str(found)
-
-
 def table(text: str) -> list[dict[str, str]]:
     """Return the rows of the one table in a text, by its header."""
     lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
@@ -60,13 +55,6 @@ def headings(level: int, text: str = DOCUMENT) -> list[str]:
     return re.findall(rf"^{'#' * level} (.+)$", text, re.M)
 
 
-def section(title: str, level: int) -> str:
-    """Return the text under a heading, up to the next one of its level or above."""
-    found = re.search(rf"^{'#' * level} {re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", DOCUMENT, re.M | re.S)
-    assert found, f"the document has no section {title!r}"
-    return found[1]
-
-
 def shortest(number: float) -> str:
     """Write a number as the document does: the fewest digits that read back the same, whole numbers without a point."""
     return repr(number).removesuffix(".0")
@@ -76,7 +64,7 @@ def shortest(number: float) -> str:
 
 
 def test_every_released_version_has_its_section_newest_first_and_no_other_has() -> None:
-    assert headings(3, section("Versions", 2)) == [f"Rubric {v}" for v in rubric_versions()[::-1]]
+    assert headings(3, section(DOCUMENT, "Versions")) == [f"Rubric {v}" for v in rubric_versions()[::-1]]
 
 
 def test_the_version_used_when_none_is_named_is_stated() -> None:
@@ -89,7 +77,7 @@ def test_the_version_used_when_none_is_named_is_stated() -> None:
 @pytest.mark.parametrize("version", rubric_versions())
 def test_the_tables_say_what_the_data_says(version: str) -> None:
     rubric = released_rubric(version)
-    rows = [row for row in table(between("weights")) if row[version] != "-"]
+    rows = [row for row in table(block(DOCUMENT, "weights")) if row[version] != "-"]
     assert [(row["id"], row[version], row["two-way"], row["label"], row["description"]) for row in rows] == [
         (
             spec.id,
@@ -100,19 +88,19 @@ def test_the_tables_say_what_the_data_says(version: str) -> None:
         )
         for spec in rubric.signals
     ]
-    bands = re.findall(r"`(\w+)` from (\d(?:\.\d+)?)", section("Weights and bands", 2))
+    bands = re.findall(r"`(\w+)` from (\d(?:\.\d+)?)", section(DOCUMENT, "Weights and bands"))
     assert [(name, float(least)) for name, least in bands] == [(b.name, b.min) for b in rubric.bands]
 
 
 def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None:
-    assert set(headings(3, section("The signals", 2))) == set(ALL_SIGNALS)
-    described = [name for name in headings(3, section("The signals", 2)) if default_rubric().signal(name)]
+    assert set(headings(3, section(DOCUMENT, "The signals"))) == set(ALL_SIGNALS)
+    described = [name for name in headings(3, section(DOCUMENT, "The signals")) if default_rubric().signal(name)]
     assert described == [spec.id for spec in default_rubric().signals]
 
 
 @pytest.mark.parametrize("name", ALL_SIGNALS)
 def test_a_signal_section_covers_source_mapping_and_absence(name: str) -> None:
-    leads = re.findall(r"^- \*\*(Source|Mapping|Absent)\b", section(name, 3), re.M)
+    leads = re.findall(r"^- \*\*(Source|Mapping|Absent)\b", section(DOCUMENT, name), re.M)
     assert leads == ["Source", "Mapping", "Absent"]
 
 
@@ -136,12 +124,12 @@ READERS: dict[str, Callable[[str, Path], SignalValue]] = {
     "hook-result": hook_result,
 }
 MAPPED = {
-    "review-decision": ("Two-way checks and the integrity track", 2),
-    "verifier-status": ("verifier", 3),
-    "scope-note": ("scope", 3),
-    "hook-result": ("hook_outcomes", 3),
+    "review-decision": "Two-way checks and the integrity track",
+    "verifier-status": "verifier",
+    "scope-note": "scope",
+    "hook-result": "hook_outcomes",
 }
-"""The section that has the words, and its level."""
+"""The section that has the words."""
 WORDS = {
     "review-decision": {"accept", "escalate", "reject"},
     "verifier-status": {"pass", "partial", "fail"},
@@ -151,7 +139,7 @@ WORDS = {
 
 
 def mapping(name: str) -> dict[str, float]:
-    found = re.findall(r"`(\S+)`\s+(\d(?:\.\d+)?)", section(*MAPPED[name]))
+    found = re.findall(r"`(\S+)`\s+(\d(?:\.\d+)?)", section(DOCUMENT, MAPPED[name]))
     return {word: float(number) for word, number in found}
 
 
@@ -169,7 +157,7 @@ def test_a_mapping_lists_every_word_and_what_it_gives(name: str, tmp_path: Path)
 
 
 def test_the_integrity_table_lists_the_two_way_signals() -> None:
-    assert [row["signal"] for row in table(between("integrity"))] == [
+    assert [row["signal"] for row in table(block(DOCUMENT, "integrity"))] == [
         spec.id for spec in default_rubric().two_way_signals()
     ]
 
@@ -182,13 +170,13 @@ def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(tmp
         "review": {"overall_decision": "accept"},
     }
     found = signal_set({"entry": entry, "landed": True}, tmp_path)
-    assert [(row["signal"], row["role"]) for row in table(between("integrity"))] == [
+    assert [(row["signal"], row["role"]) for row in table(block(DOCUMENT, "integrity"))] == [
         (o.signal, o.role) for o in found.integrity
     ]
 
 
 def test_every_objective_check_is_listed() -> None:
-    listed = [row["check"].strip("`") for row in table(section("Objective checks", 2))]
+    listed = [row["check"].strip("`") for row in table(section(DOCUMENT, "Objective checks"))]
     assert listed == list(objective_checks(None).as_dict())
 
 

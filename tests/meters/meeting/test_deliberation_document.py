@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.meetings import record
+from helpers.pages import block, code, section, table
 
 from scoring import MeetingVerdict, meeting_config, score_meeting
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW
@@ -17,29 +18,6 @@ from scoring.meters.plaindata import read_yaml
 PAGE = (Path(__file__).parents[3] / "docs" / "DELIBERATION.md").read_text("utf-8")
 
 
-def block(name: str) -> str:
-    found = re.search(rf"<!-- {name} -->(.*?)<!-- /{name} -->", PAGE, re.S)
-    assert found, f"the page has no block {name!r}"
-    return found[1]
-
-
-def table(text: str) -> list[list[str]]:
-    _, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def section(title: str) -> str:
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
-    assert found, f"the page has no section {title!r}"
-    return found[1]
-
-
-def code(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S)
-    assert isinstance(found, str)
-    return found
-
-
 # Data
 
 
@@ -49,13 +27,13 @@ def test_the_margin_and_classes_are_those_of_the_code() -> None:
 
 
 def test_every_rule_has_its_row_in_order() -> None:
-    rows = table(section("Rules"))
+    rows = table(section(PAGE, "Rules"))
     assert [row[1].strip("`") for row in rows] == list(RULES)
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
 
 
 def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
-    when = {name.strip("`"): text for _, name, text, _ in table(section("Rules"))}
+    when = {name.strip("`"): text for _, name, text, _ in table(section(PAGE, "Rules"))}
     for rules in (preset(name).rules for name in PRESETS):
         early = rules.early_consensus_requires_extra_check
         assert when["early_consensus"].startswith(
@@ -85,13 +63,13 @@ def test_the_presets_are_those_of_the_data() -> None:
         )
         return [f"{number:g}" for number in numbers]
 
-    assert block("presets").splitlines()[1] == f"| | {' | '.join(PRESETS)} |"
-    stated = [row[1:] for row in table(block("presets"))]
+    assert block(PAGE, "presets").splitlines()[0] == f"| | {' | '.join(PRESETS)} |"
+    stated = [row[1:] for row in table(block(PAGE, "presets"))]
     assert [list(cells) for cells in zip(*stated, strict=True)] == [column(name) for name in PRESETS]
 
 
 def test_the_example_of_a_config_is_one() -> None:
-    own = meeting_config(read_yaml(code("yaml").encode(), "the page"))
+    own = meeting_config(read_yaml(code(PAGE, "yaml")[0].encode(), "the page"))
     assert (own.round_limits.min_rounds, own.round_limits.max_rounds) == (4, 10)
     assert own.weights == preset("strategic").weights
     assert own.rules.require_exploration_coverage.required_aspects_deep[-1] == "constraints"
@@ -103,7 +81,7 @@ def test_the_example_of_a_config_is_one() -> None:
 def worked_meeting() -> list[dict[str, Any]]:
     """Return the records of the evidence on the page."""
     records = []
-    for number, deep, shallow, experts, messages, points in table(block("evidence")):
+    for number, deep, shallow, experts, messages, points in table(block(PAGE, "evidence")):
         core, context, off_topic = map(int, messages.split())
         new, repeated = map(int, points.split())
         votes = [(vote.split()[0], float(vote.split()[1])) for vote in experts.split(", ")]
@@ -121,12 +99,12 @@ def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
         may_end = "yes" if verdict.ending_allowed else "no"
         return [str(verdict.round_index), *(f"{s[name]:g}" for name in names), may_end, f"`{verdict.rule}`", status]
 
-    assert table(block("verdicts")) == [row(verdict) for verdict in score_meeting(worked_meeting())]
+    assert table(block(PAGE, "verdicts")) == [row(verdict) for verdict in score_meeting(worked_meeting())]
 
 
 def test_what_is_said_of_the_worked_meeting_is_so() -> None:
     verdicts = score_meeting(worked_meeting())
-    said = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section("A worked meeting"), re.M | re.S)
+    said = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section(PAGE, "A worked meeting"), re.M | re.S)
     assert len(said) == len(verdicts)
     assert all(f"`{prompt}`" in said[1] for prompt in verdicts[1].next_round_focus_prompts)
     assert "0.6 of them must be" in said[2]
@@ -147,7 +125,7 @@ def answers(*records: dict[str, Any]) -> Any:
 def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default") -> tuple[Any, list[Any]]:
     """Run the page's loop on prepared records; return its outcome and the prompts that each round was given."""
     names: dict[str, Any] = {}
-    exec(compile(code("python"), "DELIBERATION.md", "exec"), names)
+    exec(compile(code(PAGE, "python")[0], "DELIBERATION.md", "exec"), names)
     asked: list[Any] = []
 
     def discuss(number: int, prompts: Any) -> str:
