@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers import tables
 from helpers.doors import ends, make_fifo
 
 from scoring.evidence.beside import HookOutcome, hook_facts, hook_file_name
@@ -53,21 +54,7 @@ def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: st
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [
-        pytest.param("records: [\n", "line 2: ", id="broken-yaml"),
-        pytest.param("records: nope\n", "line 1: records: 'nope' where a list belongs", id="word"),
-        pytest.param("records: {a: b}\n", "line 1: records: a mapping where a list", id="mapping"),
-        pytest.param("records: [nope]\n", "line 1: records: 'nope' where a mapping", id="record-is-a-word"),
-        pytest.param("records:\n- rule_id: [r]\n", "line 2: records.rule_id: a list where text", id="field-is-a-list"),
-        pytest.param("records:\n- ts: 1\n  ts: 2\n", "line 3: key 'ts' is already given", id="key-given-twice"),
-        pytest.param("- rule_id: r\n", "line 1: a list where a mapping belongs", id="list"),
-        pytest.param(b"records: \xff\n", "not YAML text: ", id="not-utf-8"),
-        pytest.param(
-            "records: [{intervention_class: remediate_at_stop}, {intervention_class: continuity_advice, ts: [x]}]",
-            "line 1: records.ts: a list where text",
-            id="field-of-a-class-that-does-not-count",
-        ),
-    ],
+    [*tables.cases("hook_outcomes", "broken"), pytest.param(b"records: \xff\n", "not YAML text: ", id="not-utf-8")],
 )
 def test_a_file_that_cannot_be_parsed_says_why(tmp_path: Path, text: str | bytes, reason: str) -> None:
     hook_file(tmp_path, 4).write_bytes(text.encode() if isinstance(text, str) else text)

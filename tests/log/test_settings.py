@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 
 from scoring.errors import SettingsError
 from scoring.log.settings import Settings, resolve_settings, tables_of
@@ -383,20 +384,7 @@ class TestFiles:
 class TestPyproject:
     """A project's pyproject.toml belongs to others; without our table it is none of our business."""
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            *("[project\n", "= broken", "\xff", '[tool.ruff]\nline-length = "x', "[tool]\n", "", "[[[\n" * 100),
-            '[project]\nname = "da-score"\n',
-            "# da-score\n[tool.other]\nrubric = 1\n",
-            "[tool.da-score]\n",
-            "[tool.da-score-other]\nrubric = 1\n",
-            '[tool]\nother = "da-score"\n',
-            '[da-score]\nrubric = "1"\n',
-            'tool = "da-score"\n',
-            "[[tool]]\nda-score = 1\n",
-        ],
-    )
+    @pytest.mark.parametrize("text", tables.cases("settings", "of other tools"))
     def test_without_our_settings_sets_nothing_and_without_our_name_may_be_broken(self, text: str) -> None:
         Path("pyproject.toml").write_bytes(text.encode("latin-1"))
         assert resolve_settings({}, {}) == DEFAULTS

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from helpers import tables
 
 from scoring.errors import YamlError
 from scoring.yamlnodes import MAX_DEPTH, Node, is_timestamp
@@ -239,17 +240,7 @@ class TestAliases:
 
 
 class TestStream:
-    @pytest.mark.parametrize(
-        "text",
-        [
-            pytest.param("a: 1\n---\na: 2\n", id="second-is-not-read"),
-            pytest.param("a: 1\n---\n[\n", id="second-is-broken"),
-            pytest.param("a: 1\n...\n}\n", id="rest-is-broken"),
-            pytest.param("%YAML 1.2\n---\na: 1\n", id="directive-1.2-which-the-reference-refuses"),
-            pytest.param("%TAG !e! tag:yaml.org,2002:\n---\na: !e!int '1'\n", id="tag-directive"),
-            pytest.param("a: 1\r\nb: 2\r\n", id="carriage-returns"),
-        ],
-    )
+    @pytest.mark.parametrize("text", tables.cases("yamlread", "streams"))
     def test_gives_its_first_document(self, text: str) -> None:
         assert struct(text, a=Reader.integer) == {"a": 1}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.commands import DaScore
 from helpers.repos import Repo
 
@@ -190,20 +191,8 @@ class TestLinks:
     @pytest.mark.parametrize(
         ("url", "commit"),
         [
-            ("https://github.com/o/r.git", "https://github.com/o/r/commit/"),
-            ("git@github.com:o/r.git", "https://github.com/o/r/commit/"),
-            ("ssh://git@gitlab.example.org:2222/g/sub/r", "https://gitlab.example.org/g/sub/r/-/commit/"),
-            ("https://user:secret@bitbucket.org/o/r", "https://bitbucket.org/o/r/commits/"),
-            ("http://codeberg.org/o/r/", "https://codeberg.org/o/r/commit/"),
-            ("https://github.com/o/a b", "https://github.com/o/a%20b/commit/"),
-            pytest.param("/srv/git/github.com/r.git", "", id="a path"),
-            pytest.param("javascript:alert(1)//github.com/o/r", "", id="a script"),
-            pytest.param("https://example.org/o/r", "", id="an unknown host"),
-            pytest.param("https://github.com/", "", id="no repository"),
-            pytest.param("https://github.com/o/../../r", "", id="a way upwards"),
-            pytest.param("https://github.com\\@evil.example/o/r", "", id="a host with signs in it"),
+            *tables.cases("report", "remotes"),
             pytest.param("https://github.com/" + "a/" * 9_000, "", id="an endless path"),
-            pytest.param("", "", id="nothing"),
         ],
     )
     def test_of_a_remote(self, url: str, commit: str) -> None:

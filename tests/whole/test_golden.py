@@ -248,16 +248,6 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
         assert abs(later.value - earlier.value) <= 1e-12
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SHOWN_ESCAPED))
-def test_no_control_character_of_a_log_reaches_standard_output(staged: Staged, da_score: DaScore) -> None:
-    numbers = [str(record["iteration"]) for record in staged.expected.json("records.json")]
-    shown = da_score("run", *staged.evidence).out
-    shown += "".join(da_score("iteration", number, *staged.source).out for number in numbers)
-    assert CONTROL.search(shown) is None
-    assert re.search(r"\\[nrtx]", shown)
-
-
 @pytest.mark.parametrize("name", ["v2-nested-entry", "sessions-aggregate", "hook-detail-text"])
 def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, da_score: DaScore) -> None:
     first = da_score("run", *staged.evidence)

@@ -90,23 +90,7 @@ def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commit_lines, piece, 40_000, 0.01)
 
 
-REWRITES = {
-    "sed -i s/a/b/ x.py": "x.py",
-    "gsed -Ei.bak -e s/a/b/ x.py": "x.py",
-    "perl -pi -e s/a/b/ x.py": "x.py",
-    "prettier --write src": "src",
-    "eslint --fix .": ".",
-    "gofmt -s -w .": ".",
-    "black": ".",
-    "ruff check --fix src": "src",
-    "ruff format": ".",
-    "cargo fmt": ".",
-    "patch -p1 a.patch": ".",
-    "/usr/bin/git apply a.patch": ".",
-}
-
-
-@pytest.mark.parametrize(("text", "path"), REWRITES.items(), ids=REWRITES)
+@pytest.mark.parametrize(("text", "path"), tables.cases("gitcommands", "in place"))
 def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
     assert rewritten(text.split()) == path
 

@@ -147,124 +147,16 @@ def test_what_the_exit_status_says(text: str, passes: bool, fails: bool) -> None
     assert verdict(text, "", None) == Verdict()
 
 
-BROKEN = "error: could not compile `a`"
-GO = "go test ./..."
-PARTS = "ok  \ta\t0.1s\nok  \tb\t0.1s\n"
-PASSED, FAILED, NOTHING = Verdict(True), Verdict(False), Verdict()
+@pytest.mark.parametrize(("text", "output", "failed", "found"), tables.cases("testruns", "certain"))
+def test_only_what_is_certain_is_a_verdict(text: str, output: str, failed: bool, found: list[Any]) -> None:
+    assert verdict(text, output, failed) == Verdict(*found)
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "failed", "found"),
-    [
-        pytest.param("cargo test", BROKEN, True, FAILED, id="its own compiler"),
-        pytest.param("cargo clippy && cargo test", BROKEN + " (lib test)", True, NOTHING, id="another's compiler"),
-        pytest.param("mise run test | tail", "[test] ERROR task failed", False, FAILED, id="its own task"),
-        pytest.param("mise run lint && mise run test", "[lint] ERROR task failed", True, NOTHING, id="the task before"),
-        pytest.param("mise run test && mise run lint", PARTS + "[lint] ERROR task failed", True, PASSED, id="behind"),
-        pytest.param("mise run lint && mise run test", "[test] ERROR task failed", True, FAILED, id="a named one"),
-        pytest.param("pnpm test | tail", "\u2009ELIFECYCLE\u2009 Test failed.", False, FAILED, id="pnpm's blanks"),
-        pytest.param("pnpm test | tail", "the word ELIFECYCLE", False, NOTHING, id="a word of pnpm"),
-        pytest.param("pnpm test", "sh: 1: vitest: not found\n ELIFECYCLE  Test failed.", True, NOTHING, id="no tool"),
-        pytest.param("npm test", "2 passed in 0.1s", True, NOTHING, id="a part that passed"),
-        pytest.param("./scripts/test.sh", "1 failed in 0.1s", False, NOTHING, id="a part that failed, as it should"),
-        pytest.param("npx jest | tail", "  \u25cf cart \u203a adds", False, FAILED, id="jest's bullet"),
-        pytest.param("npx jest | tail", "  \u25cf Test suite failed to run", False, FAILED, id="jest's suite"),
-        pytest.param("npx jest | tail", "  \u25cf Validation Warning:", False, NOTHING, id="another bullet"),
-        pytest.param(
-            f"{GO} -v | grep -E '^(---|FAIL)'", "--- PASS: TestA (0.1s)", False, Verdict(True), id="PASS, not counted"
-        ),
-        pytest.param(f"{GO} -v | grep PASS", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, failures left out"),
-        pytest.param(f"{GO} -v | head -1", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, cut"),
-        pytest.param(f"{GO} -v | cat", "--- PASS: TestA (0.1s)", False, NOTHING, id="PASS, no end"),
-        pytest.param(
-            f"{GO} -v | tail", "--- PASS: TestA (0.1s)\nPASS", False, Verdict(True), id="PASS at the end, not counted"
-        ),
-        pytest.param(f"{GO} | head -9", PARTS, False, PASSED, id="head, all of it"),
-        pytest.param(f"{GO} | head -n 2", PARTS, False, NOTHING, id="head, cut"),
-        pytest.param(f"{GO} | head -n 2", "ok  \ta\t0.1s\nFAIL\tb\t0.1s", False, FAILED, id="head, a failure"),
-        pytest.param(f"{GO} && b | head -n 2", PARTS, False, PASSED, id="head of something else"),
-        pytest.param(f"{GO} | grep ok", PARTS, False, NOTHING, id="grep without failures"),
-        pytest.param(f"{GO} | grep -E 'ok|FAIL'", PARTS, False, PASSED, id="grep with failures"),
-        pytest.param(f"{GO} | grep -v FAIL", PARTS, False, NOTHING, id="grep -v of failures"),
-        pytest.param(f"{GO} | grep -v 'no test'", PARTS, False, PASSED, id="grep -v of others"),
-        pytest.param(f"{GO} | grep -v 'F.*L'", PARTS, False, NOTHING, id="grep -v of a pattern"),
-        pytest.param(f"{GO} | grep -i '^fail\\|ok'", PARTS, False, PASSED, id="grep in any case"),
-        pytest.param(f"{GO} | tee log | tail -3", PARTS, False, PASSED, id="tee and tail"),
-        pytest.param(f"{GO} | > out", PARTS, False, PASSED, id="read by no command"),
-        pytest.param(f"{GO} | grep -c FAIL", "0", False, NOTHING, id="a number"),
-        pytest.param(f"{GO} > out; cat out", PARTS, False, PASSED, id="written and shown"),
-        pytest.param("go vet; go test", "go: go.mod file not found", True, NOTHING, id="no module"),
-        pytest.param("python -m pytest", "python: No module named pytest", True, NOTHING, id="no pytest"),
-        pytest.param("make test", "make: *** No rule to make target 'test'.  Stop.", True, NOTHING, id="no target"),
-        pytest.param(
-            "./scripts/test.sh", "bash: ./scripts/test.sh: No such file or directory", True, NOTHING, id="no file"
-        ),
-        pytest.param("./scripts/test.sh", "cat: x: No such file or directory", True, FAILED, id="a file of the script"),
-        pytest.param(GO, "Exit code 143\nCommand timed out after 2m\n" + PARTS, True, NOTHING, id="out of time"),
-        pytest.param(GO, "Exit code 137\n[Request interrupted by user for tool use]", True, NOTHING, id="stopped"),
-        pytest.param(GO, "Exit code 1\nboom", True, FAILED, id="an exit code of its own"),
-        pytest.param(GO, "Command timed out after 2m\n" + PARTS, False, PASSED, id="a time that a test prints"),
-        pytest.param("git commit -m x && " + GO, "FAIL\ta\t0.1s", True, NOTHING, id="a hook before"),
-        pytest.param(GO + " && git push", PARTS + "FAIL\ta\t0.1s", True, NOTHING, id="a hook behind, or the run"),
-        pytest.param(GO + " && git push", PARTS, False, PASSED, id="a hook behind that says nothing"),
-        pytest.param(GO + " && git stash push", PARTS + "FAIL\ta\t0.1s", True, FAILED, id="no hook"),
-        pytest.param("pytest -x || pytest -x", "1 failed in 0.1s\n2 passed in 0.1s", False, NOTHING, id="again"),
-        pytest.param(
-            "pytest -x || pytest -x", "1 failed in 0.1s\n1 failed in 0.1s", True, Verdict(False, None, 1), id="twice"
-        ),
-        pytest.param("rtk " + GO, "Go test: 4 passed, 1 failed in 2 packages", True, FAILED, id="rtk go"),
-        pytest.param("rtk " + GO, "Go test: 4 passed in 2 packages", False, PASSED, id="rtk go, passed"),
-        pytest.param(
-            "rtk pytest | cat", "Pytest: 4 passed, 0 failed, 1 skipped", False, Verdict(True, 4, 0), id="rtk pytest"
-        ),
-        pytest.param("rtk vitest run | cat", "PASS (4) FAIL (1)", False, FAILED, id="rtk vitest"),
-        pytest.param(
-            "rtk cargo test | cat", "cargo test: 4 passed (1 suite, 0.1s)", False, Verdict(True, 4, 0), id="rtk cargo"
-        ),
-        pytest.param("rtk pytest | cat", "we ran Pytest: 4 passed", False, NOTHING, id="a sentence about rtk's"),
-        pytest.param("dart test | cat", "00:03 +0 ~2: All tests skipped.", False, NOTHING, id="dart, skipped"),
-        pytest.param("dart test", "No tests ran.", False, NOTHING, id="dart, none"),
-        pytest.param("dart test | cat", "he said: All tests passed!", False, NOTHING, id="a sentence about dart's"),
-        pytest.param("pytest; echo 2 passed in 1s", "2 passed in 1s\n" * 2, False, NOTHING, id="echo prints it"),
-        pytest.param("pytest; echo 12 passed in 1s", "2 passed in 1s", False, Verdict(True, 2, 0), id="another"),
-        pytest.param(
-            "pytest | cat; echo 1 failed in 1s", "1 failed in 1s", False, Verdict(False, None, 1), id="a failure"
-        ),
-    ],
-)
-def test_only_what_is_certain_is_a_verdict(text: str, output: str, failed: bool, found: Verdict) -> None:
-    assert verdict(text, output, failed) == found
-
-
-OWN = {
-    "sed": ["sed 's/\\x1b\\[[0-9;]*m//g' | tail", "sed 's/^/  /'", "sed -n '1,40p'"],
-    "bytes": ["tail -n 3", "tail -3"],
-    "a part of a line": ["grep -A 2 -e passed -e failed", "sort | uniq"],
-    "another file": ["cat", "tee log | tail -3; grep passed log", "tail; cat src/a.py", "cat; sed -i s/a/b/ c.txt"],
-    "an unknown program": ["xcpretty", "tail; ./show.sh", "tail; git log -1 | cat"],
-    "echo": ['cat; echo "exit: ${PIPESTATUS[0]}"', "tail; echo 'all passed'", "cat; echo -e '\\033[1mEnd\\033[0m'"],
-}
-FOREIGN = {
-    "sed": ["sed s/failed/passed/", "sed 's/1 failed, //'", "sed -e 1p -e s/a/b/", "sed 's/\\x1b\\[31m1 failed, //'"],
-    "bytes": ["tail -c 19", "tail -19c", "cut -d, -f2", "tr a b"],
-    "a part of a line": ["grep -o '2 passed.*'", "rg -r x y", "awk /ok/", "perl -pe s/a/b/", "xargs -I{} cat good"],
-    "another file": ["cat good", "tail -3 < good", "grep -e12 good", "cat; tail -1 good", "cat; cat good | tail"],
-    "an unknown program": ["./rewrite.py", "python -c 'print(2)'", "while read l; do echo $l; done"],
-    "echo": ["cat; printf '2 %s in 0.1s' passed", "cat; printf '%s passed in %ss' 2", "cat; echo 2 'passed in' 0.1s",
-             "cat; A='2 passed'; B='in 0.1s'; echo \"$A $B\"", "cat; echo -e '2 \\x70assed in 0.1s'"],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", OWN)
-def test_a_passing_summary_is_of_the_run_alone(what: str) -> None:
-    text = "2 passed in 0.1s"
-    assert {behind: verdict(f"pytest | {behind}", text).passed for behind in OWN[what]} == dict.fromkeys(
-        OWN[what], True
-    )
-    assert {behind: verdict(f"pytest | {behind}", text).passed for behind in FOREIGN[what]} == dict.fromkeys(
-        FOREIGN[what]
-    )
-    assert verdict(f"pytest | {FOREIGN[what][0]}", "1 failed in 0.1s").passed is False
+@pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "filters"))
+def test_a_passing_summary_is_of_the_run_alone(own: list[str], foreign: list[str]) -> None:
+    found = {behind: verdict(f"pytest | {behind}", "2 passed in 0.1s").passed for behind in [*own, *foreign]}
+    assert found == dict.fromkeys(own, True) | dict.fromkeys(foreign)
+    assert verdict(f"pytest | {foreign[0]}", "1 failed in 0.1s").passed is False
 
 
 @pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "files"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import pytest
+from helpers import tables
 from helpers.doors import ends, make_fifo, watched_doors
 from helpers.harness_lines import cases
 from hypothesis import given
@@ -69,21 +70,7 @@ class TestTimes:
         assert timestamp_ns(text) == expected
         assert timestamp_ns(text) == expected  # now from what is kept
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            pytest.param("2026-04-12", id="date"),
-            pytest.param("2026-04-12T14:10:00Z ", id="space-after"),
-            pytest.param("2026-04-12T14:10:00+25:00", id="offset-beyond-a-day"),
-            pytest.param("2026-04-12T14:10:00-00:61", id="offset-beyond-an-hour-of-minutes"),
-            pytest.param("2026-04-12T14:60:00Z", id="minute-60"),
-            pytest.param("2026-13-12T14:10:00Z", id="month-13"),
-            pytest.param("2026-04-31T14:10:00Z", id="day-31-of-april"),
-            pytest.param("1900-02-29T00:00:00Z", id="no-leap-year-of-a-century"),
-            pytest.param("2026-04-12T14:10:0\u0663Z", id="digit-of-another-script"),
-            pytest.param("2026-04-12T14:10:00.12\u0663Z", id="digit-of-another-script-in-milliseconds"),
-        ],
-    )
+    @pytest.mark.parametrize("text", tables.cases("transcripts", "no times"))
     def test_that_do_not(self, text: str) -> None:
         for form in (text, text.replace("00Z", "00.123Z").replace("60Z", "60.123Z").replace("00z", "00.123z")):
             assert timestamp_ns(form) is None
@@ -256,20 +243,7 @@ def tool_input(given: str) -> bytes:
 
 
 class TestChecks:
-    @pytest.mark.parametrize(
-        "command",
-        [
-            "pytest",
-            "cd x && go test ./...",
-            "npm test",
-            "yarn test --watch",
-            "make test-unit",
-            "cargo test",
-            "bundle exec rspec",
-            "vendor/bin/phpunit",
-            "echo pytest-like",
-        ],
-    )
+    @pytest.mark.parametrize("command", tables.cases("transcripts", "test commands"))
     def test_know_a_test_command(self, command: str) -> None:
         assert read_exactly(tool("Bash", input={"command": command})) == said(bash=1, tests=1)
 
@@ -307,20 +281,7 @@ class TestChecks:
     def test_know_nothing_else(self, given: bytes) -> None:
         assert read_exactly(given) == SEEN
 
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            ('{"command":"ls","COMMAND":"pytest"}', 1),
-            ('{"COMMAND":"pytest"}', 1),
-            ('{"command":"pytest","command":"ls"}', 0),
-            ('{"command":"pytest","command":null}', 1),
-            ('{"command":"pytest","command":5}', 0),
-            ('{"command":"pytest","file_path":5}', 1),
-            ('{"\\u0063ommand":"pytest"}', 1),
-            ('{"command":"\\u0070ytest"}', 1),
-            ('{"command":"pytest"},"input":{}', 0),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "expected"), tables.cases("transcripts", "odd inputs"))
     def test_read_an_odd_input_exactly(self, given: str, expected: int) -> None:
         assert read_exactly(tool_input(given)) == said(bash=1, tests=expected)
 

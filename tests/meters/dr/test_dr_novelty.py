@@ -48,21 +48,7 @@ class TestNormalising:
 
 
 class TestWords:
-    @pytest.mark.parametrize(
-        ("earlier", "later", "is_new"),
-        [
-            ("a b c d", "a b c e", False),
-            ("a b c d e f", "a b c d e f g h i j", False),
-            ("a b c d", "a b c e f", True),
-            ("a b c", "a b d", True),
-            ("a b c", "c b a", False),
-            ("a a a b", "a b", False),
-            ("a", "b", True),
-            ("a b c d e f g h i j k l", "a b c d e f g h i m n o", False),
-            ("a b c d e f g h i j k l", "a b c d e f g h m n o p", True),
-        ],
-        ids=["3/5", "6/10", "3/6", "2/4", "order", "twice", "0/2", "9/15", "8/16"],
-    )
+    @pytest.mark.parametrize(("earlier", "later", "is_new"), tables.cases("dr_novelty", "paraphrases"))
     def test_at_the_threshold_a_claim_is_a_paraphrase(self, earlier: str, later: str, is_new: bool) -> None:
         assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import tables
 from helpers.deliberations import document, outputs, round_line, write_json
 from helpers.doors import ends, make_fifo
 from pydantic import ValidationError
@@ -70,24 +71,7 @@ class TestReading:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("", "is empty; a transcript has at least one round"),
-            (
-                '{"rounds": [{"round": 1, "outputs": {"text": "Go on.", "text": "Stop now."}}]}',
-                "round 1: outputs.text: is given twice",
-            ),
-            ('{"rounds": []}', "no rounds; a transcript has at least one"),
-            ("{}", "rounds: is missing; a transcript has a list of rounds"),
-            ('{"rounds": {}}', "rounds: an object where a list of rounds belongs"),
-            ("[]", "a list where an object with rounds belongs"),
-            ('{"rounds": [],\n "x": }', "line 2, column 7: not JSON: expecting value"),
-            ('{"rounds": [NaN]}', "rounds[0]: NaN where an object belongs"),
-            ('{"rounds": [{"round": -Infinity}]}', "rounds[0]: round: is not a finite number"),
-            ('{"topic": 7, "rounds": [{"round": 1, "outputs": {"claims": []}}]}', "topic: 7: "),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "said"), tables.cases("dr_transcript", "broken JSON"))
     def test_of_json(self, text: str, said: str) -> None:
         assert error_of(text).startswith(said)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from helpers import tables
 
 import scoring.meters.meeting.config as module
 from scoring.errors import InputError, MeetingError
@@ -118,28 +119,7 @@ def test_a_config_is_read_from_a_file(name: str, tmp_path: Path) -> None:
     assert (found.round_limits.min_rounds, found.round_limits.max_rounds) == (2, 5)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "fault"),
-    [
-        ("a.json", '{"version": 1,', "line 1, column "),
-        ("a.json", '{"weights": {"focus": 0.2, "focus": 0.2}}', "weights.focus: is given twice"),
-        ("a.json", "[]", "not a table of settings"),
-        ("a.txt", "", "name the file .toml, .json, .yaml or .yml after what is in it"),
-        ("a.toml", "version = 1\nversion = 1", "not TOML: "),
-        ("a.toml", "[weights]\nfocus = nan", "weights.focus: is not a finite number"),
-        ("a.toml", "\udcff", "line 1: not UTF-8"),
-        ("a.yaml", "a: [", "line 2: did not find"),
-        ("a.yaml", "weights:\n  focus: 0.2\n  focus: 0.2", "line 3: focus is given twice"),
-        ("a.yaml", "a: &x 1\nb: *x", "line 2: an alias; write the value out"),
-        ("a.yaml", "version: !!str 1", "line 1: a tag (!!str); write the value without it"),
-        ("a.yaml", "? [1]\n: 2", "line 1: a key that is no text"),
-        ("a.yaml", "weights: {focus: .nan}", "weights.focus: is not a finite number"),
-        ("a.yaml", "", "not a table of settings"),
-        ("a.yaml", "x: " + "[" * 200, "line 1: nested more than 100 deep"),
-        ("none.toml", None, "no such file"),
-    ],
-    ids=lambda value: ascii(value)[:40],
-)
+@pytest.mark.parametrize(("name", "text", "fault"), tables.cases("meeting_config", "no config"))
 def test_a_file_that_is_no_config_is_refused_with_its_place(
     name: str, text: str | None, fault: str, tmp_path: Path
 ) -> None:
