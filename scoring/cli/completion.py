@@ -34,7 +34,7 @@ def command(shell: str | None, install: bool) -> None:
     """
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:
-        raise OptionError(f"no completion for {name or 'a shell that SHELL does not name'}; name one of {', '.join(_SHELLS)}")
+        raise OptionError(f"no completion for the shell {name or 'without a name'}; name one of {', '.join(_SHELLS)}")
     kind = get_completion_class(name)
     assert kind is not None  # click knows the three shells
     script = kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n"
