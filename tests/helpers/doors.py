@@ -75,5 +75,6 @@ def ends(work: Callable[[], T], seconds: float = 10) -> T:
 def make_fifo(path: Path) -> Path:
     """Make a FIFO that nobody writes to: whoever opens it the plain way waits for ever."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     os.mkfifo(path)
     return path

@@ -62,9 +62,6 @@ def session(repo: Repo, name: str = "s") -> str:
 
 def brings_settings(repo: Repo) -> None:
     put(repo, {".agents/da-score.toml": 'transcript-dir = ["t"]\nhorizon = "1d"\n', "t/s.jsonl": session(repo)})
-
-
-def brings_a_rubric(repo: Repo) -> None:
     put(repo, {"pyproject.toml": '[tool.da-score]\nrubric = "2.0.2"\n'})
 
 
@@ -118,8 +115,7 @@ def brings_checkpoints(repo: Repo) -> None:
 
 
 BRINGS: list[Callable[[Repo], None]] = [
-    *(brings_settings, brings_a_rubric, brings_a_home, brings_files_beside, brings_sidecars),
-    *(brings_plans_and_artifacts, brings_words, brings_checkpoints),
+    *(brings_settings, brings_a_home, brings_files_beside, brings_sidecars, brings_words, brings_checkpoints),
 ]
 GATES = (
     *(("--min-score", "0"), ("--min-score", "0.3"), ("--min-band", "poor"), ("--min-mean", "0.1")),
@@ -134,18 +130,23 @@ def statuses(da_score: DaScore, *options: str) -> dict[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", NEW])
 def test_all_that_a_change_brings_passes_no_gate_more(
-    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, rubric: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
-    trusted = ("--trusted", "--rubric", NEW)
-    before, believed = statuses(da_score, *trusted), statuses(da_score, "--rubric", NEW)
+    brings_plans_and_artifacts(change)  # what an entry names is part of the log
+    (change.path / "out.yaml").unlink()
+    trusted = ("--trusted", "--rubric", rubric)
+    before, believed = statuses(da_score, *trusted), statuses(da_score, "--rubric", rubric)
+    put(change, {"out.yaml": "status: pass\n"})
     for brings in BRINGS:
         brings(change)
-    assert statuses(da_score, *trusted) == before
+        assert statuses(da_score, *trusted) == before
     (change.path / LOG / "iter-1.score.yaml").unlink()  # a sidecar that says more fails without --trusted too
-    after = statuses(da_score, "--rubric", NEW)
-    assert {gate for gate in after if after[gate] == 0 != believed[gate]} >= {"--min-score 0.3", "--min-band poor"}
+    after = statuses(da_score, "--rubric", rubric)
+    more = {gate for gate in after if after[gate] == 0 != believed[gate]}
+    assert rubric != NEW or more >= {"--min-score 0.3", "--min-band poor"}
 
 
 SECTION = PAGE.partition("## Who writes what")[2].partition("\n## ")[0]
@@ -155,7 +156,7 @@ ATTACKS: dict[str, Callable[[Repo], None]] = {
     "entries, `historical.yaml`": lambda _: None,
     WORDS: brings_words,
     "settings of the repository": brings_settings,
-    "a rubric file": brings_a_rubric,
+    "a rubric file": brings_settings,
     "plans (`TASKS.yaml`)": brings_plans_and_artifacts,
     "result artifacts": brings_plans_and_artifacts,
     "review artifacts": brings_plans_and_artifacts,
@@ -200,22 +201,6 @@ def test_what_the_table_names_stops_it(
     assert da_score(*options).json["iterations"] == before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("brings", BRINGS, ids=lambda brings: brings.__name__)
-@pytest.mark.parametrize("rubric", ["2.0.2", "2.3.0", NEW])
-def test_each_thing_passes_no_gate_more(
-    change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, brings: Callable[[Repo], None], rubric: str
-) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
-    trusted = ("--trusted", "--rubric", rubric)
-    if brings is brings_plans_and_artifacts:  # what an entry names is part of the log
-        brings(change)
-        (change.path / "out.yaml").unlink()
-    before = statuses(da_score, *trusted)
-    brings(change) if brings is not brings_plans_and_artifacts else put(change, {"out.yaml": "status: pass\n"})
-    assert statuses(da_score, *trusted) == before
-
-
 LACKS = "e" * 40
 
 
@@ -237,42 +222,32 @@ def test_no_word_of_an_entry_excuses_a_commit_that_git_lacks(change: Repo, da_sc
     assert (found.status, found.lines[0].endswith(f"commit {LACKS} is not in this repository")) == (3, True)
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["the commit is the session's", "the entry names the session"])
-def test_a_session_on_the_machine_counts_for_the_commit_that_it_made(
-    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
-) -> None:
-    home = tmp_path / "elsewhere"
-    (home / "projects/x").mkdir(parents=True)
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    for name in "so":  # of two sessions at the same time, the time does not say which
-        lines = session(change, name).splitlines(keepends=True)
-        (home / f"projects/x/{name}.jsonl").write_text("".join(lines if named and name == "s" else lines[2:4]))
-    brings_words(change)
-    options = ("check", "--min-band", "fair", "--rubric", NEW)
-    assert da_score(*options).status == 0
-    assert da_score(*options, "--trusted").status == (0 if named else 3)
-
-
-@pytest.mark.parametrize("alike", ["time", "subject", "parent"])
-def test_no_commit_passes_for_that_of_a_session_by_being_like_it(
-    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alike: str
+@pytest.mark.parametrize(
+    "by", ["its SHA", "the session's id", "its time", "its subject", "its parent", "an amend of it"]
+)
+def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
+    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
     named = change.head()
     change.git("commit", "-q", "--amend", "-m", "Add a")  # and names no checkpoint
-    lines, sha = session(change).splitlines(keepends=True), change.head()
-    shown = {"time": "", "subject": "".join(lines[4:]).replace(sha[:7], LACKS[:7]), "parent": "".join(lines[4:])}
-    transcript = tmp_path / "elsewhere/projects/x/s.jsonl"
-    transcript.parent.mkdir(parents=True)
-    transcript.write_text("".join(lines[:4]) + shown[alike])
-    if alike == "parent":
+    worked, made, sha = session(change)[:-1].splitlines(), [], change.head()
+    if by not in ("the session's id", "its time"):
+        made = [line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[4:]]
+    put(change, {"../elsewhere/projects/x/s.jsonl": "\n".join([*worked[:4], *made])})
+    if by in ("its parent", "an amend of it"):
+        later = 9 if by == "an amend of it" else -9
+        change.git("branch", "theirs")
         change.branch("own", "HEAD~1")
+        change.git("branch", "-f", "master", "own" if later > 0 else "theirs")
         put(change, {"src/a.py": "bad = 1\n"})
         change.git("add", "src")
-        change.git("commit", "-q", "-m", "Other", "--date", f"{change.clock} +0000", time=change.clock - 9)
+        change.git("commit", "-q", "-m", "Other", "--date", f"{change.clock} +0000", time=change.clock + later)
     edit(change.path / LOG / "iter-1.yaml", named, change.head())
+    if by == "the session's id":
+        brings_words(change)
     options = ("check", "--min-coverage", "0.25", "--rubric", NEW)
-    assert [da_score(*options, *more).status for more in ((), ("--trusted",))] == [0, 3]
+    assert [da_score(*options, *more).status for more in ((), ("--trusted",))] == [0, 0 if by == "its SHA" else 3]
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["in another folder of the checkout", "elsewhere"])

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, one_line
+from helpers.doors import make_fifo
 from helpers.repos import Repo
 
 from scoring.demo import Demo
 from scoring.errors import GitError
 from scoring.evidence.git import repository, starter
 from scoring.evidence.git.repository import GitRepository
-
-
-def make_pipe(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.mkfifo(path)
 
 
 class TestInARepository:
@@ -28,14 +23,14 @@ class TestInARepository:
         linked = repo.path.parent / "linked"
         repo.git("worktree", "add", "-q", str(linked))
         assert GitRepository(repo.path).top_level == repo.path.resolve()
-        make_pipe(repo.path / ".git" / name)
+        make_fifo(repo.path / ".git" / name)
         for place in (repo.path, linked) if name == "packed-refs" else (repo.path,):
             with pytest.raises(GitError, match=rf"\.git/{name}: is not a plain file; git would wait for it for ever"):
                 GitRepository(place)
 
     @pytest.mark.parametrize("command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")])
     def test_ends_a_command_in_one_line(self, here: Demo, da_score: DaScore, command: tuple[str, ...]) -> None:
-        make_pipe(here.repo_dir / ".git/packed-refs")
+        make_fifo(here.repo_dir / ".git/packed-refs")
         found = da_score(*command, "--no-cache")
         assert "packed-refs: is not a plain file" in found.out + found.err
         assert "Traceback" not in found.err
@@ -54,21 +49,21 @@ class TestInARepository:
         (repo.path / "0").write_text("[user]\nname = x\n")
         repo.config(key, f"../{chain - 1}")
         assert GitRepository(repo.path).top_level == repo.path.resolve()
-        make_pipe(repo.path / "0")
+        make_fifo(repo.path / "0")
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
         with pytest.raises(GitError, match=r"/0: is not a plain file; git would wait for it for ever"):
             GitRepository(repo.path)
 
     def test_for_attributes_is_named_at_once(self, repo: Repo) -> None:
         repo.commit({"a": "b", "sub/b": "c"})
-        make_pipe(repo.path / ".gitattributes")
+        make_fifo(repo.path / ".gitattributes")
         with pytest.raises(GitError, match=r"\.gitattributes: is not a plain file"):
             GitRepository(repo.path / "sub")
 
     def test_among_branches_is_named_at_once(self, repo: Repo) -> None:
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)
-        make_pipe(repo.path / ".git/refs/heads/pipe")
+        make_fifo(repo.path / ".git/refs/heads/pipe")
         with pytest.raises(GitError, match=r"refs/heads/pipe: is not a plain file"):
             _ = opened.references
 
@@ -107,7 +102,7 @@ class TestTimeLimit:
 def test_a_step_summary_that_is_a_pipe_is_refused(
     da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: bool
 ) -> None:
-    make_pipe(tmp_path / "summary")
+    make_fifo(tmp_path / "summary")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     reader = os.open(tmp_path / "summary", os.O_RDONLY | os.O_NONBLOCK) if read else -1
     others = set(threading.enumerate())

@@ -132,7 +132,6 @@ class TestFingerprint:
 
     def test_does_not_open_what_would_block(self, project: Project) -> None:
         for path in (project.artifact, project.review, project.hooks):
-            path.unlink()
             make_fifo(path)
         ends(project.taken)
 
