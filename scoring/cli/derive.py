@@ -24,9 +24,7 @@ from scoring.views.table import Block, Column, Line, Table
 @click.option("--mine", is_flag=True, help="Only your own work, by the name and address that git has of you.")
 @click.option("--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author.")
 @click.option("--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches.")
-@click.option(
-    "--jobs", type=PATH, metavar="DIR", help="Write entries for graded runs alone: Harbor jobs, or runs of da eval."
-)
+@click.option("--jobs", type=PATH, metavar="DIR", help="Entries of graded runs alone: Harbor jobs, or runs of da eval.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def command(options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any) -> None:
     """Write an entry for every commit that an agent made and no entry names.

@@ -20,9 +20,7 @@ _OUT = "A directory for several tables, a file for one.  [default: -, which is s
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="The format."
-)
+@click.option("--format", "form", type=click.Choice([*FORMATS]), default="csv", show_default=True, help="The format.")
 @click.option("--tables", metavar="NAMES", help=f"Tables, with commas between.  [default: all: {', '.join(TABLES)}]")
 @click.option("--out", type=PATH, metavar="DIR|FILE", help=_OUT)
 @selection_options

@@ -61,9 +61,7 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
         raise DaScoreError(f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them")
 
 
-@click.group(
-    "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml --workers 2"
-)
+@click.group("fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml")
 def command() -> None:
     """Score many repositories on Dask, and keep their rows as Delta tables.
 

@@ -18,6 +18,8 @@ from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
 
+_WHEN = f"When it ran: {', '.join(CLASSES)}, or another name."
+
 
 @click.group("hook", epilog="Example:  da-score hook install --harness claude --scope project")
 def command() -> None:
@@ -73,18 +75,11 @@ def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]
     return path
 
 
-@command.command(
-    "record", epilog="Example:  da-score hook record 7 --rule tests.run-first --result advise --lifecycle stop"
-)
+@command.command("record", epilog="Example:  da-score hook record 7 --rule no-tests --result advise --lifecycle stop")
 @click.argument("iteration", metavar="N", type=Whole(0, 10**9))
 @click.option("--rule", "rule_id", required=True, metavar="ID", help="The rule that the hook gate checked.")
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
-@click.option(
-    *("--lifecycle", "lifecycle_point"),
-    required=True,
-    metavar="POINT",
-    help=f"When it ran: {', '.join(CLASSES)}, or another name.",
-)
+@click.option("--lifecycle", "lifecycle_point", required=True, metavar="POINT", help=_WHEN)
 @click.option("--class", "intervention", metavar="NAME", help="The intervention class.  [default: by the lifecycle]")
 @click.option("--correlation", "correlation_id", default="", metavar="ID", help="What joins records of one event.")
 @click.option("--sentinel", "sentinel_id", default="", metavar="ID", help="The gate.")

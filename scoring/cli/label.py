@@ -87,13 +87,7 @@ def _actor(given: str | None, settings: Settings) -> str:
     return name
 
 
-@click.group(
-    "label",
-    cls=app.OwnGroup,
-    own=label_one,
-    usage="N",
-    epilog="Example:  da-score label 3 --correctness 3 --scope on-target",
-)
+@click.group("label", cls=app.OwnGroup, own=label_one, usage="N", epilog="Example:  da-score label 3 --correctness 3")
 def command() -> None:
     """Say what you think of iteration N, or look at labels.
 

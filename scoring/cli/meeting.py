@@ -44,9 +44,7 @@ def score(file: str, config: str | None, semantic: bool, settings: Settings) -> 
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
 
 
-@click.group(
-    "meeting", cls=OwnGroup, own=score, usage="FILE", epilog="Example:  da-score meeting rounds.jsonl --config tactical"
-)
+@click.group("meeting", cls=OwnGroup, own=score, usage="FILE", epilog="Example:  da-score meeting rounds.jsonl")
 def command() -> None:
     """Score each round of a deliberation of several experts, and say whether it may end.
 
@@ -74,9 +72,7 @@ def _config(name: Any) -> Any:
 @click.option("--state", "path", required=True, type=PATH, metavar="FILE", help="The file that keeps the meeting.")
 @click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
 @click.option("--topic", metavar="TEXT", help="What is to be decided, for experts and judge.")
-@click.option(
-    "--expert", "experts", multiple=True, metavar="NAME=COMMAND", help="Answers a prompt; may be given several times."
-)
+@click.option("--expert", "experts", multiple=True, metavar="NAME=COMMAND", help="Answers a prompt; give one for each.")
 @click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
 @click.option("--timeout", type=Number(0.01, 86400), default=600, show_default=True, help="Seconds for one answer.")
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")

@@ -95,7 +95,6 @@ class FleetReport:
     skipped: int = 0
     scored: int = 0
     iterations: int = 0
-    retried: int = 0
     running: int = 0
     failed: list[Failed] = field(default_factory=list)
     seconds: float = 0.0
@@ -106,8 +105,6 @@ class FleetReport:
             case "done":
                 self.scored += 1
                 self.iterations += event.more["iterations"]
-            case "retried":
-                self.retried += 1
             case "failed":
                 self.failed.append(Failed(event.repository, event.more["reason"], event.more["attempts"]))
 
