@@ -44,18 +44,9 @@ class Seen:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        score = self.score
-        return {
-            "change": self.change,
-            "iteration": self.iteration,
-            "task_id": self.task_id,
-            "rubric_version": score.rubric_version if score else None,
-            "scored": score.scored if score else None,
-            "value": self.value,
-            "band": score.band if score else None,
-            "before": self.before,
-            "reason": self.reason or None,
-        }
+        entry = {"change": self.change, "iteration": self.iteration, "task_id": self.task_id}
+        score = {name: getattr(self.score, name, None) for name in ("rubric_version", "scored", "value", "band")}
+        return entry | score | {"value": self.value, "before": self.before, "reason": self.reason or None}
 
 
 @dataclass(slots=True)

@@ -97,6 +97,10 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         """Return the score as every command prints it in JSON: its sidecar with sources, caps, bounds and coverage."""
         return self._content(_printed_row, {}) | self._sure()
 
+    def summary(self) -> dict[str, Value]:
+        """Return what a command prints of the score in JSON where it prints no rows."""
+        return {name: getattr(self, name) for name in _HEAD} | self._sure()
+
     def _content(
         self, shown: Callable[[SignalContribution], dict[str, Value]], sure: dict[str, Value]
     ) -> dict[str, Value]:

@@ -62,13 +62,11 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        one, score = self.one, self.one.score
+        one = self.one
         return {
             "iteration": one.record.iteration,
             "task_id": one.record.task_id,
-            **{name: getattr(score, name) for name in ("rubric_version", "scored", "value", "band")},
-            "bounds": asdict(score.bounds),
-            "coverage": asdict(score.coverage),
+            **one.score.summary(),
             "origin": one.origin,
             "state": one.state.name,
             "state_reason": one.state.reason or None,

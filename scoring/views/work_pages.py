@@ -152,9 +152,7 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "judged": len(judged),
         "defective": sum(judged),
         "cost": _cost(rows),
-        "cost_landed": _cost(row for row in rows if row.unit.state == "landed"),
-        "cost_lost": _cost(row for row in rows if row.unit.state == "lost"),
-        "cost_talk": _cost(row for row in rows if row.unit.state == "talk"),
+        **{f"cost_{of}": _cost(row for row in rows if row.unit.state == of) for of in ("landed", "lost", "talk")},
         "came_to_nothing": {
             "units": len(nothing),
             "lost": states["lost"],

@@ -55,13 +55,10 @@ class Checked:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        score = self.score
         return {
             "iteration": self.iteration,
             "task_id": self.task_id,
-            **{name: getattr(score, name) for name in ("rubric_version", "scored", "value", "band")},
-            "bounds": asdict(score.bounds),
-            "coverage": asdict(score.coverage),
+            **self.score.summary(),
             **({"state": self.state.name, "state_reason": self.state.reason or None} if self.state else {}),
             "passed": not self.failures,
             "failures": _plain(self.failures),
