@@ -5,7 +5,7 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` with its function in a f
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
