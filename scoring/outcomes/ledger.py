@@ -18,7 +18,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE, Rows
+from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
 from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
 from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
@@ -32,7 +32,6 @@ State: TypeAlias = Literal["talk", "reverted", "landed", "open", "lost", "unclea
 LEAST_LINES = 5  # that a rest wrote in the repository; with fewer it is talk
 _SHA = re.compile("[0-9a-f]{7,64}")
 _PAUSE = 5 * 60 * NS  # a longer one is no work
-_NO_ROWS = Rows()
 
 
 class Entry(NamedTuple):
@@ -124,7 +123,7 @@ def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, 
 
 
 def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: OutcomeRules) -> Ledger:
-    """Return the same from evidence that was read already, with the ``facts`` of all iterations; raises as it does."""
+    """Return the same from evidence that was read already, which it uses up, and ``facts`` of all; raises so too."""
     evidence.transcripts(0)  # also where there is no entry
     scan, git, sources = evidence.scan, evidence.git, evidence.sources
     assert isinstance(scan, AttributedScan)
@@ -259,13 +258,11 @@ def _measure(units: Units, work: AllWork, times: Sequence[int]) -> None:
             keys.append(session)
         groups.append(range(first, len(keys)))
     several = [range(n, n + 1) for group in groups if len(group) > 1 for n in group]
-    counted, _ = count_lines(work.files, parts, groups + several, last_lines(work.files, parts))
-    outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
     written = written_lines(work.files, parts, range(len(keys)))
     missing = missing_sub_agents(work.files, parts, groups)
-    wrote = _unknown_writes(work, parts, written)
-    for file in work.files:  # what they say is counted
-        file.rows = _NO_ROWS
+    wrote, last = _unknown_writes(work, parts, written), last_lines(work.files, parts)
+    counted, _ = count_lines(work.files, parts, groups + several, last, keep=False)
+    outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
     for unit, group, found, absent in zip(order, groups, counted, missing, strict=False):
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
         own = sorted(times[line] for line in chain(*unit.lines.values()))
@@ -311,9 +308,7 @@ def _move_talk(units: Units, work: AllWork) -> None:
                 talk.lines.setdefault(session, array("i")).extend(lines)
 
 
-def _describe(
-    units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str], recorded: Collection[SessionKey]
-) -> None:
+def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str], recorded: set[SessionKey]) -> None:
     every = list(units)
     named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
     known = git.resolved({sha for pair in named.items() for sha in pair})

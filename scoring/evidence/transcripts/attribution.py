@@ -96,9 +96,6 @@ def attribute(
     _series(asked, changed, shares, trees, parts_of)
     for place, first in twice.items():
         shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
-    none = Tree()
-    for tree in trees:  # where commits cut it is known: what was edited in it is not asked again
-        tree.edits, tree.edited, tree.outside = none.edits, none.edited, none.outside
     _by_session(asked, shares, sessions, owners)
     _by_totals(asked, shares, stated)
     _by_time(asked, shares, trees, owners)

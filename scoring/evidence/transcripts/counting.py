@@ -15,6 +15,7 @@ from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_I
 Last: TypeAlias = Mapping[tuple[str, int, int], int]
 """The parts of responses' last lines, by harness and the keys of response and request."""
 _NONE: Last = {}
+_COUNTED = Rows()
 
 
 def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
@@ -34,11 +35,12 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
 
 
 def count_lines(
-    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], of: Last = _NONE
+    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], of: Last = _NONE, keep: bool = True
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
 
-    In place of times the facts have parts. Also returns what is in all lines, by harness.
+    In place of times the facts have parts. Also returns what is in all lines, by harness. Without ``keep`` the rows of
+    a file go when they are counted.
     """
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     harnesses = {file.harness.name: file.harness for file in files}
@@ -60,6 +62,7 @@ def count_lines(
         if file in alone:
             counters[file.harness.name].finish()
         del rows  # those of a long transcript would stay until all is counted
+        file.rows = file.rows if keep else _COUNTED
     for counter in counters.values():
         counter.finish()
     return tallies.facts(), tallies.everything()
@@ -69,11 +72,10 @@ def _alone(files: Sequence[File]) -> set[File]:
     """Return the files that have no response or call in common with another one: what is in them need not wait."""
     first, shared = dict[int, File](), set[File]()
     for file in files:
-        keys = {row[2] for row in file.rows.tables.get(RESPONSE, ())}
-        keys |= {row[-2] for kind in (CALL, VERDICT) for row in file.rows.tables.get(kind, ())}
-        for key in keys - {0}:
-            if (other := first.setdefault(key, file)) is not file:
-                shared |= {other, file}
+        for kind, column in ((RESPONSE, 2), (CALL, -2), (VERDICT, -2)):
+            for key in (row[column] for row in file.rows.tables.get(kind, ())):
+                if key and (other := first.setdefault(key, file)) is not file:
+                    shared |= {other, file}
     return set(files) - shared
 
 

@@ -176,10 +176,9 @@ class Scan:
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
             part.spans = [
-                span._replace(cwd=intern(span.cwd), model=intern(span.model), session=intern(span.session))
-                for span in part.spans
+                s._replace(cwd=intern(s.cwd), model=intern(s.model), session=intern(s.session)) for s in part.spans
             ]
-            part.texts = [intern(text) for text in part.texts]
+            part.texts = list(map(intern, part.texts))
         return rows
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:

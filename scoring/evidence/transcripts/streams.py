@@ -164,9 +164,6 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
         session.made = [made for made in session.made if made.line in mine]
         session.lines = array("q", sorted(mine, key=lambda line: (mine[line], line)))
         session.times = array("q", map(mine.__getitem__, session.lines))
-        for file in session.files:  # most have one, in order: its arrays are held once
-            if (file.ids, file.times) == (session.lines, session.times):
-                session.lines, session.times = file.ids, file.times
     return {line: owner[line][1] for line in shared}
 
 

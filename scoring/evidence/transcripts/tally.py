@@ -63,8 +63,7 @@ class Tally:
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
         self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)  # by file and session
         self._times: dict[int, tuple[int, int] | None] = {}
-        self._spent: defaultdict[int, defaultdict[tuple[int, int], list[int]]]
-        self._spent = defaultdict(lambda: defaultdict(lambda: [0] * 6))
+        self._spent: defaultdict[int, dict[tuple[int, int], list[int]]] = defaultdict(dict)
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
@@ -94,7 +93,7 @@ class Tally:
             output = max(output, 0)
             sums[_UNMEASURED] += 1
             sums[_OUTPUT] += output
-            self._spent[n][model, NO_STEP] = _added(self._spent[n][model, NO_STEP], (1, 0, output, 0, 0, 0))
+            self._spend(n, (model, NO_STEP), (1, 0, output, 0, 0, 0))
             return
         sums[_INPUT] += given
         sums[_OUTPUT] += output
@@ -104,7 +103,10 @@ class Tally:
         if self.input_holds_cached or hour == READS_IN_INPUT:  # what was written to the cache is not stated
             prompt, fresh, written = given, max(given - reads, 0), 0
         key = model, bisect_left(PROMPT_STEPS, prompt)
-        self._spent[n][key] = _added(self._spent[n][key], (1, fresh, output, reads, written, max(hour, 0)))
+        self._spend(n, key, (1, fresh, output, reads, written, max(hour, 0)))
+
+    def _spend(self, n: int, key: tuple[int, int], counts: Sequence[int]) -> None:
+        self._spent[n][key] = _added(self._spent[n].get(key, [0] * 6), counts)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""

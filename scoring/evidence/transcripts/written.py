@@ -123,10 +123,7 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
                 key = file.rows.spans[span].cwd, file.rows.texts[path]
                 found[part].setdefault(key, array("q")).extend(lines)
-    for written in found.values():
-        for key, changes in written.items():
-            written[key] = _left(changes)
-    return found
+    return {part: {key: _left(changes) for key, changes in written.items()} for part, written in found.items()}
 
 
 def _left(changes: "array[int]") -> "array[int]":
