@@ -47,10 +47,10 @@ class Entry(NamedTuple):
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``entries`` are its iterations, the lowest first; its ``lines`` are numbers by the first session of a tree,
-    ``counted`` what they say, if any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of
-    the lines ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if
-    ``is_young``; ``outcome``: worst. Of what is lost ``first_line`` says where it begins, as transcript:line.
+    ``entries`` are its iterations, the lowest first; its ``lines`` are numbers by the root of a tree, ``counted`` what
+    they say, if any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines
+    ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if ``is_young``;
+    ``outcome``: worst.
     """
 
     unit: str
@@ -74,7 +74,7 @@ class Unit:
     defective: bool | None = None
     outcome: Outcome | None = None
     missing_subagents: int = 0
-    first_line: str | None = None
+    first_line: tuple[int, str] = NS_MAX, ""  # of what is lost: when, and transcript:line
 
     @property
     def iteration(self) -> int | None:
@@ -134,10 +134,9 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
     landings = [(one, whole.get(anew.get(one.landing.sha or "", ""), one.landing)) for one in facts]
     facts = [one if landing == one.landing else replace(one, landing=landing) for one, landing in landings]
     units = _with_entries(facts, scan.checkpoints)
-    recorded: set[SessionKey] = set()
+    recorded = {tree.sessions[0] for tree in (scan.work.trees if scan.work else ()) if tree.checkpoints}
     if scan.work:
         times = _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
-        recorded = {tree.sessions[0] for tree in scan.work.trees if tree.checkpoints}
         scan.work = scan.work._replace(trees=())  # all that follows asks for lines
         _add_checkpoints(units, scan)
         _move_talk(units, scan.work)
@@ -220,7 +219,6 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
 def _add_lines(
     units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
 ) -> "array[int]":
-    """Give each line to a unit, and return the times of all."""
     times = array("q", bytes(8 * len(work.owners)))
     by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
@@ -370,11 +368,7 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
 
 def _find_first_lines(units: Iterable[Unit], files: Iterable[File]) -> None:
     lost = {line: unit for unit in units if unit.state == "lost" for line in chain(*unit.lines.values())}
-    first: dict[Unit, tuple[int, str]] = {}
     for file in files if lost else ():
         for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True):
             if fresh and (unit := lost.get(line)):
-                place = time, f"{file.transcript.name}:{number + 1}"
-                first[unit] = min(first.get(unit, place), place)
-    for unit, (_, place_of_it) in first.items():
-        unit.first_line = place_of_it
+                unit.first_line = min(unit.first_line, (time, f"{file.transcript.name}:{number + 1}"))

@@ -239,7 +239,7 @@ def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     if unit.state == "lost" and unit.counted:
         cost = f", cost {cost_text(row.cost)}" if row.cost else ""
         written = f", {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
-        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.first_line or unit.unit
+        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.first_line[1] or unit.unit
     if stops >= LEAST_STOPS:
         where = next(filter(None, map(places.get, STOPPED)), None)
         return "corrected", f"interrupted or refused {counted(stops, 'time')}", where

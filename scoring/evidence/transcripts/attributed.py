@@ -260,9 +260,8 @@ class AttributedScan(Scan):
                 files += (streams.File(transcript, harness, part, session=part.sessions()[0]) for part in apart)
             else:
                 files.append(streams.File(transcript, harness, rows))
-        none = Rows()
-        for rows in (file.rows for file in files):  # what is known of lines is in the files
-            rows.lines, rows.messages, rows.skipped = none.lines, none.messages, none.skipped
+        for file in files:
+            file.rows.lines = []  # what is known of them is in the files
         files.sort(key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name)))
         return files
 

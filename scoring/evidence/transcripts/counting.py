@@ -1,6 +1,7 @@
 """Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
 
 from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,19 +16,15 @@ from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_I
 Last: TypeAlias = Mapping[tuple[str, int, int], int]
 """The parts of responses' last lines, by harness and the keys of response and request."""
 _NONE: Last = {}
-_COUNTED = Rows()
 
 
 def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
     """Return the part that has the last line of each response of which several rows are."""
-    seen, again = set[int](), set[int]()
-    for file in files:
-        for _, _, key, *_ in file.rows.tables.get(RESPONSE, ()):
-            (again if key in seen else seen).add(key)
+    count = Counter(row[2] for file in files for row in file.rows.tables.get(RESPONSE, ()))
     found: dict[tuple[str, int, int], tuple[int, int]] = {}
-    for file in files if again else ():
+    for file in files:
         for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
-            n = file.at(number) if key and key in again else -1
+            n = file.at(number) if key and count[key] > 1 else -1
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
                 name = file.harness.name, key, request
                 found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
@@ -39,8 +36,7 @@ def count_lines(
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
 
-    In place of times the facts have parts. Also returns what is in all lines, by harness. Without ``keep`` the rows of
-    a file go when they are counted.
+    Facts have parts in place of times. Also returns what is in all lines, by harness; without ``keep`` rows go.
     """
     windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
     harnesses = {file.harness.name: file.harness for file in files}
@@ -62,7 +58,8 @@ def count_lines(
         if file in alone:
             counters[file.harness.name].finish()
         del rows  # those of a long transcript would stay until all is counted
-        file.rows = file.rows if keep else _COUNTED
+        if not keep:
+            del file.rows
     for counter in counters.values():
         counter.finish()
     return tallies.facts(), tallies.everything()

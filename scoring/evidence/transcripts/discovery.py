@@ -238,8 +238,7 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
             if session.missing:
                 left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
             elif session.blobs:
-                objects = session.blobs, repository, session.size
-                held = TranscriptFile(str(path), True, False, *objects, session=session.session_id)
-                found.setdefault(session.blobs, held)
+                held = str(path), True, False, session.blobs, repository, session.size
+                found.setdefault(session.blobs, TranscriptFile(*held, session=session.session_id))
     roots = (RootFound(Path(BRANCH), "checkpoints", files=count),) if count else ()
     return Discovery(tuple(found.values()), tuple(left_out), roots)

@@ -175,9 +175,7 @@ class Scan:
         """Pack the tables of rows that wait for those of all other transcripts, which share names of folders."""
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
-            part.spans = [
-                s._replace(cwd=intern(s.cwd), model=intern(s.model), session=intern(s.session)) for s in part.spans
-            ]
+            part.spans = [span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans]
             part.texts = list(map(intern, part.texts))
         return rows
 

@@ -87,13 +87,13 @@ class Tally:
     ) -> None:
         """Count a turn: its tokens, those of the creations that are for an hour, and the number of its model."""
         n = bisect_left(self._bounds, time)
-        sums = self._sums[n]
+        sums, spent = self._sums[n], self._spent[n]
         sums[_TURNS] += 1
         if output == NOT_STATED or hour == OUTPUT_ALONE:
             output = max(output, 0)
             sums[_UNMEASURED] += 1
             sums[_OUTPUT] += output
-            self._spend(n, (model, NO_STEP), (1, 0, output, 0, 0, 0))
+            spent[model, NO_STEP] = _added(spent.get((model, NO_STEP), [0] * 6), (1, 0, output, 0, 0, 0))
             return
         sums[_INPUT] += given
         sums[_OUTPUT] += output
@@ -103,10 +103,7 @@ class Tally:
         if self.input_holds_cached or hour == READS_IN_INPUT:  # what was written to the cache is not stated
             prompt, fresh, written = given, max(given - reads, 0), 0
         key = model, bisect_left(PROMPT_STEPS, prompt)
-        self._spend(n, key, (1, fresh, output, reads, written, max(hour, 0)))
-
-    def _spend(self, n: int, key: tuple[int, int], counts: Sequence[int]) -> None:
-        self._spent[n][key] = _added(self._spent[n].get(key, [0] * 6), counts)
+        spent[key] = _added(spent.get(key, [0] * 6), (1, fresh, output, reads, written, max(hour, 0)))
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""

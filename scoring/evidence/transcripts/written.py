@@ -123,13 +123,11 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
                 key = file.rows.spans[span].cwd, file.rows.texts[path]
                 found[part].setdefault(key, array("q")).extend(lines)
-    return {part: {key: _left(changes) for key, changes in written.items()} for part, written in found.items()}
-
-
-def _left(changes: "array[int]") -> "array[int]":
-    lines = Counter[int]()
-    write_down(lines, changes)
-    return array("q", lines.elements())
+    for of_it, key in ((one, key) for one in found.values() for key in one):
+        left = Counter[int]()
+        write_down(left, of_it[key])
+        of_it[key] = array("q", left.elements())
+    return found
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
