@@ -17,7 +17,7 @@ from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.files import make_folder, write_atomically
-from scoring.jobs.derive import derive
+from scoring.jobs.derive import Derivation, derive
 from scoring.jobs.hook_install import HOOKS, USUAL, hook_settings, install_command, installed_in, refuse_outside
 from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE, Settings
@@ -41,10 +41,8 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
     settings = settings_of_whole(options, files=False)
-    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))  # gives each iteration its own evidence
-    under = replace(settings, rubric=rubric.version)
     with progress("Looking at git and transcripts"):
-        seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
+        under, seen = _look(settings)
     if seen.repository.trunk_problem:
         raise SettingsError(seen.repository.trunk_problem)
     if only_print:
@@ -72,11 +70,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
         write_json({"path": str(path), "rubric": under.rubric, **more, **({"hooks": hooks} if hooks else {})})
         return
     lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
-    if done and done.written:
-        wrote = counted(len(done.written), "entry", "entries")
-        lines.append(f"Wrote {wrote} to {under.iter_log_dir}, one for each commit that an agent made")
-    elif done:
-        lines.append("No commit that an agent made was found: da-score doctor shows what is looked at")
+    lines += [_of_entries(done, under.iter_log_dir)] if done else []
     lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
     if done and not done.written and read:
@@ -86,16 +80,28 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
+def _look(settings: Settings) -> tuple[Settings, Examination]:
+    """Examine a repository under the newest rubric that gives each iteration its own evidence."""
+    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
+    under = replace(settings, rubric=rubric.version)
+    return under, examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
+
+
+def _of_entries(done: Derivation, log_dir: Path) -> str:
+    if not done.written:
+        return "No commit that an agent made was found: da-score doctor shows what is looked at"
+    wrote = counted(len(done.written), "entry", "entries")
+    return f"Wrote {wrote} to {log_dir}, one for each commit that an agent made"
+
+
 def _wanted(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
 
 def settings_as_here(settings: Settings) -> Path:
     """Write the settings file that this command writes, with what is found here, and return where."""
-    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
-    under = replace(settings, rubric=rubric.version, derive=True)
-    seen = examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
-    return write_settings(seen, settings_text(seen, under), force=False)
+    under, seen = _look(settings)
+    return write_settings(seen, settings_text(seen, replace(under, derive=True)), force=False)
 
 
 def _ignore(seen: Examination) -> Path | None:
