@@ -13,7 +13,7 @@ from typing import NamedTuple, Unpack
 from rubric import Bounds, Coverage, Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, Warn, WriteError, silent
-from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -264,12 +264,12 @@ def score_whole_log(
     write: bool = False,
     observe: bool = False,
     broken: Broken = silent,
-    beside: Callable[[Evidence, Sequence[IterationFacts]], object] | None = None,
+    beside: Callable[[Evidence], object] = silent,
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
 
     ``show`` takes the iterations of the ``selection``, in order, with the evidence they lost; ``broken`` every
-    entry left out, ``beside`` evidence and facts of all at the end, without files beside entries. Raises as both.
+    entry left out, ``beside`` the evidence of all at the end. Raises as both.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
@@ -278,14 +278,11 @@ def score_whole_log(
     present: Counter[str] = Counter()
     waiting: list[_Prepared] = []
     evidence: list[Evidence] = []
-    facts: list[IterationFacts] = []
     marks: list[bytes] = []
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
         how = partial(score_iterations, observe=observe, compare=False, opened=evidence.append)
         for (one,) in how(records, iter_log_dir, sources, rubric):
             marks.append(score_mark(one.score, one.facts))
-            if beside:
-                facts.append(without_files_beside(one.facts))
             lost: tuple[Loss, ...] = ()
             if write:
                 waiting.append(_prepared(iter_log_dir, one))
@@ -305,8 +302,8 @@ def score_whole_log(
         if write:
             _write(iter_log_dir, waiting, sources.warn, known)
             session_files = scores.write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
-    if beside and evidence:
-        beside(evidence[0], facts)
+    if evidence:
+        beside(evidence[0])
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
     written = (len(refs), len(session_files)) if write and refs else None
     return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, marks)

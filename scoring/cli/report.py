@@ -17,12 +17,13 @@ from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.validity import Case, validity
 from scoring.sidecars.fingerprint import keep_meaning
 from scoring.text import counted
+from scoring.views.examined import Known
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
 from scoring.views.report import is_report, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
 from scoring.views.report.digest import Digest, digest, where_it_is
-from scoring.views.work_pages import Known, look_at, work_of, work_summary
+from scoring.views.work_pages import look_at, work_of, work_summary
 
 _OUT = "Where the page goes; - is standard output.  [default: report.html]"
 
@@ -84,7 +85,7 @@ def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: 
     read: list[Known] = []
     marks: list[bytes] = []
     rules = outcome_rules(settings)
-    examined = view.examine(lambda *found: read.append(Known(*found)))
+    examined = view.examine(read.append)
     found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks))
     found.project, found.pages = where_it_is(view.repo_dir)
     found.validity = validity(cases, "defective", view.rubric.version, rules.horizon_days)

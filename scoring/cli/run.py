@@ -10,13 +10,15 @@ from rubric.model import FULL_TEXT
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
 from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_about, sources
+from scoring.errors import silent
 from scoring.evidence.git.walk import subjects_of
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.score import LogSummary, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning
+from scoring.views.examined import Known
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
-from scoring.views.work_pages import Known, work_of
+from scoring.views.work_pages import work_of
 
 _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait in a temporary file
 
@@ -45,7 +47,7 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             write=not no_write,
             observe=settings.json,
             broken=broken_entries,
-            beside=(lambda *found: read.append(Known(*found))) if looks and evidence.rules.attributes else None,
+            beside=(lambda found: read.append(Known(found))) if looks and evidence.rules.attributes else silent,
         )
         more = _more(settings, selection, log, read) if looks and log.lines else None
         if settings.json:

@@ -5,8 +5,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from scoring.evidence import beside
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
@@ -49,14 +47,6 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-_NO_HOOKS = beside.HookFacts(Path(), None)
-
-
-def without_files_beside(facts: IterationFacts) -> IterationFacts:
-    """Return facts without hook outcomes, DR transcript and labels, which the facts of a whole log have no room for."""
-    return replace(facts, hooks=_NO_HOOKS, deliberation=None, labels=None)
-
-
 _BEFORE = 16  # how many entries before one are looked at first for the commit at which its window begins
 
 
@@ -81,7 +71,7 @@ class Evidence:
         self.sources, self.warn = sources, sources.warn
         self._log_dir, self.scan = log_dir, scan
         self._only, self._profile, self._labels = only, profile, labels
-        self.git, self._records = self._opened(Records.of(records))
+        self.git, self.records = self._opened(Records.of(records))
 
     def _opened(self, records: Records) -> tuple[GitFacts, Records]:
         """Open git, and return it with the records that the facts asked for depend on: the others are not looked at."""
@@ -101,7 +91,6 @@ class Evidence:
         n, rules, trusted = record.iteration, self.sources.rules, self.sources.trusted
         repo_dir = "" if trusted else self.sources.repo_dir  # without a folder no artifact is there
         scope = self.scopes.get(record.task_id)
-        answer = self._answers.get(n)
         return IterationFacts(
             record,
             self.git.trunk,
@@ -114,7 +103,7 @@ class Evidence:
             rules.corrections(record, repo_dir, self.warn),
             beside.HookFacts(Path(self._log_dir), None) if trusted else beside.hook_facts(self._log_dir, n),
             beside.deliberation_facts(self._log_dir, n, self._profile) if self._profile and not trusted else None,
-            answer.observed if answer else None,
+            self.observed(n),
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(
                 beside.artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes
@@ -133,7 +122,7 @@ class Evidence:
 
     @cached_property
     def _first_to_name(self) -> dict[str, int]:
-        named = ((self._named_commit(record), record.iteration) for record in reversed(self._records))
+        named = ((self._named_commit(record), record.iteration) for record in reversed(self.records))
         return {commit: iteration for commit, iteration in named if commit}
 
     def _said(self, iteration: int) -> "LabelFacts":
@@ -148,6 +137,11 @@ class Evidence:
             return answer.transcripts if answer else None
         return self._transcripts.get(iteration)
 
+    def observed(self, iteration: int) -> Observed | None:
+        """Return what was observed in an iteration's own lines; None under rules that give it none."""
+        answer = self._answers.get(iteration)
+        return answer.observed if answer else None
+
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
         """The declared write scope of each task."""
@@ -157,7 +151,7 @@ class Evidence:
     def _windows(self) -> dict[int, IterationWindow]:
         windows: dict[int, IterationWindow] = {}
         start: int | None = None
-        for number, commit in zip(self._records.numbers, self._records.commits, strict=True):
+        for number, commit in zip(self.records.numbers, self.records.commits, strict=True):
             time = self.git.committed(commit)
             if time is not None:
                 end = clamp_ns(time * NS)
@@ -172,7 +166,7 @@ class Evidence:
             return {}
         from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
 
-        return ask_transcripts(self.scan, self.git, self._records, self._windows, self.sources, self._only or ())
+        return ask_transcripts(self.scan, self.git, self.records, self._windows, self.sources, self._only or ())
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
+from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import NOT_LANDED, Landing
 from scoring.evidence.git.repository import GitRepository
@@ -118,25 +118,25 @@ class Ledger(NamedTuple):
 def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules) -> Ledger:
     """Return all of the work of a repository, by attributed evidence; NotARepositoryError, GitError without a trunk."""
     with sources.transcripts().start() as scan:
-        evidence = Evidence(records, log_dir, sources, scan, profile=None)
-        return ledger_of(evidence, [without_files_beside(evidence.of(one)) for one in records], rules)
+        return ledger_of(Evidence(records, log_dir, sources, scan, profile=None), (), rules)
 
 
-def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: OutcomeRules) -> Ledger:
-    """Return the same from evidence that was read already, which it uses up, and ``facts`` of all; raises so too."""
+def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeRules) -> Ledger:
+    """Return the same from evidence of a whole log, which it uses up, and its ``outcomes`` if known; raises so too."""
     evidence.transcripts(0)  # also where there is no entry
-    scan, git, sources = evidence.scan, evidence.git, evidence.sources
+    scan, git, records = evidence.scan, evidence.git, evidence.records
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     shown = _shown(scan.work, git)
-    anew = git.made_anew({*shown.values(), *(one.landing.sha for one in facts if one.landing.sha)})
+    landings = list(map(git.landing, records))
+    anew = git.made_anew({*shown.values(), *(one.sha for one in landings if one.sha)})
     whole = git.landings(anew.values())
-    landings = [(one, whole.get(anew.get(one.landing.sha or "", ""), one.landing)) for one in facts]
-    facts = [one if landing == one.landing else replace(one, landing=landing) for one, landing in landings]
-    units = _with_entries(facts, scan.checkpoints)
+    landings = [whole.get(anew.get(one.sha or "", ""), one) for one in landings]
+    places = list(map(_place, records, landings))
+    units = _with_entries(evidence, places, landings, scan.checkpoints)
     recorded = {tree.sessions[0] for tree in (scan.work.trees if scan.work else ()) if tree.checkpoints}
     if scan.work:
-        times = _add_lines(units, facts, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+        times = _add_lines(units, places, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
         scan.work = scan.work._replace(trees=())  # all that follows asks for lines
         _add_checkpoints(units, scan)
         _move_talk(units, scan.work)
@@ -151,7 +151,7 @@ def ledger_of(evidence: Evidence, facts: Sequence[IterationFacts], rules: Outcom
         _look_for_lines(units.values(), git, scan.repository, rules)
     _decide(units.values(), git, rules)
     _find_first_lines(units.values(), scan.work.files if scan.work else ())
-    outcomes = outcomes_in(git, [one.record for one in facts], rules, sources.cache_dir)
+    outcomes = outcomes or outcomes_in(git, records, rules, evidence.sources.cache_dir)
     known = {one.iteration: one for one in outcomes if one.defective is not None}
     for unit in units.values():
         judged = (known[one.iteration] for one in unit.entries if one.iteration in known)
@@ -175,10 +175,10 @@ def _identity(landing: Landing) -> str | None:
     return landing.commit or landing.part_of or landing.sha
 
 
-def _place(one: IterationFacts) -> str:
-    record, field = one.record, trim(one.record.commit).lower()
+def _place(record: IterationRecord, landing: Landing) -> str:
+    field = trim(record.commit).lower()
     name = f"checkpoint:{record.checkpoint}" if record.checkpoint else f"iteration:{record.iteration}"
-    return _identity(one.landing) or (field if _SHA.fullmatch(field) else name)
+    return _identity(landing) or (field if _SHA.fullmatch(field) else name)
 
 
 def _unit_of(units: Units, place: str, landing: Landing | None) -> Unit:
@@ -186,14 +186,16 @@ def _unit_of(units: Units, place: str, landing: Landing | None) -> Unit:
     return units.setdefault(place, Unit(f"commit:{place}" if commit else place, "commit", commit, landing=landing))
 
 
-def _with_entries(facts: Iterable[IterationFacts], checkpoints: Collection[str]) -> Units:
+def _with_entries(
+    evidence: Evidence, places: Sequence[str], landings: Sequence[Landing], checkpoints: Collection[str]
+) -> Units:
     units: Units = {}
     taken: set[str] = set()
-    for one in facts:
-        unit = _unit_of(units, _place(one), one.landing)
-        record = one.record
-        unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary, one.observed))
-        named = one.observed.checkpoints if one.observed else ()
+    for record, place, landing in zip(evidence.records, places, landings, strict=True):
+        seen = evidence.observed(record.iteration)
+        unit = _unit_of(units, place, landing)
+        unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary, seen))
+        named = seen.checkpoints if seen else ()
         unit.checkpoints += [name for name in named if name in checkpoints and name not in taken]
         taken.update(named)
     return units
@@ -217,10 +219,9 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
 
 
 def _add_lines(
-    units: Units, facts: Sequence[IterationFacts], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
+    units: Units, places: Sequence[str], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
 ) -> "array[int]":
     times = array("q", bytes(8 * len(work.owners)))
-    by_place = [_place(one) for one in facts]
     landings = git.landings(shown.values())
     for tree in work.trees:
         for part in tree.parts():
@@ -229,7 +230,7 @@ def _add_lines(
             free = _other(part, units, shown, landings)
             for line, time in zip(part.lines, tree.times[part.start : part.end], strict=True):
                 owner, times[line] = work.owners[line], time
-                unit = units[by_place[owner]] if owner >= 0 else free
+                unit = units[places[owner]] if owner >= 0 else free
                 unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
     return times
 

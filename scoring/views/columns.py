@@ -8,11 +8,12 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Rubric, SignalContribution
+from scoring.errors import silent
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.settings_table import read_toml
-from scoring.views.examined import Examined, LogView
+from scoring.views.examined import Examined, Known, LogView
 from scoring.views.spending import KINDS, Purchase, Used, billed, purchase
-from scoring.views.work_pages import Known, work_of
+from scoring.views.work_pages import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]  # one row: a value or None for every column, in their order
@@ -191,7 +192,7 @@ def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Itera
 def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows that some tables of a log need, each with its table's name; raises as :func:`work_of`."""
     read: list[Known] = []
-    keep = (lambda *found: read.append(Known(*found))) if "work" in tables else None
+    keep = read.append if "work" in tables else silent
     if any(name != "work" for name in tables):
         named = replace(view, subjects="iterations" in tables)
         yield from table_rows(view.iter_log_dir, view.rubric, named.examine(keep))

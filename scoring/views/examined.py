@@ -5,17 +5,17 @@ That is the sidecar's, with what it is worth; without one, or when asked to, it 
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import field
 from msgspec.structs import replace
 
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
-from scoring.evidence.facts import Evidence, IterationFacts, without_files_beside
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
@@ -135,6 +135,13 @@ def _fate(landing: Landing) -> str:
     return _REVERTED if landing.reverted_by else _LANDED if landing.landed else _MISSING
 
 
+class Known(NamedTuple):
+    """Attributed evidence of a whole log that was read already, and what became of it, where that was asked."""
+
+    evidence: Evidence
+    outcomes: "Collection[Outcome]" = ()
+
+
 class LogView(Frozen, frozen=True):
     """A log that can be gone through, under a rubric; ``recompute`` takes no sidecar, ``broken`` what is left out."""
 
@@ -150,10 +157,10 @@ class LogView(Frozen, frozen=True):
     outcomes: "OutcomeRules | None" = None
     subjects: bool = False  # whether each iteration comes with the subject of its commit
 
-    def examine(self, read: Callable[[Evidence, Sequence[IterationFacts]], object] | None = None) -> Iterator[Examined]:
+    def examine(self, read: Callable[[Known], object] = silent) -> Iterator[Examined]:
         """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk.
 
-        ``read`` takes the evidence and the facts of a whole log at the end, where its rules attribute.
+        ``read`` takes what is known of a whole log at the end, where its rules attribute.
         """
         rubric, log = self.rubric, self.iter_log_dir
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
@@ -164,7 +171,6 @@ class LogView(Frozen, frozen=True):
         whole = sources.rules.attributes and self.selection == Selection()
         only = None if whole else {record.iteration for record in chosen}
         opened: list[Evidence] = []
-        facts: list[IterationFacts] = []
         became: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         how = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
@@ -175,8 +181,6 @@ class LogView(Frozen, frozen=True):
                     became = self._outcomes(records, chosen, opened[0])
                     works = [(record, record.commit) for record in chosen] if self.subjects else ()
                     subjects = subjects_by_iteration(self.repo_dir, works)
-                if read and whole:
-                    facts.append(without_files_beside(one.facts))
                 n, state = one.record.iteration, CURRENT
                 kept = None if self.recompute else self._sidecar(n, sources.warn)
                 if kept is not None:
@@ -186,8 +190,8 @@ class LogView(Frozen, frozen=True):
                 origin: ScoreOrigin = "sidecar" if kept else "computed"
                 scores, subject = (one.persisted, kept or one.persisted), subjects.get(n, "")
                 yield Examined(one.facts, one.signals, *scores, origin, became.get(n), state, subject)
-        if read and whole:
-            read(opened[0], facts)
+        if became is not None and whole:
+            read(Known(opened[0], became.values()))
 
     def _outcomes(
         self, records: Sequence[IterationRecord], chosen: Sequence[IterationRecord], evidence: Evidence

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.sightings import STOPPED
-from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import wilson
 from scoring.text import counted
-from scoring.views.examined import LogView
+from scoring.views.examined import Known, LogView
 from scoring.views.spending import Spending, cost_text, kept_prices
 
 JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
@@ -104,13 +102,6 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
         return [work_row(unit, cached) for unit in units]
 
 
-class Known(NamedTuple):
-    """Attributed evidence of a whole log that was read already, and the facts of all of its iterations."""
-
-    evidence: Evidence
-    facts: Sequence[IterationFacts]
-
-
 def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     """Return all of the work of a log's repository, under attributed evidence, by when it ended; none without a trunk.
 
@@ -118,10 +109,7 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     """
     sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
     rules = view.outcomes or OutcomeRules()
-    if known:
-        records: Sequence[IterationRecord] = [one.record for one in known.facts]
-    else:
-        records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    records = known.evidence.records if known else sources.entries([view.rubric], view.iter_log_dir, view.broken)
     by, chosen = view.selection, view.selection.numbers(records)
     takes_others = by.last is None and by.task is None and by.only is None
 
