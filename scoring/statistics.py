@@ -164,15 +164,17 @@ class GroupedDraws:
 
     def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:
         self.truths, self._how = truths, auc if binary else spearman
-        names = sorted(set(groups))
-        place = {name: n for n, name in enumerate(names)}
-        self._group = [place[name] for name in groups]
-        source, places = _source(SEED), range(len(names))
-        draws = min(draws, max(_MOST_CHOSEN // len(names), _LEAST_DRAWS)) if len(names) > 1 else 0
-        drawn = (Counter(source.choices(places, k=len(names))) for _ in range(draws))
-        # How often each draw has each group.
-        self._draws = [array("H", [count[group] for group in places]) for count in drawn]
+        place = {name: n for n, name in enumerate(sorted(set(groups)))}
+        self._group, self._places, self._most = [place[name] for name in groups], range(len(place)), draws
         self._weights: Any = None
+
+    @functools.cached_property
+    def _draws(self) -> "list[array[int]]":
+        """How often each draw has each group."""
+        source, places = _source(SEED), self._places
+        draws = min(self._most, max(_MOST_CHOSEN // len(places), _LEAST_DRAWS)) if len(places) > 1 else 0
+        drawn = (Counter(source.choices(places, k=len(places))) for _ in range(draws))
+        return [array("H", [count[group] for group in places]) for count in drawn]
 
     def measured(self, figures: Sequence[float | None]) -> tuple[int, float | None, Interval | None]:
         """Return of how many cases there is a figure, how well these tell, and the interval of that."""

@@ -64,7 +64,7 @@ class TestDigest:
         assert found.mean is not None
         assert math.isclose(found.mean, sum(found.values) / 9)
         assert found.bands == {"excellent": 4, "good": 2, "fair": 2, "poor": 1}
-        assert [s["iterations"] for s in found.sessions] == [3, 4]
+        assert [len(s.iterations) for s in found.sessions] == [3, 4]
         assert found.hooks["scope.stay-in-write-scope", "remediate"] == 1
         assert list(found.signals) == [spec.id for spec in default_rubric().signals]
         assert math.isclose(found.presence("hook_outcomes"), 5 / 9)

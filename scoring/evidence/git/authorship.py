@@ -132,7 +132,7 @@ class AttributedHistory(CorrectedHistory):
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed that no entry may name, by SHA."""
         first = {sha: n for n, sha in enumerate(dict.fromkeys(shas))}
-        if not self.trunk.commit:
+        if not first or not self.trunk.commit:
             return {sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK) for sha in first}
         found = self._landings_of(self._graph_with(first), self._commits(first), first)
         return {sha: found.of(sha) for sha in first}

@@ -32,20 +32,27 @@ class Landings:
         branches: Sequence[Tip],
     ) -> None:
         """Take the commits of the trunk, newest first, those of the log by SHA and once each, and all branches."""
-        self._repository, self._graph, self._commits = repository, graph, commits
+        self._repository, self._walk, self._graph, self._commits = repository, walk, graph, commits
         self._tip, self._shallow = trunk.commit or "", trunk.shallow
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
-        self._subjects: dict[str, list[str]] = {}
-        for commit in walk:
-            self._subjects.setdefault(commit.subject, []).append(commit.sha)
-        self._times = {commit.sha: commit.time or 0 for commit in walk}
         self.messages = list(self._messages(walk))
         self._reverts = Reverts(self.messages, graph.brought_by)
         self._changes: dict[Pair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()
         self._old_git: tuple[int, int] | None = None
+
+    @cached_property
+    def _subjects(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for commit in self._walk:
+            found.setdefault(commit.subject, []).append(commit.sha)
+        return found
+
+    @cached_property
+    def _times(self) -> dict[str, int]:
+        return {commit.sha: commit.time or 0 for commit in self._walk}
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
         for commit in walk:

@@ -126,7 +126,7 @@ class GitRepository(Git):
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(asked, lines, strict=False):
                 if m := _COMMIT.match(line):
-                    found[name] = m[1].decode()
+                    found[name] = name if (sha := m[1].decode()) == name else sha  # one text, of which logs have many
             if not answer.returncode:
                 break
             self.run("cat-file", "--batch-check", given=_NO_NAME)  # git itself works

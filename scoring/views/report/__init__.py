@@ -140,7 +140,10 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         more = (line.state, line.state_reason, votes, line.claims, used, short(line.commit), page, line.places)
         all_of_it = (line.iteration, line.task_id, *made, *more, subjects.get(line.iteration, ""))
         yield ("," if n else "") + _json(packed(all_of_it))
-    yield f'],"texts":{_json(list(texts))}}}'
+    yield '],"texts":['
+    for n, text in enumerate(texts):
+        yield ("," if n else "") + _json(text)
+    yield "]}"
 
 
 def _json(value: Any) -> str:

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from msgspec import structs
+
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.errors import DaScoreError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
+from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.fingerprint import Meaning
 from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, shortened
-from scoring.views.columns import Member, group_rows
 from scoring.views.examined import Examined
 from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
 from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
@@ -55,7 +57,7 @@ class Digest:
     log: str
     rubric: Rubric
     lines: list[ReportedIteration] = field(default_factory=list)
-    sessions: list[dict[str, Any]] = field(default_factory=list)
+    sessions: list[SessionScore] = field(default_factory=list)
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
@@ -163,13 +165,15 @@ class Digest:
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
-    members, observed = [], []
+    sessions: dict[tuple[str, str], list[SessionIterRef]] = {}
+    observed = []
     votes: dict[Vote, Vote] = {}  # equal ones of several iterations are one in memory
     claims: dict[ReportedClaim, ReportedClaim] = {}
 
     def signal_sets() -> Iterator[SignalSet]:
         for one in examined:
-            members.append(Member.of(one))
+            if session := one.record.agent.session_id:
+                sessions.setdefault((session, one.score.rubric_version), []).append(SessionIterRef.of(one.score))
             observed.append(one.facts.observed)
             line = line_of(one)
             rows = tuple(votes.setdefault(vote, vote) for vote in line.rows)
@@ -180,7 +184,8 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
             yield one.signals
 
     found.integrity, found.words = summarize_integrity(signal_sets()), summarize_words(observed)
-    found.sessions = [row for table, row in group_rows(log, rubric, members) if table == "sessions"]
+    for (session, version), refs in sorted(sessions.items()):
+        found.sessions.append(structs.replace(session_score(rubric, session, refs), rubric_version=version))
     return found
 
 
