@@ -162,7 +162,7 @@ def said_in(repository: GitRepository, commits: Iterable[str], folder: Path) -> 
 def prompts_in(repository: GitRepository) -> dict[str, int]:
     """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
     with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
-        sessions = scan.sessions(lambda trees, _: Neighbourhood(trees, (), frozenset(), lambda _: False))
+        sessions = scan.sessions(lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False))
         files = {file.transcript.blobs: file for session in sessions for file in session.files}
         held = [session for checkpoint in scan.checkpoints.values() for session in checkpoint.sessions if session.blobs]
     return {

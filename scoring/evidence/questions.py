@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 
 from scoring.evidence.beside import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
@@ -75,7 +76,7 @@ def ask_transcripts(
         questions.append(Question(asked, tuple(verifiers), (number in only and own) or "", documents))
     entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
-    remotes = frozenset(map(same_remote, git.remotes()))
+    remotes = cache(lambda: frozenset(map(same_remote, git.remotes())))
     resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
@@ -44,7 +45,7 @@ def agent_commits(
     scan: AttributedScan, history: AttributedHistory, sources: Sources, looked_at: Collection[str], landed_only: bool
 ) -> AgentCommits:
     """Return the commits that agents made, of the trunk and off it; ``landed_only`` takes only tips there."""
-    remotes = frozenset(map(same_remote, history.remotes()))
+    remotes = cache(lambda: frozenset(map(same_remote, history.remotes())))
     resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: Any, made: Collection[str]) -> Neighbourhood:

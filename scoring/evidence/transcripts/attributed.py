@@ -130,7 +130,8 @@ class AttributedScan(Scan):
         places = {part: place for place, share in enumerate(given.shares) for part in share.own}
         seen = sightings.sightings_of(files, given.parts, given.total, places)
         spoken = spoken_in(files, given.parts, {key for share in given.shares for key in share.sessions})
-        asked_of = [(q.written, s.voting) for q, s in zip(questions, given.shares, strict=True) if q.written]
+        shares = zip(questions, given.shares, strict=True)
+        asked_of = [(q.written, share.voting) for q, share in shares if q.written and share.voting]
         wrote = written_lines(files, given.parts, {part for _, voting in asked_of for part in voting})
         added = lines_added([sha for sha, _ in asked_of])
         artifacts = {verifier.place for question in questions for verifier in question.verifiers if verifier.artifact}
@@ -188,7 +189,7 @@ class AttributedScan(Scan):
         """Return what was read, the number of its lines, its sessions, and what of that is the repository's."""
         self.start()
         files = self._files_read()
-        lines, trees = streams.number_lines(files), WorkTrees(self._places.repo_dir)
+        lines, trees = streams.number_lines(files), WorkTrees(self.repository or self._places.repo_dir)
         sessions = streams.sessions_of(files)
         there = neighbourhood(trees, {made.sha for session in sessions.values() for made in session.made})
         there.mark(sessions.values())
@@ -213,7 +214,7 @@ class AttributedScan(Scan):
 
     def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:  # noqa: ARG002
         """Read everything for a survey without iterations; windows of time say nothing here."""
-        self.answers([], lambda trees, _: Neighbourhood(trees, (), frozenset(), lambda _: False), lambda _: {})
+        self.answers([], lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False), lambda _: {})
         return [_NOTHING for _ in windows]
 
     def survey(self) -> TranscriptSurvey:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Self
 
@@ -24,8 +24,8 @@ _POINTER, _POINTER_LIMIT = b"gitdir:", 1 << 16  # of the file by which a linked 
 class WorkTrees:
     """The work trees of the repository that has a directory. Git is asked when the first folder is."""
 
-    def __init__(self, repo_dir: Path | str) -> None:
-        self._repo_dir = repo_dir
+    def __init__(self, repository: Path | str | GitRepository) -> None:
+        self._opened = cache(partial(GitRepository.of, repository))
         self._known: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
@@ -50,7 +50,7 @@ class WorkTrees:
     @cached_property
     def tops(self) -> list[str]:
         """The tops of the work trees, as git names them; some may not be there any more."""
-        repository = GitRepository(self._repo_dir)
+        repository = self._opened()
         answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
         if answer.returncode:  # git older than 2.36
             answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
@@ -60,7 +60,7 @@ class WorkTrees:
     @cached_property
     def _repository(self) -> tuple[frozenset[str], str]:
         """The tops of the work trees, and where git keeps what is known of linked ones."""
-        linked = os.path.join(os.path.realpath(GitRepository(self._repo_dir).common_dir), "worktrees")
+        linked = os.path.join(os.path.realpath(self._opened().common_dir), "worktrees")
         return frozenset(map(os.path.realpath, self.tops)), linked
 
     @cached_property
@@ -90,11 +90,11 @@ class WorkTrees:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, and ``is_its_commit`` by name."""
+    """What decides if work is a repository's: globs ``worktrees``, ``remotes`` if asked, ``is_its_commit`` by name."""
 
     in_repository: InRepository
     worktrees: Sequence[str]
-    remotes: frozenset[str]
+    remotes: Callable[[], frozenset[str]]
     is_its_commit: Callable[[str], bool]
 
     @cached_property
@@ -113,8 +113,8 @@ class Neighbourhood:
 
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
-        named = {span.remote for file in session.files for span in file.rows.spans} - {""} if self.remotes else ()
-        is_remote = any(same_remote(remote) in self.remotes for remote in named)
+        named = {span.remote for file in session.files for span in file.rows.spans} - {""}
+        is_remote = any(same_remote(remote) in self.remotes() for remote in named)
         return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
 
     def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
@@ -176,12 +176,10 @@ class Writes:
             {places_of[found] for path in paths if (found := identity_of(root / path)) in places_of}
             for paths in (set().union(*written.values()), {path.removeprefix("$") for path in unsure})
         )
-        inside, folders = (
-            tuple(f"{top}/" for top in trees.tops),
-            {span.cwd for file in files for span in file.rows.spans},
-        )
-        tops = {*trees.tops, *(folder for folder in folders if not folder.startswith(inside))} if files else ()
-        return cls(written, unsure, (linked, may_be_linked), tops)
+        tops, folders = trees.tops if files else (), {span.cwd for file in files for span in file.rows.spans}
+        inside = tuple(f"{top}/" for top in tops)
+        beside = (folder for folder in folders if not folder.startswith(inside))
+        return cls(written, unsure, (linked, may_be_linked), {*tops, *beside})
 
     def surely(self, *names: str) -> bool:
         """Whether an artifact was written, known by its place and by the path that the entry names."""
