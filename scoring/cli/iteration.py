@@ -94,7 +94,7 @@ def _payload(
 
 def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:
     try:
-        found = next(view_under(version, settings, Selection(only={kept.iteration})).examine(), None)
+        found = next(view_under(version, settings, Selection(only={kept.iteration})).examine(score=kept), None)
         if found is None:
             raise no_such_entry(settings.iter_log_dir, kept.iteration)
     except DaScoreError as e:

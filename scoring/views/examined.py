@@ -157,10 +157,13 @@ class LogView(Frozen, frozen=True):
     outcomes: "OutcomeRules | None" = None
     subjects: bool = False  # whether each iteration comes with the subject of its commit
 
-    def examine(self, read: Callable[[Known], object] = silent) -> Iterator[Examined]:
+    def examine(
+        self, read: Callable[[Known], object] = silent, score: PersistedScore | None = None
+    ) -> Iterator[Examined]:
         """Yield the iterations in order; LogError, NotARepositoryError, GitError without the named trunk.
 
-        ``read`` takes what is known of a whole log at the end, where its rules attribute.
+        ``read`` takes what is known of a whole log at the end, where its rules attribute; ``score`` is that of the one
+        sidecar, where the caller has read it.
         """
         rubric, log = self.rubric, self.iter_log_dir
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
@@ -182,7 +185,7 @@ class LogView(Frozen, frozen=True):
                     works = [(record, record.commit) for record in chosen] if self.subjects else ()
                     subjects = subjects_by_iteration(self.repo_dir, works)
                 n, state = one.record.iteration, CURRENT
-                kept = None if self.recompute else self._sidecar(n, sources.warn)
+                kept = None if self.recompute else score or self._sidecar(n, sources.warn)
                 if kept is not None:
                     was = read_provenance(log, n) if one.provenance else None
                     edited = known.is_edited(n, one.inputs, emit(kept.as_dict()))
