@@ -158,13 +158,13 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     alone = {key: [time for line, time in stamped[key].items() if line not in shared] for key in several}
     # Such a line is of the session that has nothing else, else of the one that began first.
     age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
-    owner |= {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
+    owner = {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
     for session in sessions:
-        mine = {line: time for line, time in stamped.pop(session.key).items() if owner[line] == session.key}
+        mine = {n: time for n, time in stamped.pop(session.key).items() if owner.get(n, session.key) == session.key}
         session.made = [made for made in session.made if made.line in mine]
-        session.lines = array("q", sorted(mine, key=lambda line: (mine[line], line)))
+        session.lines = array("q", sorted(sorted(mine), key=mine.__getitem__))  # by time, and by line
         session.times = array("q", map(mine.__getitem__, session.lines))
-    return {line: owner[line][1] for line in shared}
+    return {line: name for line, (_, name) in owner.items()}
 
 
 def _made(session: Session) -> list[Made]:
