@@ -1,5 +1,6 @@
 """``da-score init``: everything that a repository needs to be scored, after a look at it."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     the log, the trunk, the transcripts. Options given here go into the file. Where there is no log, offers to
     derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
     """
-    settings = settings_of_whole(options, files=False)
+    settings = replace(settings_of_whole(options, files=False), derive=_derives_already(options))
     with progress("Looking at git and transcripts"):
         under, seen = _look(settings)
     if seen.repository.trunk_problem:
@@ -58,7 +59,7 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     by_hook = "Score each task of {}, by a hook in {}?"
     harnesses = [one for one in offered if yes or (asks and _wanted(by_hook.format(one, (HOOKS[one] or USUAL).file)))]
     if not kept:
-        write_settings(seen, settings_text(seen, replace(under, derive=derives)), force)
+        write_settings(seen, settings_text(seen, replace(under, derive=derives or under.derive)), force)
     ignored = asks and _wanted("Have git ignore .agents/? Say no to commit it.") and _ignore(seen)
     with progress("Writing entries"):
         done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
@@ -92,6 +93,12 @@ def _of_entries(done: Derivation, log_dir: Path) -> str:
         return "No commit that an agent made was found: da-score doctor shows what is looked at"
     wrote = counted(len(done.written), "entry", "entries")
     return f"Wrote {wrote} to {log_dir}, one for each commit that an agent made"
+
+
+def _derives_already(options: dict[str, Any]) -> bool:
+    with contextlib.suppress(SettingsError):  # a file that is no use says nothing
+        return settings_of_whole(options).derive
+    return False
 
 
 def _wanted(question: str) -> bool:

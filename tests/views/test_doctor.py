@@ -302,7 +302,10 @@ class TestInit:
         assert "is there already; --force replaces it" in one_line(init())
         assert path.read_text() == "rubric = '2.0.2'\n"
         assert init("--force").status == 0
-        assert self.settings(whole).rubric == NEWEST
+        assert (self.settings(whole).rubric, self.settings(whole).derive) == (NEWEST, False)
+        path.write_text("derive = true\n")  # the hook goes on writing entries
+        assert init("--force").status == 0
+        assert (self.settings(whole).rubric, self.settings(whole).derive) == (NEWEST, True)
         path.unlink()
         path.symlink_to("missing")
         assert init().status == 1
