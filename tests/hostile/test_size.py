@@ -10,7 +10,7 @@ from helpers.commands import COMMAND
 from helpers.meetings import record
 from helpers.repos import Repo
 
-MEMORY = {"report": 1000 << 10}  # it holds the ledger
+MEMORY = {"report": 600 << 10}  # it holds the ledger
 """How much memory a command may take on a log of a hundred thousand entries, in KiB, that holds what it shows."""
 
 PLAIN = 400 << 10
