@@ -7,7 +7,7 @@ a plain field alone, and one field of the wrong type costs the line. The module 
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -80,14 +80,27 @@ def _raw(value: Any, _old: Any) -> Any:
     return value
 
 
-def _fields(value: Any, old: Any, specs: Mapping[str, Spec]) -> dict[str, Any]:
+_MOST_KEYS, _LONGEST_KEY = 500, 64  # that are remembered, of which transcripts have a few dozen
+
+
+class _Specs(dict[str, tuple[str, Spec] | None]):
+    """Fields by the keys that name them, in any case; None for keys that name none, of which it remembers some."""
+
+    def __missing__(self, key: str) -> tuple[str, Spec] | None:
+        found = self.get(fold(key))
+        if len(self) < _MOST_KEYS and len(key) < _LONGEST_KEY:
+            self[key] = found
+        return found
+
+
+def _fields(value: Any, old: Any, specs: _Specs) -> dict[str, Any]:
     if not isinstance(value, _Pairs):
         raise WrongTypeError
     held = dict(old) if old else {}
     wrong = False
     for key, item in value:
-        name = key if key in specs else fold(key)
-        if spec := specs.get(name):
+        if named := specs[key]:
+            name, spec = named
             try:
                 held[name] = spec(item, held.get(name))
             except WrongTypeError:
@@ -97,14 +110,16 @@ def _fields(value: Any, old: Any, specs: Mapping[str, Spec]) -> dict[str, Any]:
     return held
 
 
-def _object(**specs: Spec) -> Spec:
+def _object(**fields: Spec) -> Spec:
     """Return the spec of an object that is always there: null leaves it as it is."""
+    specs = _Specs((name, (name, spec)) for name, spec in fields.items())
     return lambda value, old: (old or {}) if value is None else _fields(value, old, specs)
 
 
-def _optional(**specs: Spec) -> Spec:
+def _optional(**fields: Spec) -> Spec:
     """Return the spec of an object that may be missing: null takes it away."""
-    return lambda value, old: None if value is None else _fields(value, old, specs)
+    there = _object(**fields)
+    return lambda value, old: None if value is None else there(value, old)
 
 
 class _Items(list[Any]):
@@ -139,6 +154,7 @@ _CODEX = _object(
     payload=_object(type=_text, info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))))
 )
 _OBJECTIVE = _object(timestamp=_text, message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))))
+_ARGUMENTS = {name: _object(**{name: _text}) for name in ("command", "file_path")}
 
 
 def read_exactly(line: bytes) -> Event | None:
@@ -162,16 +178,6 @@ def _loads(line: bytes) -> Any:
         return _parse(text)
     except RecursionError:
         return _parse(_flattened(text))
-
-
-def _parse(text: str) -> Any:
-    return json.loads(
-        text,
-        object_pairs_hook=_Pairs,
-        parse_int=lambda digits: int(digits) if len(digits) < 25 else _NOT_WHOLE,
-        parse_float=lambda _: _NOT_WHOLE,
-        parse_constant=_refuse_constant,
-    )
 
 
 def _flattened(text: str) -> str:
@@ -198,6 +204,14 @@ def _flattened(text: str) -> str:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+_parse = json.JSONDecoder(
+    object_pairs_hook=_Pairs,
+    parse_int=lambda digits: int(digits) if len(digits) < 25 else _NOT_WHOLE,
+    parse_float=lambda _: _NOT_WHOLE,
+    parse_constant=_refuse_constant,
+).decode
 
 
 def _token_view(value: Any) -> Event | None:
@@ -255,7 +269,7 @@ def _objective_view(value: Any) -> Event | None:
 
 def _input(value: Any, name: str) -> str:
     try:
-        return _object(**{name: _text})(value, None).get(name) or ""
+        return _ARGUMENTS[name](value, None).get(name) or ""
     except WrongTypeError:
         return ""
 
