@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 
 from scoring.evidence.beside import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
@@ -15,7 +14,7 @@ from scoring.evidence.transcripts.makers import in_order, place_of
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
-from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees, same_remote
+from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -76,7 +75,6 @@ def ask_transcripts(
         questions.append(Question(asked, tuple(verifiers), (number in only and own) or "", documents))
     entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
-    remotes = cache(lambda: frozenset(map(same_remote, git.remotes())))
     resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
@@ -85,7 +83,7 @@ def ask_transcripts(
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or place_of(entries, sha) != NO_ITERATION
 
-        return Neighbourhood(work_trees, sources.worktrees, remotes, is_its_commit)
+        return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
 
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
         return git.landed_as({name: resolved[name] for name in names if name in resolved}, not sources.trusted)

@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
@@ -12,7 +11,7 @@ from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.transcripts.rows import EDIT, MADE, key_of
 from scoring.evidence.transcripts.streams import Made, Session
-from scoring.evidence.transcripts.work_trees import Neighbourhood, same_remote
+from scoring.evidence.transcripts.work_trees import Neighbourhood
 from scoring.evidence.transcripts.written import is_inside
 from scoring.text import trim
 
@@ -45,12 +44,11 @@ def agent_commits(
     scan: AttributedScan, history: AttributedHistory, sources: Sources, looked_at: Collection[str], landed_only: bool
 ) -> AgentCommits:
     """Return the commits that agents made, of the trunk and off it; ``landed_only`` takes only tips there."""
-    remotes = cache(lambda: frozenset(map(same_remote, history.remotes())))
     resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: Any, made: Collection[str]) -> Neighbourhood:
         resolved.update(history.resolved(made))
-        return Neighbourhood(work_trees, sources.worktrees, remotes, resolved.__contains__)
+        return Neighbourhood(work_trees, sources.worktrees, history.remotes, resolved.__contains__)
 
     sessions = scan.sessions(neighbourhood)
     branches = history.tips() if landed_only else history.beside

@@ -164,7 +164,8 @@ def shown_by(
     kept = {one.into for n, one in enumerate(commands) if one.into and (n in runs or not one.words)}
     own_files = kept | {word for one in reading if one.words[0] == "tee" for word in one.words[1:]}
     others = [(n, one) for n, one in enumerate(commands) if n not in runs and one.words]
-    own = all(_adds_no_summary(one, one in reading, n > min(runs), kept, own_files) for n, one in others)
+    first = min(runs)
+    own = all(_adds_no_summary(one, one in reading, n > first, kept, own_files) for n, one in others)
     words_of_all = frozenset(WORD.findall(text))
     texts = [_COLOUR.sub("", " ".join(one.words)) for _, one in others]
     printed = [words_of_all if "$" in said else frozenset(WORD.findall(said)) for said in texts]

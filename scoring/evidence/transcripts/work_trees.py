@@ -90,16 +90,20 @@ class WorkTrees:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides if work is a repository's: globs ``worktrees``, ``remotes`` if asked, ``is_its_commit`` by name."""
+    """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, asked once, ``is_its_commit``."""
 
     in_repository: InRepository
     worktrees: Sequence[str]
-    remotes: Callable[[], frozenset[str]]
+    remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
         return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
+
+    @cached_property
+    def _remotes(self) -> frozenset[str]:
+        return frozenset(map(same_remote, self.remotes()))
 
     def mark(self, sessions: Iterable[Session]) -> None:
         """Say of each line of some sessions whether it is work in the repository."""
@@ -114,7 +118,7 @@ class Neighbourhood:
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
         named = {span.remote for file in session.files for span in file.rows.spans} - {""}
-        is_remote = any(same_remote(remote) in self.remotes() for remote in named)
+        is_remote = any(same_remote(remote) in self._remotes for remote in named)
         return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
 
     def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
